@@ -1,0 +1,6 @@
+"""perflint: find the lines of PaddlePaddle training code that cost ips, and the edit that wins it back.
+
+Nothing heavy is imported here: editors and other linters import this package on every start.
+"""
+
+__version__ = "0.1.0"

@@ -1,0 +1,230 @@
+"""The rule catalogue: ``rules/*.yaml``, one file a rule, read into plain frozen objects.
+
+Everything there is to say about a rule is said in its file; documentation, ``perflint rule``, messages and the
+tests read it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from perflint.findings import Level
+
+URL = "https://github.com/perflint-paddle/perflint/blob/main/rules/{code}.yaml"
+BOTTLENECKS = ("I/O", "CPU", "GPU", "sync", "memory", "communication", "input")
+EXAMPLE_KINDS = ("bad", "fixed", "good")
+
+
+class CatalogueError(Exception):
+    """A rule file that does not say what it must; the message names the file and the key."""
+
+
+@dataclass(frozen=True)
+class ArgumentMatch:
+    """A call that is costly because of one argument.
+
+    ``call`` is the canonical name (``paddle.io.DataLoader``); ``parameter`` may be passed by keyword or at
+    ``position`` (from 0, None: keyword only); ``default`` is its value when it is absent; the call is reported
+    when the value is one of ``bad``.  ``set`` is the value the fix writes (``{default-workers}`` and the like are
+    replaced from the settings).  ``unless`` names parameters whose presence makes the call fine, and
+    ``unless_kind`` maps a parameter to the kind of value that does so.
+    """
+
+    call: str
+    parameter: str
+    position: int | None
+    default: Any
+    bad: tuple[Any, ...]
+    set: str
+    message: str
+    unless: tuple[str, ...] = ()
+    unless_kind: Mapping[str, tuple[str, ...]] = ()  # type: ignore[assignment]
+    positions: Mapping[str, int] = ()  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Example:
+    """Code that shows a rule.  ``bad`` is reported (at the lines in ``lines``), ``fixed`` is ``bad`` after its fix
+    (None where the fix is display only), ``good`` is a lookalike that is not reported."""
+
+    title: str
+    bad: str | None
+    fixed: str | None
+    good: str | None
+    lines: tuple[int, ...]
+    level: Level | None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule as its YAML file states it; see CONTRIBUTING.md for the keys."""
+
+    code: str
+    name: str
+    summary: str
+    bottleneck: str
+    default: bool
+    why: str
+    ignore_when: str
+    message: str
+    fix_level: Level
+    fix_title: str
+    fix_reason: str
+    calls: tuple[str, ...]
+    match: tuple[ArgumentMatch, ...]
+    examples: tuple[Example, ...]
+    references: tuple[str, ...]
+    evidence: str
+    path: Path
+
+    @property
+    def url(self) -> str:
+        """Where the rule can be read."""
+        return URL.format(code=self.code)
+
+
+def rules_directory() -> Path:
+    """The directory of the rule files: inside the installed package, or beside it in a checkout.
+
+    Raises:
+        CatalogueError: neither place has one (a broken installation).
+    """
+    installed = Path(str(files("perflint"))) / "rules"
+    checkout = Path(__file__).resolve().parents[1] / "rules"
+    for place in (installed, checkout):
+        if place.is_dir() and any(place.glob("PPF*.yaml")):
+            return place
+    raise CatalogueError(f"no rule files in {installed} or {checkout}: install perflint-paddle again")
+
+
+def load(directory: Path) -> dict[str, Rule]:
+    """All rules of a directory by code, in order of code.
+
+    Raises:
+        CatalogueError: a file is not valid, or two files claim one code.
+    """
+    rules: dict[str, Rule] = {}
+    for path in sorted(directory.glob("*.yaml")):
+        rule = _read_rule(path)
+        if rule.code in rules:
+            raise CatalogueError(f"{path}: {rule.code} is also defined in {rules[rule.code].path}")
+        rules[rule.code] = rule
+    return rules
+
+
+@cache
+def shipped() -> Mapping[str, Rule]:
+    """The rules that come with perflint."""
+    return load(rules_directory())
+
+
+def _read_rule(path: Path) -> Rule:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise CatalogueError(f"{path}: not valid YAML: {error}") from error
+    if not isinstance(data, dict):
+        raise CatalogueError(f"{path}: a rule file is a mapping")
+    fields = _Fields(path, data)
+    fix = _Fields(path, fields.take("fix", dict))
+    rule = Rule(
+        code=fields.take("code", str),
+        name=fields.take("name", str),
+        summary=fields.take("summary", str),
+        bottleneck=fields.choice("bottleneck", BOTTLENECKS),
+        default=fields.take("default", bool, True),
+        why=fields.take("why", str),
+        ignore_when=fields.take("ignore_when", str),
+        message=fields.take("message", str),
+        fix_level=Level[fix.choice("level", [str(level) for level in Level]).upper()],
+        fix_title=fix.take("title", str),
+        fix_reason=fix.take("reason", str, ""),
+        calls=tuple(fields.take("calls", list, [])),
+        match=tuple(_read_match(path, item) for item in fields.take("match", list, [])),
+        examples=tuple(_read_example(path, item) for item in fields.take("examples", list)),
+        references=tuple(fields.take("references", list)),
+        evidence=fields.take("evidence", str),
+        path=path,
+    )
+    fix.finish()
+    fields.finish()
+    if path.stem != rule.code:
+        raise CatalogueError(f"{path}: holds {rule.code}; name the file {rule.code}.yaml")
+    return rule
+
+
+def _read_match(path: Path, data: dict[str, Any]) -> ArgumentMatch:
+    fields = _Fields(path, data)
+    match = ArgumentMatch(
+        call=fields.take("call", str),
+        parameter=fields.take("parameter", str),
+        position=fields.take("position", int, None),
+        default=fields.any("default"),
+        bad=tuple(fields.take("bad", list)),
+        set=fields.take("set", str),
+        message=fields.take("message", str, ""),
+        unless=tuple(fields.take("unless", list, [])),
+        unless_kind={key: tuple(value) for key, value in fields.take("unless_kind", dict, {}).items()},
+        positions=dict(fields.take("positions", dict, {})),
+    )
+    fields.finish()
+    return match
+
+
+def _read_example(path: Path, data: dict[str, Any]) -> Example:
+    fields = _Fields(path, data)
+    level = fields.take("level", str, None)
+    example = Example(
+        title=fields.take("title", str),
+        bad=fields.take("bad", str, None),
+        fixed=fields.take("fixed", str, None),
+        good=fields.take("good", str, None),
+        lines=tuple(fields.take("lines", list, [])),
+        level=Level[level.upper()] if level else None,
+    )
+    fields.finish()
+    return example
+
+
+_REQUIRED = object()
+
+
+class _Fields:
+    """Takes typed keys out of one mapping, and objects to those nobody took."""
+
+    def __init__(self, path: Path, data: Any) -> None:
+        if not isinstance(data, dict):
+            raise CatalogueError(f"{path}: expected a mapping, found {data!r}")
+        self._path = path
+        self._left = dict(data)
+
+    def take(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:
+        if key not in self._left:
+            if default is _REQUIRED:
+                raise CatalogueError(f"{self._path}: {key} is missing")
+            return default
+        value = self._left.pop(key)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise CatalogueError(f"{self._path}: {key} is {value!r}, expected {kind.__name__}")
+        return value.strip() if isinstance(value, str) and "\n" not in value.strip() else value
+
+    def any(self, key: str) -> Any:
+        return self._left.pop(key, None)
+
+    def choice(self, key: str, allowed: Any) -> str:
+        value: str = self.take(key, str)
+        if value not in allowed:
+            raise CatalogueError(f"{self._path}: {key} is {value!r}, expected one of {', '.join(allowed)}")
+        return value
+
+    def finish(self) -> None:
+        if self._left:
+            raise CatalogueError(f"{self._path}: unknown key {sorted(self._left)[0]!r}")

@@ -1,0 +1,75 @@
+"""What perflint reports: findings, and the edits that repair them.
+
+Positions are character offsets into the decoded text of a file (half-open, ``start <= i < end``), because
+one list of edits then feeds every output; ``perflint.source.LineTable`` turns them into rows and columns.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+
+class Level(enum.IntEnum):
+    """How far a fix may be trusted; ordered, so that ``level >= Level.UNSAFE`` means "may be applied on request"."""
+
+    DISPLAY = 0
+    """Shown, never applied: a person has to decide or fill in something."""
+    UNSAFE = 1
+    """Applied with ``--unsafe-fixes``; ``Fix.reason`` says what can differ."""
+    SAFE = 2
+    """Applied with ``--fix``: the trained weights stay bit-identical, nothing new can fail, comments survive."""
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Replace ``text[start:end]`` with ``content``; ``start == end`` inserts."""
+
+    start: int
+    end: int
+    content: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """The repair of one finding: applied whole or not at all.
+
+    ``imports`` holds whole import statements (``"import paddle"``) that the edited file needs; the fix engine
+    adds those that are missing.  ``reason`` says in words why a fix is not ``safe`` (empty for safe ones).
+    """
+
+    message: str
+    edits: tuple[Edit, ...]
+    level: Level
+    reason: str = ""
+    imports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Related:
+    """Another place that explains a finding: the loop that makes it hot, the call that leads there."""
+
+    path: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One costly place in one file.
+
+    ``start``/``end``: the expression itself, as character offsets.  ``statement``: the offsets of the statement
+    around it, whose first and last lines may carry the ``# noqa``.
+    """
+
+    code: str
+    path: str
+    start: int
+    end: int
+    message: str
+    fix: Fix | None = None
+    related: tuple[Related, ...] = ()
+    statement: tuple[int, int] | None = field(default=None, compare=False)

@@ -1,0 +1,30 @@
+"""The resolved settings of one run (``perflint.config`` finds and reads them)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run may do.  Each field is the key of the same name (``_`` for ``-``) in ``[tool.perflint]``.
+
+    ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
+    ``origins`` says for each key where its value came from, for ``perflint config``.
+    """
+
+    root: Path = Path(".")
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    extend_exclude: tuple[str, ...] = ()
+    respect_gitignore: bool = True
+    default_workers: int = 4
+    log_interval: int = 10
+    extend_safe_fixes: tuple[str, ...] = ()
+    extend_unsafe_fixes: tuple[str, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)

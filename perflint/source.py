@@ -1,0 +1,118 @@
+"""A Python file as text: read, decoded as Python decodes it, and measured in lines."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+BOM = "\ufeff"
+
+
+class UnreadableSource(Exception):
+    """A file perflint cannot read as Python text; ``str(error)`` says why, for a person."""
+
+
+class LineTable:
+    """Rows and columns of a text, with Python's own line ends (``\\n``, ``\\r\\n``, ``\\r`` and no others)."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Row and column of a character offset, both counted from 1."""
+        row = bisect_right(self._starts, offset)
+        return row, offset - self._starts[row - 1] + 1
+
+    def offset(self, row: int, utf8_column: int) -> int:
+        """Character offset of an ``ast`` position: row from 1, column from 0 in UTF-8 bytes."""
+        start = self._starts[row - 1]
+        line = self.line(row)
+        if line.isascii():
+            return start + utf8_column
+        return start + len(line.encode("utf-8")[:utf8_column].decode("utf-8", "ignore"))
+
+    def line_start(self, row: int) -> int:
+        """Offset of the first character of a row (from 1)."""
+        return self._starts[row - 1]
+
+    def line_end(self, row: int) -> int:
+        """Offset just past a row's line end (the end of the text for the last row)."""
+        return self._starts[row] if row < len(self._starts) else len(self.text)
+
+    def line(self, row: int) -> str:
+        """A row's text without its line end."""
+        return self.text[self.line_start(row) : self.line_end(row)].rstrip("\r\n")
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are; a text that ends in a line end has an empty last row."""
+        return len(self._starts)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one file, and what is needed to write it back byte for byte.
+
+    ``text`` never starts with a byte order mark; ``encode`` puts it back.
+    """
+
+    path: str
+    text: str
+    encoding: str = "utf-8"
+    bom: bool = False
+
+    @cached_property
+    def lines(self) -> LineTable:
+        """The line table of ``text``."""
+        return LineTable(self.text)
+
+    @cached_property
+    def newline(self) -> str:
+        """The line end the file uses (that of its first line), for text that a fix adds."""
+        match = _LINE_END.search(self.text)
+        return match.group() if match else "\n"
+
+    def encode(self, text: str) -> bytes:
+        """``text`` as the bytes of this file.
+
+        Raises:
+            UnicodeEncodeError: the file's encoding cannot hold a character of ``text``.
+        """
+        return ((BOM if self.bom else "") + text).encode("utf-8" if self.bom else self.encoding)
+
+
+def decode(path: str, data: bytes) -> Source:
+    """Bytes as Python would decode them: byte order mark, then the encoding cookie, then UTF-8.
+
+    Raises:
+        UnreadableSource: unknown encoding, bytes that do not decode, or a null byte.
+    """
+    if b"\0" in data:
+        raise UnreadableSource("it holds a null byte: is it a binary file?")
+    bom = data.startswith(b"\xef\xbb\xbf")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode("utf-8-sig" if bom else encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise UnreadableSource(f"it cannot be decoded: {error}") from error
+    return Source(path, text, encoding, bom)
+
+
+def read(path: Path) -> Source:
+    """The source at ``path``.
+
+    Raises:
+        UnreadableSource: the file cannot be opened or decoded.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UnreadableSource(f"it cannot be read: {error.strerror or error}") from error
+    return decode(str(path), data)
