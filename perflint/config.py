@@ -1,0 +1,411 @@
+"""Configuration: found from a directory upwards, read from TOML, checked, and merged with the command line."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perflint.patterns import is_valid
+from perflint.selection import ALL, closest, specificity
+from perflint.settings import Settings
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+
+OWN_FILES = (".perflint.toml", "perflint.toml")
+PYPROJECT = "pyproject.toml"
+TABLE = "tool.perflint"
+DEFAULT = "default"
+COMMAND_LINE = "command line"
+
+DEFAULT_EXCLUDE = (
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pyenv",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used; ``str(error)`` names the file (and line), the key and what is expected."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where values come from, to be named in errors: a file with its text, or the command line."""
+
+    origin: str
+    text: str = ""
+    table: str = ""
+
+    def fail(self, key: str, problem: str) -> ConfigError:
+        """The error about a key, to be raised."""
+        if self.origin == COMMAND_LINE:
+            return ConfigError(f"--{key}: {problem}")
+        line = _line_of(self.text, self.table, key)
+        return ConfigError(f"{self.origin}:{line}: {key}: {problem}" if line else f"{self.origin}: {key}: {problem}")
+
+
+@dataclass(frozen=True)
+class _Key:
+    """One key: what its value must be, in words, and the function that reads it (None: it is not of that kind)."""
+
+    expected: str
+    read: Callable[[Any], Any]
+    selects: bool = False
+    patterns: bool = False
+
+
+def load(
+    start: Path,
+    *,
+    known: Mapping[str, str],
+    config: Path | None = None,
+    isolated: bool = False,
+    overrides: Mapping[str, object] | None = None,
+) -> Settings:
+    """The settings for a run started in ``start`` (a directory, or a file in it).
+
+    ``known`` maps the code of each rule to its name: entries that select rules are checked against it, and names are
+    turned into codes.  ``config`` is used in place of the file that would be found (``isolated``: no file is).
+    ``overrides`` holds what the command line gives, by key (None: not given).  There ``select`` starts the selection
+    afresh, as it does in Ruff; ``ignore`` and the ``extend-`` keys add to those of the file and have the last word on
+    the rules they mean; any other key takes the place of the file's.
+
+    Raises:
+        ConfigError: a file cannot be read, is no TOML, or holds a key or value that perflint does not know.
+    """
+    start = (start.parent if _is_file(start) else start).resolve()
+    if isolated and config is not None:
+        raise ConfigError("--isolated: no configuration is read then, so it cannot be given with --config")
+    path = None if isolated else _find(start) if config is None else _located(config)
+    given: dict[str, Any] = {}
+    place = _Place(DEFAULT)
+    if path is not None:
+        place, table = _read_file(path)
+        given = _checked(place, table, known)
+    wanted = _checked(
+        _Place(COMMAND_LINE), {key: value for key, value in (overrides or {}).items() if value is not None}, known
+    )
+    values, origins = _merged(given, place.origin, wanted, known)
+    values.setdefault("exclude", DEFAULT_EXCLUDE)
+    return Settings(
+        root=start if path is None else path.parent,
+        origins={key: origins.get(key, DEFAULT) for key in KEYS},
+        **{_attribute(key): value for key, value in values.items()},
+    )
+
+
+def describe(settings: Settings) -> str:
+    """The settings as TOML, a key a line, each with its origin in a comment; the text ends in a line end."""
+    lines = [f"# paths and patterns are seen from {settings.root}"]
+    for key in KEYS:
+        value = getattr(settings, _attribute(key))
+        # TOML has no word for "not set".
+        line = f"# {key} is not set: the rules that are on by default" if value is None else f"{key} = {_toml(value)}"
+        if len(line) > 100 and isinstance(value, tuple):
+            line = f"{key} = [\n" + "".join(f"    {_toml(item)},\n" for item in value) + "]"
+        lines.append(f"{line}  # {settings.origins.get(key, DEFAULT)}")
+    return "\n".join(lines) + "\n"
+
+
+def _attribute(key: str) -> str:
+    return key.replace("-", "_")
+
+
+# --- reading values
+
+
+def _strings(value: Any) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        return None
+    return tuple(value)
+
+
+def _table_of_strings(value: Any) -> dict[str, tuple[str, ...]] | None:
+    if not isinstance(value, Mapping):
+        return None
+    table = {str(key): _strings(item) for key, item in value.items()}
+    return {key: item for key, item in table.items() if item is not None} if None not in table.values() else None
+
+
+def _boolean(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _whole_number(least: int) -> _Key:
+    def read(value: Any) -> int | None:
+        return value if isinstance(value, int) and not isinstance(value, bool) and value >= least else None
+
+    return _Key(f"a whole number of at least {least}", read)
+
+
+_RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
+_PATTERNS = _Key('a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, patterns=True)
+
+_KEYS: Mapping[str, _Key] = {
+    "select": _RULES,
+    "ignore": _RULES,
+    "extend-select": _RULES,
+    "per-file-ignores": _Key(
+        'a table from patterns to lists of rules, such as { "tests/*" = ["PPF202"] }',
+        _table_of_strings,
+        selects=True,
+        patterns=True,
+    ),
+    "exclude": _PATTERNS,
+    "extend-exclude": _PATTERNS,
+    "respect-gitignore": _Key("true or false", _boolean),
+    "default-workers": _whole_number(1),
+    "log-interval": _whole_number(2),
+    "extend-safe-fixes": _RULES,
+    "extend-unsafe-fixes": _RULES,
+}
+KEYS = tuple(_KEYS)
+
+
+def _checked(place: _Place, table: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a table, each of its kind, with rule names turned into codes."""
+    return {key: _checked_value(place, key, value, known) for key, value in table.items()}
+
+
+def _checked_value(place: _Place, key: str, value: Any, known: Mapping[str, str]) -> Any:
+    kind = _KEYS.get(key)
+    if kind is None:
+        raise place.fail(key, f"there is no such key; {_suggestion(key, KEYS) or 'the keys are ' + ', '.join(KEYS)}")
+    read = kind.read(value)
+    if read is None:
+        raise place.fail(key, f"found {_found(value)}, expected {kind.expected}")
+    if kind.patterns:
+        _check_patterns(place, key, read)
+    if not kind.selects:
+        return read
+    if isinstance(read, dict):
+        return {pattern: _codes(place, key, entries, known) for pattern, entries in read.items()}
+    return _codes(place, key, read, known)
+
+
+def _check_patterns(place: _Place, key: str, patterns: Iterable[str]) -> None:
+    for pattern in patterns:
+        # In per-file-ignores a leading "!" turns a pattern round and is no part of it.
+        body = pattern.removeprefix("!") if key == "per-file-ignores" else pattern
+        if not body.strip() or not is_valid(body):
+            raise place.fail(key, f"{_toml(pattern)} is no pattern; write it as in a .gitignore file")
+
+
+def _codes(place: _Place, key: str, selectors: Iterable[str], known: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(_code(place, key, selector, known) for selector in selectors)
+
+
+def _code(place: _Place, key: str, selector: str, known: Mapping[str, str]) -> str:
+    """A selector as the rest of perflint uses it: a rule's name becomes its code."""
+    if selector == ALL:
+        return selector
+    for code, name in known.items():
+        if selector == name:
+            return code
+    if any(specificity(selector, code) >= 0 for code in known):
+        return selector
+    hint = _suggestion(selector, [ALL, *known, *known.values()])
+    raise place.fail(
+        key,
+        f"{_toml(selector)} is not ALL and no rule has such a code, beginning of a code, or name; "
+        + (hint or "`perflint rule --all` lists the rules"),
+    )
+
+
+def _suggestion(word: str, candidates: Iterable[str]) -> str:
+    by_lower = {candidate.lower(): candidate for candidate in candidates}
+    near = difflib.get_close_matches(word.lower().replace("_", "-"), by_lower, n=1)
+    return f"did you mean {by_lower[near[0]]}?" if near else ""
+
+
+# --- merging
+
+
+_ADDING = ("ignore", "extend-select", "extend-exclude", "extend-safe-fixes", "extend-unsafe-fixes")
+
+
+def _merged(
+    given: Mapping[str, Any], origin: str, wanted: Mapping[str, Any], known: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values of a file under those of the command line, and where each came from."""
+    values = dict(given)
+    origins = dict.fromkeys(given, origin)
+    if "select" in wanted:
+        for key in ("ignore", "extend-select"):
+            if values.pop(key, None) is not None:
+                values[key] = ()
+                origins[key] = COMMAND_LINE
+    else:
+        values = _last_word(values, wanted, known)
+    for key, value in wanted.items():
+        adds = key in _ADDING and values.get(key)
+        values[key] = (*values[key], *value) if adds else value
+        origins[key] = f"{origin} and {COMMAND_LINE}" if adds else COMMAND_LINE
+    return values, origins
+
+
+def _last_word(values: dict[str, Any], wanted: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """The file's lists without what would outdo the command line on a rule that the command line speaks of."""
+    on, off = wanted.get("extend-select", ()), wanted.get("ignore", ())
+    chosen = {code: rank for code in known if (rank := closest(on, code)) > closest(off, code)}
+    dropped = {code: rank for code in known if (rank := closest(off, code)) >= 0 and code not in chosen}
+    result = dict(values)
+    # Between alike entries the ignoring one wins, so it takes more to be outdone by a selecting one.
+    for key, ranks, least in (("ignore", chosen, 0), ("select", dropped, 1), ("extend-select", dropped, 1)):
+        if values.get(key):
+            outdone = {code: rank + least for code, rank in ranks.items()}
+            result[key] = tuple(code for entry in values[key] for code in _without(entry, outdone, known))
+    return result
+
+
+def _without(entry: str, ranks: Mapping[str, int], known: Mapping[str, str]) -> Iterable[str]:
+    """An entry, or the codes that are left of it when it reaches the rank at which it may not mean a code."""
+    meant = {code: rank for code in known if (rank := specificity(entry, code)) >= 0}
+    lost = {code for code, rank in meant.items() if code in ranks and rank >= ranks[code]}
+    return (code for code in meant if code not in lost) if lost else (entry,)
+
+
+# --- files
+
+
+def _find(start: Path) -> Path | None:
+    """The nearest file with a configuration, in ``start`` or above it."""
+    for directory in (start, *start.parents):
+        for name in OWN_FILES:
+            if _is_file(path := directory / name):
+                return path
+        path = directory / PYPROJECT
+        if _is_file(path) and _own_table(path, _parse(path, _text(path))) is not None:
+            return path
+    return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # above a directory that may not be entered
+        return False
+
+
+def _located(config: Path) -> Path:
+    """The whole path of a file; where it is a link, its directory is that of the link."""
+    return config.parent.resolve() / config.name
+
+
+def _read_file(path: Path) -> tuple[_Place, Mapping[str, Any]]:
+    text = _text(path)
+    data = _parse(path, text)
+    if path.name != PYPROJECT:
+        return _Place(str(path), text), data
+    table = _own_table(path, data)
+    if table is None:
+        raise ConfigError(f"{path}: there is no [{TABLE}] table in it")
+    return _Place(str(path), text, TABLE), table
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{line}: not valid TOML: it is not UTF-8 text") from error
+
+
+def _parse(path: Path, text: str) -> Mapping[str, Any]:
+    try:
+        data: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason = str(error)
+        at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", reason)
+        line = at[1] if at and at[1] else len(text.splitlines()) or 1
+        raise ConfigError(f"{path}:{line}: not valid TOML: {reason[: at.start()] if at else reason}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: not valid TOML: brackets nested too deeply") from error
+    return data
+
+
+def _own_table(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    tool = data.get("tool", {})
+    table = tool.get("perflint") if isinstance(tool, Mapping) else None
+    if table is not None and not isinstance(table, Mapping):
+        raise ConfigError(f"{path}: {TABLE}: found {_found(table)}, expected a table")
+    return table
+
+
+def _line_of(text: str, table: str, key: str) -> int | None:
+    """The line that sets a key, where it is written plainly (tomllib keeps no lines); None otherwise."""
+    quoted = re.escape(key)
+    setting = re.compile(rf"""\s*(?:{quoted}|"{quoted}"|'{quoted}')\s*[=.]""")
+    inner = f"{table}.{key}" if table else key
+    here = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"""\s*\[\s*([\w\s."'-]+?)\s*\]\s*(?:#.*)?$""", line)
+        if header:
+            here = re.sub(r"""[\s"']""", "", header[1])
+            if here == inner or here.startswith(inner + "."):
+                return number
+        elif here == table and setting.match(line):
+            return number
+    return None
+
+
+# --- showing values
+
+
+def _found(value: Any) -> str:
+    for kind, word in (
+        (bool, "a boolean"),
+        (str, "a string"),
+        (int, "a whole number"),
+        (float, "a decimal number"),
+        (Mapping, "a table"),
+        (list | tuple, "a list"),
+    ):
+        if isinstance(value, kind):
+            text = _toml(value)
+            return f"{text if len(text) <= 60 else text[:57] + '...'} ({word})"
+    return f"{value} (a date or time)"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, Mapping):
+        items = ", ".join(f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items())
+        return f"{{ {items} }}" if items else "{}"
+    return str(value)

@@ -1,0 +1,237 @@
+"""Which files a run reads: those named, and the ``*.py`` files below the directories named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from perflint.patterns import Patterns, relative
+from perflint.settings import Settings
+
+SUFFIX = ".py"
+
+
+class NoSuchPath(Exception):  # noqa: N818 - it is the name of what happened
+    """A path that was asked for and does not exist; ``str(error)`` says so for a person."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A place that could not be searched; ``message`` is a whole sentence with the path in it."""
+
+    path: Path
+    message: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """``files`` sorted, each once, spelled from the path that led to it; ``problems`` in the order met."""
+
+    files: list[Path]
+    problems: list[Problem]
+
+
+class _Layer(NamedTuple):
+    """The patterns of one ``.gitignore``, and where the directory at hand lies seen from there ("" or ``a/b/``)."""
+
+    patterns: Patterns
+    prefix: str
+
+
+class _Directory(NamedTuple):
+    """A directory to search.  ``shown`` and ``real`` are "" or end in a separator; ``shown`` is what people read."""
+
+    shown: str
+    real: str
+    prefix: str  # seen from the directory of the configuration, as in _Layer
+    layers: tuple[_Layer, ...]  # outermost first
+
+
+def python_files(paths: Sequence[Path], settings: Settings, *, force_exclude: bool = False) -> Found:
+    """The files to check.
+
+    A file in ``paths`` is taken whatever its name and whatever excludes it (unless ``force_exclude``).  A directory
+    in ``paths`` is searched for ``*.py``, even when it is itself ignored; below it ``exclude``, ``extend-exclude`` and
+    (with ``respect-gitignore``) git's ignore files hold.  Links to directories are not followed, links to nothing are
+    passed over, and of several paths to one file one is kept, rather the file's own than a link.
+
+    Raises:
+        NoSuchPath: one of ``paths`` does not exist; nothing has been searched then.
+    """
+    for path in paths:
+        _insist(path)
+    search = _Search(settings)
+    for path in paths:
+        shown = str(path)
+        if force_exclude and search.exclude.covers(_entry(shown, settings)):
+            continue
+        if path.is_dir():
+            search.directory(shown)
+        else:
+            search.add(shown, os.path.realpath(shown), is_link=path.is_symlink())
+    return search.found()
+
+
+def _insist(path: Path) -> None:
+    if path.exists():
+        return
+    if path.is_symlink():
+        raise NoSuchPath(f"{path} is a link that leads nowhere (to {path.readlink()}): mend it or leave it out")
+    raise NoSuchPath(f"{path} does not exist (looked for it from {Path.cwd()}): check the spelling")
+
+
+def _entry(shown: str, settings: Settings) -> str:
+    """A path named by a person as patterns see it."""
+    return relative(shown, str(settings.root)) + ("/" if Path(shown).is_dir() else "")
+
+
+class _Search:
+    """One search over all the paths of a run."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.exclude = Patterns((*settings.exclude, *settings.extend_exclude))
+        self._root = str(settings.root)
+        self._gitignore = settings.respect_gitignore
+        self._files: dict[str, tuple[str, bool]] = {}  # real path: the path to show, whether it is a link
+        self._problems: list[Problem] = []
+        self._read: dict[Path, Patterns] = {}
+
+    def add(self, shown: str, real: str, *, is_link: bool) -> None:
+        known = self._files.get(real)
+        if known is None or (known[1] and not is_link):
+            self._files[real] = (shown, is_link)
+
+    def found(self) -> Found:
+        return Found([Path(shown) for shown in sorted(shown for shown, _ in self._files.values())], self._problems)
+
+    def directory(self, shown: str) -> None:
+        real = os.path.realpath(shown)
+        layers = self._layers_above(Path(real)) if self._gitignore else ()
+        prefix = relative(shown, self._root)
+        stack = [
+            _Directory("" if shown == "." else _ended(shown), _ended(real), prefix and prefix + "/", layers),
+        ]
+        while stack:
+            stack.extend(self._search(stack.pop()))
+
+    def _search(self, directory: _Directory) -> list[_Directory]:
+        """Take the files of one directory; its subdirectories that are to be searched."""
+        try:
+            with os.scandir(directory.shown or ".") as scan:
+                entries = list(scan)
+        except OSError as error:
+            self._problem(Path(directory.shown), error)
+            return []
+        if self._gitignore:
+            directory = directory._replace(layers=self._layers_in(directory, {entry.name for entry in entries}))
+        below = []
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if name != ".git" and not self._ignored(directory, name + "/"):
+                    below.append(_child(directory, name))
+            elif name.endswith(SUFFIX) and not self._ignored(directory, name) and _is_file(entry):
+                self._take(directory, entry)
+        return below
+
+    def _take(self, directory: _Directory, entry: os.DirEntry[str]) -> None:
+        is_link = entry.is_symlink()
+        real = os.path.realpath(entry.path) if is_link else directory.real + entry.name
+        self.add(directory.shown + entry.name, real, is_link=is_link)
+
+    def _ignored(self, directory: _Directory, name: str) -> bool:
+        if self.exclude.verdict(directory.prefix + name):
+            return True
+        for patterns, prefix in reversed(directory.layers):
+            verdict = patterns.verdict(prefix + name)
+            if verdict is not None:
+                return verdict
+        return False
+
+    def _layers_above(self, real: Path) -> tuple[_Layer, ...]:
+        """The ignore files between a directory (not its own) and the root of the repository it lies in, if any."""
+        above: list[Path] = []
+        for place in (real, *real.parents):
+            if place != real:
+                above.append(place)
+            if os.path.lexists(place / ".git"):
+                break
+        else:
+            return ()
+        return tuple(
+            _Layer(patterns, real.relative_to(place).as_posix() + "/")
+            for place in reversed(above)
+            for patterns in self._lists(place, repository=place == above[-1])
+        )
+
+    def _layers_in(self, directory: _Directory, names: Iterable[str]) -> tuple[_Layer, ...]:
+        """The ignore files that hold in a directory.  A repository of its own starts afresh, as in git."""
+        repository = ".git" in names
+        if not repository and ".gitignore" not in names:
+            return directory.layers
+        own = tuple(_Layer(patterns, "") for patterns in self._lists(Path(directory.real), repository=repository))
+        return own if repository else directory.layers + own
+
+    def _lists(self, place: Path, *, repository: bool) -> list[Patterns]:
+        """The patterns kept in one directory, the weaker first."""
+        own = [_git_directory(place) / "info" / "exclude"] if repository else []
+        return [patterns for path in (*own, place / ".gitignore") if (patterns := self._patterns(path))]
+
+    def _patterns(self, path: Path) -> Patterns:
+        if path not in self._read:
+            self._read[path] = Patterns(self._lines(path))
+        return self._read[path]
+
+    def _lines(self, path: Path) -> list[str]:
+        try:
+            # File names that are no UTF-8 reach Python with surrogates; patterns for them must too.
+            text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self._problem(path, error)
+            return []
+        return text.replace("\r\n", "\n").split("\n")
+
+    def _problem(self, path: Path, error: OSError) -> None:
+        self._problems.append(Problem(path, f"{path} cannot be read: {error.strerror or error}"))
+
+
+def _child(directory: _Directory, name: str) -> _Directory:
+    layers = tuple([_Layer(patterns, f"{prefix}{name}/") for patterns, prefix in directory.layers])
+    return _Directory(
+        directory.shown + name + os.sep, directory.real + name + os.sep, f"{directory.prefix}{name}/", layers
+    )
+
+
+def _ended(path: str) -> str:
+    return path if path.endswith(os.sep) else path + os.sep
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link to itself, or into a directory that may not be entered
+        return False
+
+
+def _git_directory(place: Path) -> Path:
+    """Where the repository of a work tree keeps its files: ``.git``, or what the file ``.git`` points to."""
+    git = place / ".git"
+    pointer = _first_line(git)
+    if not pointer.startswith("gitdir:"):
+        return git
+    git = place / pointer.removeprefix("gitdir:").strip()
+    return git / _first_line(git / "commondir")
+
+
+def _first_line(path: Path) -> str:
+    """The first line of a file, "" where there is none."""
+    try:
+        with path.open(encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline().strip()
+    except OSError:
+        return ""

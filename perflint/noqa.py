@@ -1,0 +1,104 @@
+"""Comments that silence findings: ``# noqa`` as flake8 reads it, and ``# perflint: skip-file``."""
+
+from __future__ import annotations
+
+import re
+import tokenize
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from perflint.findings import Finding
+from perflint.source import Source
+
+# What flake8 7 accepts: one space after "#", the colon right after the word, at most one blank after the colon.
+# Anything else after the word is no list of codes, and the comment speaks of all of them.
+_NOQA = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
+_CODE_END = re.compile(r"[,\s]+")
+_SKIP_FILE = re.compile(r"(?:^|[\r\n])[ \t\f]*#[ \t]*perflint:[ \t]*skip-file(?![\w-])")
+
+
+def suppressed(finding: Finding, source: Source) -> bool:
+    """Whether a ``# noqa`` comment silences a finding of this source.
+
+    It counts on the first or the last line of the finding or of the statement around it.  As in flake8, a line that
+    runs on in a triple-quoted string or after a backslash is one with those that follow, text in a string counts as
+    well as a comment, a listed code silences those it is the beginning of, and codes are told apart by case.
+    """
+    joined = _joined_lines(source)
+    if joined is None:
+        return False
+    return any(_silences(joined.get(row) or source.lines.line(row), finding.code) for row in _rows(finding, source))
+
+
+def skips_file(source: Source) -> bool:
+    """Whether a comment on a line of its own says ``# perflint: skip-file``."""
+    if "skip-file" not in source.text:
+        return False
+    rows = {
+        # The match may start with the line end before the comment.
+        source.lines.position(match.end())[0]
+        for match in _SKIP_FILE.finditer(source.text)
+    }
+    return bool(rows) and _has_comment(source, rows)
+
+
+def _rows(finding: Finding, source: Source) -> set[int]:
+    ranges = [(finding.start, finding.end)]
+    if finding.statement is not None:
+        ranges.append(finding.statement)
+    return {source.lines.position(offset)[0] for start, end in ranges for offset in (start, max(start, end - 1))}
+
+
+def _silences(line: str, code: str) -> bool:
+    match = _NOQA.search(line)
+    if match is None:
+        return False
+    codes = match["codes"]
+    return codes is None or code.startswith(tuple(filter(None, _CODE_END.split(codes))))
+
+
+@lru_cache(maxsize=16)
+def _joined_lines(source: Source) -> Mapping[int, str] | None:
+    """The text that each row of a line of several rows belongs to; None when the file has no ``# noqa`` at all."""
+    if _NOQA.search(source.text) is None:
+        return None
+    joined: dict[int, str] = {}
+    try:
+        for first, last in _row_ranges(source):
+            if first < last:
+                text = "".join(source.lines.line(row) + "\n" for row in range(first, last + 1))
+                joined.update(dict.fromkeys(range(first, last + 1), text))
+    except (tokenize.TokenError, SyntaxError):
+        return {}  # each row for itself, as flake8 does with a file that cannot be read to its end
+    return joined
+
+
+def _row_ranges(source: Source) -> Iterator[tuple[int, int]]:
+    """First and last row of each line, where a string or a backslash may make a line run over several rows."""
+    first = 0
+    for token in _tokens(source):
+        if token.type in (tokenize.ENDMARKER, tokenize.DEDENT):
+            continue
+        first = first or token.start[0]
+        if token.type in (tokenize.NL, tokenize.NEWLINE):
+            yield first, token.end[0]
+            first = 0
+
+
+def _has_comment(source: Source, rows: set[int]) -> bool:
+    """Whether one of these rows holds a comment.  In a file that has no tokens, a row is taken at its word."""
+    row = 1
+    try:
+        for token in _tokens(source):
+            row = token.start[0]
+            if token.type == tokenize.COMMENT and row in rows:
+                return True
+    except (tokenize.TokenError, SyntaxError):
+        return max(rows) >= row
+    return False
+
+
+def _tokens(source: Source) -> Iterator[tokenize.TokenInfo]:
+    """The tokens, with the rows of ``source.lines`` (which, unlike a text file, also end at a lone ``\\r``)."""
+    lines = source.lines
+    return tokenize.generate_tokens(iter([lines.line(row) + "\n" for row in range(1, lines.rows + 1)]).__next__)

@@ -1,0 +1,368 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from perflint.config import DEFAULT_EXCLUDE, KEYS, ConfigError, describe, load
+from perflint.selection import closest
+from perflint.settings import Settings
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+
+KNOWN = {
+    "PPF101": "dataloader-workers",
+    "PPF201": "host-read-in-step",
+    "PPF202": "print-in-step",
+    "PPF401": "save-in-step",
+    "PPF402": "save-each-epoch",
+    "PPF405": "log-each-step",
+}
+
+
+def settings_of(directory: Path, text: str | None = None, **overrides: object) -> Settings:
+    """The settings for a directory whose perflint.toml holds ``text``; ``_`` in the keys of overrides is ``-``."""
+    if text is not None:
+        (directory / "perflint.toml").write_text(text, encoding="utf-8")
+    return load(directory, known=KNOWN, overrides={key.replace("_", "-"): value for key, value in overrides.items()})
+
+
+def error_of(directory: Path, text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        settings_of(directory, text)
+    message = str(caught.value)
+    assert message.startswith(str(directory / "perflint.toml"))
+    return message.removeprefix(str(directory / "perflint.toml"))
+
+
+def runs(settings: Settings) -> set[str]:
+    """The codes on top, with everything on by default but PPF402."""
+    select = ("PPF101", "PPF20", "PPF401", "PPF405") if settings.select is None else settings.select
+    wanted = (*select, *settings.extend_select)
+    return {code for code in KNOWN if closest(wanted, code) > closest(settings.ignore, code)}
+
+
+# --- finding a file
+
+
+def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    assert settings.root == tmp_path
+    assert settings.select is None
+    assert settings.exclude == DEFAULT_EXCLUDE
+    assert settings.extend_exclude == ()
+    assert settings.respect_gitignore is True
+    assert settings.default_workers == 4
+    assert settings.log_interval == 10
+    assert settings.origins == dict.fromkeys(KEYS, "default")
+
+
+def test_each_key_is_a_field_and_each_field_a_key() -> None:
+    assert {key.replace("-", "_") for key in KEYS} == {field.name for field in fields(Settings)} - {"root", "origins"}
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        """
+        select = ["PPF1", "PPF2"]
+        ignore = ["PPF202"]
+        extend-select = ["PPF402"]
+        exclude = ["third_party"]
+        extend-exclude = ["gen/*.py"]
+        respect-gitignore = false
+        default-workers = 8
+        log-interval = 50
+        extend-safe-fixes = ["PPF101"]
+        extend-unsafe-fixes = ["PPF201"]
+        per-file-ignores = { "tests/*" = ["PPF202", "ALL"] }
+        """,
+    )
+    origin = str(tmp_path / "perflint.toml")
+    assert settings == Settings(
+        root=tmp_path,
+        select=("PPF1", "PPF2"),
+        ignore=("PPF202",),
+        extend_select=("PPF402",),
+        per_file_ignores={"tests/*": ("PPF202", "ALL")},
+        exclude=("third_party",),
+        extend_exclude=("gen/*.py",),
+        respect_gitignore=False,
+        default_workers=8,
+        log_interval=50,
+        extend_safe_fixes=("PPF101",),
+        extend_unsafe_fixes=("PPF201",),
+        origins=dict.fromkeys(KEYS, origin),
+    )
+
+
+def test_the_nearest_table_wins_and_a_pyproject_without_one_is_passed_over(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text("[tool.perflint]\nlog-interval = 30\n")
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
+    settings = settings_of(inner)
+    assert (settings.log_interval, settings.root) == (30, tmp_path)
+    assert settings.origins["log-interval"] == str(tmp_path / "pyproject.toml")
+    assert settings.origins["default-workers"] == "default"
+
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.perflint]\n")
+    settings = settings_of(inner)
+    assert (settings.log_interval, settings.root) == (10, tmp_path / "a")
+
+
+def test_own_files_win_over_pyproject_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.perflint]\nlog-interval = 30\n")
+    (tmp_path / "perflint.toml").write_text("log-interval = 40\n")
+    assert settings_of(tmp_path).log_interval == 40
+    (tmp_path / ".perflint.toml").write_text("log-interval = 50\n")
+    assert settings_of(tmp_path).log_interval == 50
+
+
+def test_a_file_can_stand_for_its_directory(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("")
+    (tmp_path / "perflint.toml").write_text("log-interval = 40\n")
+    settings = load(tmp_path / "train.py", known=KNOWN)
+    assert (settings.log_interval, settings.root) == (40, tmp_path)
+
+
+def test_config_replaces_the_file_that_would_be_found(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_text("log-interval = 40\ndefault-workers = 2\n")
+    other = tmp_path / "ci" / "strict.toml"
+    other.parent.mkdir()
+    other.write_text("log-interval = 60\n")
+    settings = load(tmp_path, known=KNOWN, config=other)
+    assert (settings.log_interval, settings.default_workers, settings.root) == (60, 4, other.parent)
+
+
+def test_config_must_exist_and_hold_a_table(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read: No such file"):
+        load(tmp_path, known=KNOWN, config=tmp_path / "none.toml")
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    with pytest.raises(ConfigError, match=r"there is no \[tool\.perflint\] table in it"):
+        load(tmp_path, known=KNOWN, config=tmp_path / "pyproject.toml")
+
+
+def test_isolated_reads_no_file(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_text("not toml at all")
+    settings = load(tmp_path, known=KNOWN, isolated=True, overrides={"log-interval": 5})
+    assert (settings.log_interval, settings.root) == (5, tmp_path)
+    with pytest.raises(ConfigError, match="--isolated"):
+        load(tmp_path, known=KNOWN, isolated=True, config=tmp_path / "perflint.toml")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_bytes(b"\xef\xbb\xbflog-interval = 40\r\ndefault-workers = 2\r\n")
+    settings = settings_of(tmp_path)
+    assert (settings.log_interval, settings.default_workers) == (40, 2)
+
+
+# --- errors
+
+
+def test_unknown_key_names_the_nearest(tmp_path: Path) -> None:
+    text = "\nper-file-ignore = {}\n"
+    assert error_of(tmp_path, text) == ":2: per-file-ignore: there is no such key; did you mean per-file-ignores?"
+    text = "extend_select = []\n"
+    assert error_of(tmp_path, text) == ":1: extend_select: there is no such key; did you mean extend-select?"
+    assert "the keys are select, ignore, extend-select" in error_of(tmp_path, "zzz = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "found", "expected"),
+    [
+        ('select = "PPF1"', '"PPF1" (a string)', "a list of rules"),
+        ("ignore = [1]", "[1] (a list)", "a list of rules"),
+        ("exclude = true", "true (a boolean)", "a list of patterns"),
+        ('respect-gitignore = "no"', '"no" (a string)', "true or false"),
+        ("respect-gitignore = 0", "0 (a whole number)", "true or false"),
+        ("default-workers = 0", "0 (a whole number)", "a whole number of at least 1"),
+        ("default-workers = true", "true (a boolean)", "a whole number of at least 1"),
+        ("default-workers = 4.0", "4.0 (a decimal number)", "a whole number of at least 1"),
+        ("log-interval = 1", "1 (a whole number)", "a whole number of at least 2"),
+        ("log-interval = 2024-01-01", "2024-01-01 (a date or time)", "a whole number of at least 2"),
+        ('per-file-ignores = ["tests"]', '["tests"] (a list)', "a table from patterns to lists of rules"),
+        (
+            'per-file-ignores = { "a.py" = "PPF1" }',
+            '{ "a.py" = "PPF1" } (a table)',
+            "a table from patterns to lists of rules",
+        ),
+    ],
+)
+def test_wrong_types_say_what_was_found_and_what_is_expected(
+    tmp_path: Path, line: str, found: str, expected: str
+) -> None:
+    message = error_of(tmp_path, f"# a comment\n{line}\n")
+    key = line.split(" ")[0]
+    assert message.startswith(f":2: {key}: found {found}, expected {expected}")
+
+
+@pytest.mark.parametrize(
+    ("entry", "hint"),
+    [
+        ("PPF109", "did you mean PPF101?"),
+        ("ppf101", "did you mean PPF101?"),
+        ("all", "did you mean ALL?"),
+        ("print_in_step", "did you mean print-in-step?"),
+        ("", "`perflint rule --all` lists the rules"),
+        ("E501", "`perflint rule --all` lists the rules"),
+    ],
+)
+def test_a_selector_that_means_no_rule_is_an_error(tmp_path: Path, entry: str, hint: str) -> None:
+    message = error_of(tmp_path, f'ignore = ["PPF1", "{entry}"]\n')
+    assert message.startswith(f':1: ignore: "{entry}" is not ALL and no rule has such a code')
+    assert message.endswith(hint)
+
+
+def test_selectors_in_every_place_are_checked(tmp_path: Path) -> None:
+    for key in ("select", "extend-select", "extend-safe-fixes", "extend-unsafe-fixes"):
+        assert f": {key}: " in error_of(tmp_path, f'{key} = ["PPF9"]\n')
+    message = error_of(tmp_path, 'log-interval = 20\n[per-file-ignores]\n"a.py" = ["PPF9"]\n')
+    assert message.startswith(':2: per-file-ignores: "PPF9" is not ALL')
+
+
+def test_patterns_are_checked(tmp_path: Path) -> None:
+    assert error_of(tmp_path, 'extend-exclude = ["gen", "!"]\n').startswith(':1: extend-exclude: "!" is no pattern')
+    assert error_of(tmp_path, 'exclude = [""]\n').startswith(':1: exclude: "" is no pattern')
+    assert error_of(tmp_path, 'per-file-ignores = { "!" = [] }\n').startswith(':1: per-file-ignores: "!" is no pattern')
+    assert settings_of(tmp_path, 'per-file-ignores = { "!a.py" = [] }\n').per_file_ignores == {"!a.py": ()}
+
+
+def test_lines_are_found_in_pyproject(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[tool.other]\nselect = 1\n\n[tool.perflint]\n"select" = 1\n')
+    with pytest.raises(ConfigError) as caught:
+        settings_of(tmp_path)
+    assert str(caught.value).startswith(f"{path}:5: select: found 1")
+    path.write_text("[tool]\nperflint.select = 1\n")
+    with pytest.raises(ConfigError) as caught:
+        settings_of(tmp_path)
+    assert str(caught.value).startswith(f"{path}: select: found 1")
+    path.write_text("[tool]\nperflint = 3\n")
+    with pytest.raises(ConfigError, match=r"tool\.perflint: found 3 \(a whole number\), expected a table"):
+        settings_of(tmp_path)
+
+
+def test_invalid_toml_names_file_and_line(tmp_path: Path) -> None:
+    assert error_of(tmp_path, "select = []\nlog-interval 3\n").startswith(":2: not valid TOML: ")
+    assert error_of(tmp_path, "select = []\n\nignore = [").startswith(":3: not valid TOML: ")
+    assert error_of(tmp_path, "x = " + "[" * 100_000).startswith((":1: not valid TOML", ": not valid TOML"))
+
+
+def test_text_that_is_no_utf8_names_its_line(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_bytes("select = []\n# 训练\n".encode("gbk"))
+    with pytest.raises(ConfigError, match=r"perflint\.toml:2: not valid TOML: it is not UTF-8 text"):
+        settings_of(tmp_path)
+
+
+# --- the command line
+
+
+def test_names_become_codes(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        'select = ["print-in-step", "PPF1", "ALL"]\nper-file-ignores = { "a.py" = ["save-in-step"] }\n',
+        ignore=["log-each-step"],
+    )
+    assert settings.select == ("PPF202", "PPF1", "ALL")
+    assert settings.per_file_ignores == {"a.py": ("PPF401",)}
+    assert settings.ignore == ("PPF405",)
+
+
+def test_values_that_were_not_given_change_nothing(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, "log-interval = 40\n", select=None, log_interval=None)
+    assert settings.select is None
+    assert settings.log_interval == 40
+
+
+def test_the_command_line_replaces_single_values(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, 'exclude = ["a"]\nlog-interval = 40\n', exclude=["b"], log_interval=20)
+    assert (settings.exclude, settings.log_interval) == (("b",), 20)
+    assert settings.origins["exclude"] == "command line"
+    assert settings.origins["log-interval"] == "command line"
+
+
+def test_the_command_line_adds_to_lists_that_add(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, 'ignore = ["PPF202"]\nextend-exclude = ["a"]\n', ignore=["PPF405"])
+    assert settings.ignore == ("PPF202", "PPF405")
+    assert settings.origins["ignore"] == f"{tmp_path / 'perflint.toml'} and command line"
+    assert settings_of(tmp_path, extend_exclude=["b"]).extend_exclude == ("a", "b")
+    assert settings_of(tmp_path, extend_select=["PPF402"]).origins["extend-select"] == "command line"
+
+
+def test_select_on_the_command_line_starts_afresh(tmp_path: Path) -> None:
+    text = 'select = ["PPF1"]\nignore = ["PPF202"]\nextend-select = ["PPF402"]\n'
+    settings = settings_of(tmp_path, text, select=["PPF2"])
+    assert (settings.select, settings.ignore, settings.extend_select) == (("PPF2",), (), ())
+    assert settings.origins["ignore"] == "command line"
+    settings = settings_of(tmp_path, text, select=["PPF2"], ignore=["PPF201"], extend_select=["PPF4"])
+    assert (settings.select, settings.ignore, settings.extend_select) == (("PPF2",), ("PPF201",), ("PPF4",))
+
+
+# What Ruff does with the same questions (its own rules in place of these).
+@pytest.mark.parametrize(
+    ("text", "overrides", "expected"),
+    [
+        ('ignore = ["PPF202"]', {"ignore": ["PPF405"]}, {"PPF101", "PPF201", "PPF401"}),
+        ('select = ["PPF101"]', {"ignore": ["PPF1"]}, set()),
+        ('select = ["PPF101"]', {"ignore": ["PPF1"], "extend-select": ["PPF101"]}, {"PPF101"}),
+        ('select = ["PPF2"]\nignore = ["PPF202"]', {"extend-select": ["PPF202"]}, {"PPF201", "PPF202"}),
+        ('select = ["PPF2"]\nignore = ["PPF202"]', {"extend-select": ["PPF2"]}, {"PPF201", "PPF202"}),
+        ('select = ["PPF4"]\nignore = ["PPF4"]', {"extend-select": ["PPF402"]}, {"PPF402"}),
+        ('select = ["PPF2"]\nextend-select = ["PPF402"]', {"ignore": ["PPF4"]}, {"PPF201", "PPF202"}),
+        ('select = ["PPF4"]', {"ignore": ["PPF40"], "extend-select": ["PPF402"]}, {"PPF402"}),
+    ],
+)
+def test_the_command_line_has_the_last_word(
+    tmp_path: Path, text: str, overrides: Mapping[str, object], expected: set[str]
+) -> None:
+    (tmp_path / "perflint.toml").write_text(text)
+    assert runs(load(tmp_path, known=KNOWN, overrides=overrides)) == expected
+
+
+def test_lists_of_the_file_stay_as_written_where_nothing_conflicts(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, 'select = ["PPF"]\n', ignore=["PPF2"])
+    assert (settings.select, settings.ignore) == (("PPF",), ("PPF2",))
+
+
+def test_errors_of_the_command_line_name_the_option(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r'^--select: "PPF109" is not ALL .* did you mean PPF101\?$'):
+        settings_of(tmp_path, select=["PPF109"])
+
+
+# --- showing
+
+
+def test_describe_is_toml_with_every_key_and_origin(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        'ignore = ["PPF202"]\n[per-file-ignores]\n"测试/\\"a\\"*.py" = ["PPF1", "ALL"]\n',
+        log_interval=20,
+        select=["PPF"],
+    )
+    text = describe(settings)
+    read = tomllib.loads(text)
+    assert list(read) == list(KEYS)
+    assert read["select"] == ["PPF"]
+    assert read["per-file-ignores"] == {'测试/"a"*.py': ["PPF1", "ALL"]}
+    assert read["exclude"] == list(DEFAULT_EXCLUDE)
+    assert read["respect-gitignore"] is True
+    assert read["log-interval"] == 20
+    lines = text.splitlines()
+    assert "log-interval = 20  # command line" in lines
+    assert "default-workers = 4  # default" in lines
+    assert f"# paths and patterns are seen from {tmp_path}" in lines
+    assert any(line.endswith(f"  # {tmp_path / 'perflint.toml'}") for line in lines)
+
+
+def test_describe_says_what_no_select_means() -> None:
+    text = describe(Settings())
+    assert "# select is not set: the rules that are on by default  # default\n" in text
+    assert "select" not in tomllib.loads(text)
+    assert "per-file-ignores = {}  # default\n" in text
