@@ -1,0 +1,308 @@
+"""The fix for a host read: keep the value on the device, read it once after the loop."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from perflint.checks.edits import insert_row_after_loop, source_of
+from perflint.context import Context
+from perflint.findings import Edit, Fix, Level
+from perflint.index.kinds import Kind
+from perflint.index.scopes import FUNCTIONS, Loop, Scope
+
+_TITLE = "keep the sum on the device and read it once after the loop"
+_LIST_TITLE = "keep the tensors and read them once after the loop"
+_DISPLAY_TITLE = "keep the tensor on the device, and read it only when you log"
+_SHAPE_REASON = "a loss of shape [1] (Paddle before 2.5, or reduction='none') cannot be read back with float() everywhere"
+_COUNT_REASON = "a whole number, such as a count, comes back as a float"
+_NUMPY_REASON = "the value becomes a Python float where it was a NumPy array"
+_FACTOR_REASON = "the factor must be a plain number, and its type is not known"
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The read as the statement holds it: ``node`` is what the fix replaces, ``tensor`` what it reads."""
+
+    node: cst.BaseExpression
+    tensor: cst.BaseExpression
+    spelling: str
+
+
+def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix:
+    """The best repair that is known for the place of a read."""
+    read = _whole_read(call, tensor, context)
+    loop = context.point.loop if context.point else None
+    if loop is not None and read is not None:
+        repaired = _sum(read, loop, context) or _list(read, loop, context)
+        if repaired is not None:
+            return repaired
+    return _display(call, tensor, context)
+
+
+def _display(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix:
+    kept = f"{source_of(_on_device(tensor), context)}.detach()"
+    edit = Edit(*context.range(call), kept)
+    return Fix(_DISPLAY_TITLE, (edit,), Level.DISPLAY, "what uses the value must be able to hold a tensor, or run less often")
+
+
+def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> _Read | None:
+    """The call, with the ``[0]`` or ``float()`` around it that belong to the same read."""
+    spelling = call.func.attr.value if isinstance(call.func, cst.Attribute) else context.text(call.func)
+    node: cst.BaseExpression = call
+    inner = call
+    for parent in reversed(context.parents):
+        if isinstance(parent, cst.Subscript) and parent.value is node and context.text(parent).endswith("[0]"):
+            node, spelling = parent, "numpy"
+        elif isinstance(parent, cst.Arg):
+            continue
+        elif isinstance(parent, cst.Call) and context.text(parent.func) == "float" and len(parent.args) == 1:
+            if parent.args[0].value is not node:
+                break
+            node = parent
+        else:
+            break
+    del inner
+    return _Read(node, _on_device(tensor), spelling)
+
+
+def _on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
+    """A tensor without the ``.detach()`` and ``.cpu()`` that lead to its read."""
+    while (
+        isinstance(tensor, cst.Call)
+        and not tensor.args
+        and isinstance(tensor.func, cst.Attribute)
+        and tensor.func.attr.value in ("cpu", "detach", "clone")
+    ):
+        tensor = tensor.func.value
+    return tensor
+
+
+def _sum(read: _Read, loop: Loop, context: Context) -> Fix | None:
+    """``total += loss.item()``."""
+    statement = context.statement
+    if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
+        return None
+    if not isinstance(statement.target, cst.Name):
+        return None
+    factors = _factors(statement.value, read.node)
+    if factors is None or read.spelling not in ("item", "float", "numpy"):
+        return None
+    name = statement.target.value
+    point = context.point
+    assert point is not None
+    uses = _uses(name, point.scope, loop, context)
+    if uses is None or not _starts_as_number(name, point.scope):
+        return None
+    level, reason = _trust(read, context)
+    if level is Level.SAFE and not all(_is_plain_number(factor, point.scope, context) for factor in factors):
+        level, reason = Level.UNSAFE, _FACTOR_REASON
+    kept = f'{source_of(read.tensor, context)}.detach().astype("float64")'
+    edits = [
+        Edit(*context.range(read.node), kept),
+        *(Edit(*context.range(use), f"float({name})") for use in uses),
+        insert_row_after_loop(context.file.source, loop, f"{name} = float({name})"),
+    ]
+    return Fix(_TITLE, tuple(sorted(edits)), level, reason)
+
+
+def _list(read: _Read, loop: Loop, context: Context) -> Fix | None:
+    """``losses.append(loss.item())``."""
+    statement = context.statement
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+        return None
+    if not isinstance(call.func.value, cst.Name) or len(call.args) != 1 or call.args[0].value is not read.node:
+        return None
+    name = call.func.value.value
+    point = context.point
+    assert point is not None
+    if not _starts_as_list(name, point.scope) or read.spelling not in ("item", "float", "numpy"):
+        return None
+    uses = _uses(name, point.scope, loop, context, but=call.func.value)
+    if uses is None or uses:
+        return None
+    level, reason = _trust(read, context)
+    edits = (
+        Edit(*context.range(read.node), f"{source_of(read.tensor, context)}.detach()"),
+        insert_row_after_loop(context.file.source, loop, f"{name}[:] = [float(x) for x in {name}]"),
+    )
+    return Fix(_LIST_TITLE, tuple(sorted(edits)), level, reason)
+
+
+def _trust(read: _Read, context: Context) -> tuple[Level, str]:
+    kind: Kind = context.kind(read.tensor)
+    if read.spelling == "numpy":
+        return Level.UNSAFE, _NUMPY_REASON
+    if not kind.scalar:
+        return Level.UNSAFE, _SHAPE_REASON
+    if not kind.floating:
+        return Level.UNSAFE, _COUNT_REASON
+    return Level.SAFE, ""
+
+
+def _factors(value: cst.BaseExpression, read: cst.BaseExpression) -> list[cst.BaseExpression] | None:
+    """What the read is multiplied with or divided by; None when it stands in anything else."""
+    if value is read:
+        return []
+    if not isinstance(value, cst.BinaryOperation):
+        return None
+    if isinstance(value.operator, cst.Multiply) and _factors(value.right, read) is not None:
+        return [value.left, *(_factors(value.right, read) or [])]
+    if isinstance(value.operator, (cst.Multiply, cst.Divide)):
+        left = _factors(value.left, read)
+        return None if left is None else [*left, value.right]
+    return None
+
+
+def _is_plain_number(node: cst.BaseExpression, scope: Scope, context: Context) -> bool:
+    expression = context.expression(node)
+    return expression is not None and _plain(expression, scope, 0)
+
+
+def _plain(node: ast.expr, scope: Scope, depth: int) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float))
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "len"
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    if isinstance(node, ast.Name) and depth < 3:
+        values = [
+            statement.node.value
+            for statement in scope.statements
+            if isinstance(statement.node, ast.Assign)
+            and any(isinstance(target, ast.Name) and target.id == node.id for target in statement.node.targets)
+        ]
+        return bool(values) and all(_plain(value, scope, depth + 1) for value in values)
+    return False
+
+
+def _uses(
+    name: str, scope: Scope, loop: Loop, context: Context, but: cst.CSTNode | None = None
+) -> list[cst.Name] | None:
+    """Where the loop reads a name (besides ``but``); None when the fix would not see every use of it."""
+    if _is_shared(name, scope, context) or _is_rebound(name, scope, loop):
+        return None
+    node = _loop_node(loop, context)
+    if node is None:
+        return None
+    uses: list[cst.Name] = []
+    for found, parents in _names(node, name, ()):
+        if found is but:
+            continue
+        parent = parents[-1]
+        if isinstance(parent, cst.AugAssign) and parent.target is found:
+            continue
+        if isinstance(parent, cst.AssignTarget):
+            continue
+        if isinstance(parent, (cst.Arg, cst.Attribute)) and (
+            (isinstance(parent, cst.Arg) and parent.keyword is found)
+            or (isinstance(parent, cst.Attribute) and parent.attr is found)
+        ):
+            continue
+        if any(isinstance(item, (cst.Lambda, cst.FunctionDef)) for item in parents):
+            return None
+        uses.append(found)
+    return uses
+
+
+def _names(
+    node: cst.CSTNode, name: str, parents: tuple[cst.CSTNode, ...]
+) -> Iterator[tuple[cst.Name, tuple[cst.CSTNode, ...]]]:
+    if isinstance(node, cst.Name):
+        if node.value == name:
+            yield node, parents
+        return
+    for child in node.children:
+        yield from _names(child, name, (*parents, node))
+
+
+def _loop_node(loop: Loop, context: Context) -> cst.CSTNode | None:
+    lines = context.file.source.lines
+    start = lines.offset(loop.lineno, loop.col_offset)
+    for parent in context.parents:
+        if isinstance(parent, (cst.For, cst.While)) and context.range(parent)[0] == start:
+            return parent
+    return None
+
+
+def _is_shared(name: str, scope: Scope, context: Context) -> bool:
+    """Whether another function can see the name: a closure, a global, a nonlocal."""
+    module = isinstance(scope.node, ast.Module)
+    for other in context.file.scopes.scopes:
+        if other is scope:
+            continue
+        if not module and not _is_within(other, scope):
+            continue
+        if any(isinstance(item, ast.Name) and item.id == name for item in ast.walk(other.node) if not isinstance(other.node, ast.Module)):
+            return True
+    declared = (ast.Global, ast.Nonlocal)
+    return any(isinstance(item, declared) and name in item.names for item in ast.walk(scope.node))
+
+
+def _is_within(inner: Scope, outer: Scope) -> bool:
+    scope: Scope | None = inner
+    while scope is not None:
+        if scope is outer:
+            return True
+        scope = scope.parent
+    return False
+
+
+def _is_rebound(name: str, scope: Scope, loop: Loop) -> bool:
+    """Whether the loop gives the name another value than a number or the running sum."""
+    for item in ast.walk(loop):
+        if isinstance(item, FUNCTIONS) and any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(item)):
+            return True
+        if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name) and item.target.id == name:
+            if not isinstance(item.op, ast.Add):
+                return True
+        elif isinstance(item, (ast.Name,)) and item.id == name and isinstance(item.ctx, ast.Store):
+            if not _is_reset(item, loop) and not _is_augmented(item, loop):
+                return True
+        elif isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Del):
+            return True
+    return False
+
+
+def _is_reset(target: ast.Name, loop: Loop) -> bool:
+    return any(
+        isinstance(item, ast.Assign) and target in item.targets and isinstance(item.value, ast.Constant)
+        for item in ast.walk(loop)
+    )
+
+
+def _is_augmented(target: ast.Name, loop: Loop) -> bool:
+    return any(isinstance(item, ast.AugAssign) and item.target is target for item in ast.walk(loop))
+
+
+def _starts_as_number(name: str, scope: Scope) -> bool:
+    return any(
+        isinstance(value, ast.Constant) and isinstance(value.value, (int, float)) for value in _values(name, scope)
+    )
+
+
+def _starts_as_list(name: str, scope: Scope) -> bool:
+    values = list(_values(name, scope))
+    return bool(values) and all(isinstance(value, ast.List) and not value.elts for value in values)
+
+
+def _values(name: str, scope: Scope) -> Iterator[ast.expr]:
+    """What a scope assigns to a name, tuple assignments included."""
+    for statement in scope.statements:
+        if not isinstance(statement.node, ast.Assign):
+            continue
+        for target in statement.node.targets:
+            yield from _matched(target, statement.node.value, name)
+
+
+def _matched(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
+    if isinstance(target, ast.Name) and target.id == name:
+        yield value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for part, item in zip(target.elts, value.elts):
+            yield from _matched(part, item, name)

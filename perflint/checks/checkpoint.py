@@ -1,0 +1,48 @@
+"""PPF401 and PPF402: checkpoints saved synchronously in the step loop, or at each epoch."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint.checks import async_save, guard
+from perflint.context import Context
+from perflint.findings import Related
+from perflint.index import epochs
+from perflint.index.project import FileIndex
+from perflint.registry import check, gate, triggers
+
+IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
+SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})
+
+triggers(IN_STEP, {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"})
+
+
+def _any(_: ast.Call, __: FileIndex) -> bool:
+    return True
+
+
+for _name in sorted(SAVES):
+    gate(EACH_EPOCH, _name, _any)
+
+
+@check(cst.Call, [IN_STEP])
+def save_in_step(call: cst.Call, context: Context) -> None:
+    """Report a checkpoint written at each step."""
+    step = context.step
+    if step is not None and not context.claimed and context.callee(call) in SAVES:
+        context.report(IN_STEP, call, guard.checkpoint_fix(call, context), step)
+
+
+@check(cst.Call, [EACH_EPOCH])
+def save_each_epoch(call: cst.Call, context: Context) -> None:
+    """Report a checkpoint that training waits for at each epoch."""
+    if context.callee(call) != "paddle.save":
+        return
+    statement = context.ast_statement
+    loop = epochs.loop_of(statement) if statement is not None else None
+    if loop is None or context.step is not None:
+        return
+    related = (Related(context.file.source.path, loop.lineno, "the epoch loop"),)
+    context.report(EACH_EPOCH, call, async_save.fix(call, loop, context), related=related, line=str(loop.lineno))

@@ -1,0 +1,81 @@
+"""Text edits that keep the style around them."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint.context import Context
+from perflint.findings import Edit
+from perflint.source import Source
+
+
+def insert_argument(call: cst.Call, argument: str, context: Context) -> Edit:
+    """Add an argument after the last one: on a line of its own where the last one has one, trailing comma kept."""
+    source = context.file.source
+    if not call.args:
+        _, end = context.range(call)
+        return Edit(end - 1, end - 1, argument)
+    last = call.args[-1]
+    start, end = context.range(last)
+    before = source.text[source.lines.line_start(source.lines.position(start)[0]) : start]
+    own_line = not before.strip()
+    separator = f",{source.newline}{before}" if own_line else ", "
+    if not isinstance(last.comma, cst.Comma):
+        return Edit(end, end, separator + argument)
+    at = source.text.index(",", end) + 1
+    if own_line:
+        return Edit(at, at, f"{separator[1:]}{argument},")
+    return Edit(at, at, f" {argument},")
+
+
+def indentation(source: Source, row: int) -> str:
+    """The space a row starts with."""
+    line = source.lines.line(row)
+    return line[: len(line) - len(line.lstrip())]
+
+
+def insert_row_after(source: Source, row: int, line: str) -> Edit:
+    """A new line below a row (and the line end that a last row lacks)."""
+    at = source.lines.line_end(row)
+    ended = source.text[:at].endswith(("\n", "\r"))
+    return Edit(at, at, f"{line}{source.newline}" if ended else f"{source.newline}{line}")
+
+
+def insert_row_after_loop(source: Source, loop: ast.stmt, line: str) -> Edit:
+    """A new line just below a loop, indented as the loop is."""
+    return insert_row_after(source, loop.end_lineno or loop.lineno, indentation(source, loop.lineno) + line)
+
+
+def indent_rows(source: Source, first: int, last: int, unit: str, header: str, fixed_rows: set[int]) -> list[Edit]:
+    """Put rows under a header line: one edit a row, those in ``fixed_rows`` (inside strings) left as they are."""
+    edits = []
+    for row in range(first, last + 1):
+        start = source.lines.line_start(row)
+        if row == first:
+            edits.append(Edit(start, start, f"{indentation(source, row)}{header}{source.newline}{unit}"))
+        elif row not in fixed_rows and source.lines.line(row).strip():
+            edits.append(Edit(start, start, unit))
+    return edits
+
+
+def rows_inside_strings(node: cst.CSTNode, context: Context) -> set[int]:
+    """Rows that begin inside a string literal of ``node``, where added space would change the string."""
+    rows: set[int] = set()
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (cst.SimpleString, cst.FormattedString)):
+            start, end = context.range(item)
+            first, last = context.file.source.lines.position(start)[0], context.file.source.lines.position(end)[0]
+            rows.update(range(first + 1, last + 1))
+        stack.extend(child for child in item.children if not isinstance(child, cst.BaseParenthesizableWhitespace))
+    return rows
+
+
+def source_of(node: cst.BaseExpression, context: Context) -> str:
+    """The source of an expression, in parentheses where a method is to be called on it."""
+    text = context.text(node)
+    atoms = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
+    return text if isinstance(node, atoms) and "\n" not in text else f"({text})"

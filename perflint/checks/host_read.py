@@ -1,0 +1,59 @@
+"""PPF201: a host read of a device tensor at each step."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from perflint.checks import accumulate
+from perflint.context import Context
+from perflint.registry import check, triggers
+
+CODE = "PPF201"
+READ_METHODS = frozenset({"numpy", "item", "tolist"})
+_CONVERSIONS = frozenset({"float", "int", "bool", "complex"})
+# NumPy functions that say something about an array and so read it; np.random and the like take no tensor.
+_NUMPY = frozenset(
+    {"array", "asarray", "ascontiguousarray", "mean", "sum", "isnan", "isfinite", "isinf", "max", "min", "abs", "sqrt", "exp"}
+    | {"log", "argmax", "argmin", "any", "all", "round", "stack", "concatenate", "std", "median", "squeeze", "transpose"}
+    | {"float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape", "vstack", "hstack"}
+)
+
+triggers(CODE, READ_METHODS | _CONVERSIONS | _NUMPY)
+
+
+def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | None:
+    """The device tensor that a call copies to the host; None when it reads none."""
+    function = call.func
+    if isinstance(function, cst.Attribute) and function.attr.value in READ_METHODS:
+        kind = context.kind(function.value)
+        if kind.is_host or kind.tag not in ("tensor", "unknown", "tuple"):
+            return None
+        if function.attr.value == "tolist" and not kind.is_tensor:
+            return None
+        return function.value
+    argument = _only_argument(call)
+    if argument is None:
+        return None
+    if isinstance(function, cst.Name) and function.value in _CONVERSIONS and not context.file.names.is_bound(function.value):
+        return argument if context.kind(argument).is_tensor else None
+    name = context.name(function)
+    if name.startswith("numpy.") and name[6:] in _NUMPY and context.kind(argument).is_tensor:
+        return argument
+    return None
+
+
+@check(cst.Call, [CODE])
+def host_read(call: cst.Call, context: Context) -> None:
+    """Report the outermost read of a place; the reads inside it belong to it."""
+    step = context.step
+    if step is None or context.claimed or context.file.runs_on_cpu:
+        return
+    tensor = tensor_read_by(call, context)
+    if tensor is not None:
+        context.report(CODE, call, accumulate.fix(call, tensor, context), step, tensor=context.text(tensor))
+
+
+def _only_argument(call: cst.Call) -> cst.BaseExpression | None:
+    if not call.args or call.args[0].star or call.args[0].keyword is not None:
+        return None
+    return call.args[0].value

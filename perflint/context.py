@@ -1,0 +1,235 @@
+"""What a check may ask: the one walk over a unit, and the index's answers for the node at hand."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from perflint.catalogue import Rule
+from perflint.findings import Fix, Related
+from perflint.index import guards
+from perflint.index.evaluate import Evaluator
+from perflint.index.kinds import UNKNOWN, Kind
+from perflint.index.project import FileIndex, Point, Step, definitions_of
+from perflint.index.scopes import Statement
+from perflint.registry import Check
+from perflint.settings import Settings
+from perflint.units import ParsedUnit
+
+_SKIPPED = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine, cst.Comma, cst.AssignEqual, cst.Dot)
+_STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A finding before its message is written: the message names the other findings of the same loop."""
+
+    code: str
+    path: str
+    start: int
+    end: int
+    line: int
+    fields: Mapping[str, str]
+    step: Step | None
+    fix: Fix | None
+    related: tuple[Related, ...]
+    statement: tuple[int, int] | None
+
+
+@dataclass
+class Context:
+    """One unit of one file while it is walked."""
+
+    file: FileIndex
+    unit: ParsedUnit
+    settings: Settings
+    rules: Mapping[str, Rule]
+    codes: frozenset[str]
+    points: Mapping[int, Point]
+    node: cst.CSTNode | None = None
+    parents: list[cst.CSTNode] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
+    _statements: list[tuple[cst.CSTNode, Point | None]] = field(default_factory=list)
+    _claimed: set[cst.CSTNode] = field(default_factory=set)
+    _expressions: dict[cst.CSTNode, ast.expr | None] = field(default_factory=dict)
+
+    @property
+    def point(self) -> Point | None:
+        """What the index knows at the current statement."""
+        return self._statements[-1][1] if self._statements else None
+
+    @property
+    def statement(self) -> cst.CSTNode | None:
+        """The current statement."""
+        return self._statements[-1][0] if self._statements else None
+
+    @property
+    def ast_statement(self) -> Statement | None:
+        """The current statement as the index holds it."""
+        return self.point.statement if self.point else None
+
+    @property
+    def step(self) -> Step | None:
+        """The step the current node runs at, None off the hot path (also under a guard within the expression)."""
+        point = self.point
+        if point is None or point.step is None or self._guarded_within(point):
+            return None
+        return point.step
+
+    def range(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The offsets of a node in the file, without its surrounding space and parentheses."""
+        return self.unit.spans[node]
+
+    def text(self, node: cst.CSTNode) -> str:
+        """The source of a node."""
+        start, end = self.range(node)
+        return self.file.source.text[start:end]
+
+    def expression(self, node: cst.CSTNode) -> ast.expr | None:
+        """The same expression for the index, which speaks ``ast``."""
+        if node not in self._expressions:
+            try:
+                self._expressions[node] = ast.parse(f"({self.text(node)}\n)", mode="eval").body
+            except (SyntaxError, ValueError):
+                self._expressions[node] = None
+        return self._expressions[node]
+
+    def kind(self, node: cst.CSTNode) -> Kind:
+        """The kind of value an expression holds at the current statement."""
+        point, expression = self.point, self.expression(node)
+        if expression is None:
+            return UNKNOWN
+        return Evaluator(self.file, point.full_env if point else {}).kind(expression)
+
+    def name(self, node: cst.CSTNode) -> str:
+        """The qualified name of a dotted expression, ``""`` when it is none."""
+        local = local_name(node)
+        return self.file.names.resolve(local) if local else ""
+
+    def callee(self, call: cst.Call) -> str:
+        """The qualified name of what a call reaches: through imports, or through the kind of its receiver."""
+        name = self.name(call.func)
+        if name.startswith("paddle.") or not isinstance(call.func, cst.Attribute):
+            return name
+        kind = self.kind(call.func.value)
+        return f"{kind.type}.{call.func.attr.value}" if kind.type.startswith("paddle.") else name
+
+    def claim(self, node: cst.CSTNode) -> None:
+        """Take a place: nothing inside ``node`` is reported again."""
+        self._claimed.add(node)
+
+    @property
+    def claimed(self) -> bool:
+        """Whether a finding already stands for the place around the current node."""
+        return any(parent in self._claimed for parent in self.parents)
+
+    def report(
+        self,
+        code: str,
+        node: cst.CSTNode,
+        fix: Fix | None,
+        step: Step | None = None,
+        related: tuple[Related, ...] = (),
+        **fields: str,
+    ) -> None:
+        """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message."""
+        if code not in self.codes:
+            return
+        start, end = self.range(node)
+        statement = self.statement
+        fields.setdefault("what", shorten(self.text(node)))
+        self.claim(node)
+        self.drafts.append(
+            Draft(
+                code,
+                self.file.source.path,
+                start,
+                end,
+                self.file.source.lines.position(start)[0],
+                fields,
+                step,
+                fix,
+                related,
+                self.range(statement) if statement is not None and isinstance(statement, cst.BaseSmallStatement) else None,
+            )
+        )
+
+    def enter(self, node: cst.CSTNode) -> None:
+        """Called by the walk for each node on the way down."""
+        if isinstance(node, _STATEMENTS):
+            span = self.unit.spans.get(node)
+            self._statements.append((node, self.points.get(span[0]) if span else None))
+
+    def leave(self, node: cst.CSTNode) -> None:
+        """Called by the walk for each node on the way up."""
+        if self._statements and self._statements[-1][0] is node:
+            self._statements.pop()
+
+    def _guarded_within(self, point: Point) -> bool:
+        statement = self.statement
+        inner = self.node
+        for parent in reversed(self.parents):
+            if parent is statement:
+                break
+            if isinstance(parent, cst.Lambda):
+                return True
+            if isinstance(parent, cst.IfExp) and inner is not parent.test:
+                test = self.expression(parent.test)
+                if test is not None and guards.rare(test, inner is parent.body, definitions_of(point.scope)):
+                    return True
+            if isinstance(parent, cst.BooleanOperation) and inner is parent.right:
+                test = self.expression(parent.left)
+                truth = isinstance(parent.operator, cst.And)
+                if test is not None and guards.rare(test, truth, definitions_of(point.scope)):
+                    return True
+            inner = parent
+        return False
+
+
+class Walk(cst.CSTVisitor):
+    """The one walk over a unit: every check registered for a node's type is asked as the walk meets it."""
+
+    def __init__(self, context: Context, table: Mapping[type[cst.CSTNode], list[Check]]) -> None:
+        super().__init__()
+        self._context = context
+        self._table = table
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """Ask the checks of this node's type."""
+        if isinstance(node, _SKIPPED):
+            return False
+        context = self._context
+        context.node = node
+        context.enter(node)
+        for function in self._table.get(type(node), ()):
+            function(node, context)
+        context.parents.append(node)
+        return True
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        """Go back up."""
+        if not isinstance(original_node, _SKIPPED):
+            self._context.parents.pop()
+            self._context.leave(original_node)
+
+
+def local_name(node: Any) -> str:
+    """``a.b.c`` for a chain of attributes on a name, ``""`` for anything else."""
+    parts: list[str] = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    if not isinstance(node, cst.Name):
+        return ""
+    parts.append(node.value)
+    return ".".join(reversed(parts))
+
+
+def shorten(text: str, limit: int = 40) -> str:
+    """Source text on one line, cut in the middle when it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 12]}...{line[-9:]}"

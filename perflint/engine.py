@@ -1,0 +1,180 @@
+"""From sources to findings: index the project, parse what can hold a finding, walk it once, write the messages."""
+
+from __future__ import annotations
+
+import ast
+import multiprocessing
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import libcst as cst
+
+from perflint import catalogue, gates, messages, noqa, registry, selection, units
+from perflint.checks import load_checks
+from perflint.context import Context, Draft, Walk
+from perflint.findings import Finding
+from perflint.index.project import FileIndex, Project
+from perflint.settings import Settings
+from perflint.source import Source, UnreadableSource, read
+
+Progress = Callable[[int, int], None]
+_PARALLEL_FROM = 24
+"""Files with something to parse below which starting processes costs more than it saves."""
+
+
+def read_all(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
+    """Sources by path, and a PPF003 finding for each file that cannot be read or decoded."""
+    sources: dict[str, Source] = {}
+    unreadable: list[Finding] = []
+    for path in paths:
+        try:
+            sources[str(path)] = read(path)
+        except UnreadableSource as error:
+            unreadable.append(unreadable_file(str(path), error))
+    return sources, unreadable
+
+
+def unreadable_file(path: str, error: Exception) -> Finding:
+    """The finding for a file that is no readable text."""
+    message = catalogue.shipped()["PPF003"].message.format(what=error)
+    return Finding("PPF003", path, 0, 0, message)
+
+
+def check(
+    sources: Mapping[str, Source],
+    settings: Settings,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    gated: bool = True,
+) -> list[Finding]:
+    """All findings of the selected rules in a project, sorted by path and place.
+
+    Args:
+        sources: the files of the project by path; they are read as one project, so a helper is checked as part
+            of the loop that calls it.
+        jobs: processes to use.
+        progress: called with files done and files in all.
+        gated: parse only what can hold a finding.  False parses everything, which must find the same.
+    """
+    load_checks()
+    rules = catalogue.shipped()
+    codes = selection.selected(settings, rules)
+    project = Project(sources)
+    project.analyse()
+    run = _Run(project, settings, codes, gated)
+    found = [_syntax_error(sources[path], error) for path, error in project.broken.items() if "PPF001" in codes]
+    paths = [path for path, file in project.files.items() if not noqa.skips_file(file.source)]
+    busy = [path for path in paths if not gated or run.rows(project.files[path])]
+    drafts = _drafts(run, busy, jobs, progress)
+    found += messages.write(drafts, rules, settings)
+    return sorted(_kept(found, sources, settings), key=lambda item: (item.path, item.start, item.end, item.code))
+
+
+@dataclass
+class _Run:
+    """What one process needs to check files of the project."""
+
+    project: Project
+    settings: Settings
+    codes: frozenset[str]
+    gated: bool
+
+    def rows(self, file: FileIndex) -> set[int]:
+        """Rows of the statements that can hold a finding."""
+        if file.is_quiet:
+            return set()
+        return gates.rows(file, self.codes)
+
+    def check_file(self, path: str) -> list[Draft]:
+        """The drafts of one file."""
+        file = self.project.files[path]
+        if file.is_quiet:
+            return []
+        pieces = units.units_of(file.tree)
+        if self.gated:
+            pieces = units.chosen(pieces, self.rows(file))
+        else:
+            gates.type_all(file)
+        lines = file.source.lines
+        points = {lines.offset(node.lineno, node.col_offset): point for node, point in file.points.items()}
+        table = {
+            kind: [function for owned, function in functions if owned & self.codes]
+            for kind, functions in registry.checks.items()
+        }
+        drafts: list[Draft] = []
+        for piece in pieces:
+            try:
+                context = Context(file, units.parse(file.source, piece), self.settings, catalogue.shipped(), self.codes, points)
+                context.unit.module.visit(Walk(context, table))
+            except (cst.ParserSyntaxError, RecursionError):
+                # Syntax newer than the installed LibCST, or nesting beyond the interpreter's stack: ast has
+                # accepted the file, so the rest of it is still worth checking.
+                continue
+            drafts += context.drafts
+        return [draft for draft in drafts if draft.code in self.codes]
+
+
+_forked: _Run | None = None
+
+
+def _drafts(run: _Run, paths: list[str], jobs: int, progress: Progress | None) -> list[Draft]:
+    jobs = min(jobs, len(paths) // (_PARALLEL_FROM // 2))
+    if jobs <= 1 or "fork" not in multiprocessing.get_all_start_methods():
+        drafts: list[Draft] = []
+        for done, path in enumerate(paths, 1):
+            drafts += run.check_file(path)
+            if progress:
+                progress(done, len(paths))
+        return drafts
+    return _drafts_in_processes(run, paths, jobs, progress)
+
+
+def _drafts_in_processes(run: _Run, paths: list[str], jobs: int, progress: Progress | None) -> list[Draft]:
+    """The index is shared by forking: it is built once and never copied or sent."""
+    global _forked
+    _forked = run
+    try:
+        context = multiprocessing.get_context("fork")
+        by_size = sorted(paths, key=lambda path: -len(run.project.files[path].source.text))
+        drafts: list[Draft] = []
+        with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+            for done, found in enumerate(pool.map(_check_forked, by_size, chunksize=4), 1):
+                drafts += found
+                if progress:
+                    progress(done, len(paths))
+        return drafts
+    finally:
+        _forked = None
+
+
+def _check_forked(path: str) -> list[Draft]:
+    assert _forked is not None
+    return _forked.check_file(path)
+
+
+def _syntax_error(source: Source, error: Exception) -> Finding:
+    line, column, what = 1, 1, str(error) or type(error).__name__
+    if isinstance(error, SyntaxError):
+        line, column, what = error.lineno or 1, max(error.offset or 1, 1), error.msg or "invalid syntax"
+    elif isinstance(error, (RecursionError, MemoryError)):
+        what = "it is nested too deeply to be parsed"
+    line = min(max(line, 1), source.lines.rows)
+    start = min(source.lines.line_start(line) + column - 1, len(source.text))
+    message = catalogue.shipped()["PPF001"].message.format(what=what, line=line)
+    return Finding("PPF001", source.path, start, start, message)
+
+
+def _kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:
+    kept: list[Finding] = []
+    for finding in found:
+        if finding.code in selection.ignored_for(finding.path, settings):
+            continue
+        if finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):
+            continue
+        if finding.fix is not None:
+            level = selection.level_for(finding.code, finding.fix.level, settings)
+            finding = replace(finding, fix=replace(finding.fix, level=level))
+        kept.append(finding)
+    return kept

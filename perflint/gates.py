@@ -1,0 +1,73 @@
+"""The gates: which statements can hold a finding, asked of the index alone, before LibCST parses anything.
+
+A gate may let through what turns out to be clean; it must never stop a statement that a check would report.
+``tests/test_gates.py`` compares gated with ungated runs on real code.
+"""
+
+from __future__ import annotations
+
+from perflint import registry
+from perflint.index.flow import Flow
+from perflint.index.names import dotted
+from perflint.index.project import FileIndex, Point
+from perflint.index.scopes import Scope, Statement
+from perflint.index.training import terminal_names
+
+FORMATTING = "*format*"
+
+
+def rows(file: FileIndex, codes: frozenset[str]) -> set[int]:
+    """The first rows of the statements of a file that can hold a finding of these rules."""
+    triggers = frozenset().union(*(names for code, names in registry.step_triggers.items() if code in codes))
+    found = {
+        point.statement.node.lineno
+        for point in file.points.values()
+        if point.step is not None and _triggered(point.statement, triggers)
+    }
+    return found | _calls(file, codes)
+
+
+def type_all(file: FileIndex) -> None:
+    """Work out the kinds at every statement, as an ungated run needs them."""
+    for scope in file.scopes.scopes:
+        ensure_points(file, scope)
+
+
+def ensure_points(file: FileIndex, scope: Scope) -> None:
+    """Work out the kinds at each statement of a scope that is not on the hot path."""
+    if all(statement.node in file.points for statement in scope.statements):
+        return
+    flow = Flow(scope, file, file.project.base_env(file, scope, {}), guess_losses=False).run()
+    for statement in scope.statements:
+        if statement.node not in file.points:
+            env = flow.before.get(statement.node, {})
+            file.points[statement.node] = Point(statement, scope, None, env, None, file)
+
+
+def _triggered(statement: Statement, triggers: frozenset[str]) -> bool:
+    if terminal_names(statement) & triggers:
+        return True
+    return FORMATTING in triggers and statement.formats
+
+
+def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
+    wanted = {name: gates for name, gates in registry.call_gates.items() if any(code in codes for code, _ in gates)}
+    methods = {
+        name for name, gates in registry.method_gates.items() if any(code in codes for code, _ in gates)
+    } if "paddle" in file.source.text else set()
+    found: set[int] = set()
+    known: dict[str, str] = {}
+    for scope in file.scopes.scopes:
+        for statement in scope.statements:
+            for call in statement.calls:
+                local = dotted(call.func)
+                if local is None:
+                    continue
+                if local.rpartition(".")[2] in methods:
+                    ensure_points(file, scope)
+                    found.add(statement.node.lineno)
+                name = known.setdefault(local, file.names.resolve(local))
+                if any(code in codes and gate(call, file) for code, gate in wanted.get(name, ())):
+                    ensure_points(file, scope)
+                    found.add(statement.node.lineno)
+    return found

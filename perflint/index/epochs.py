@@ -1,0 +1,35 @@
+"""Epoch loops: what runs once per epoch, between the step loops."""
+
+from __future__ import annotations
+
+import ast
+
+from perflint.index import guards, training
+from perflint.index.scopes import LOOPS, Loop, Statement
+
+
+def loop_of(statement: Statement) -> Loop | None:
+    """The loop over epochs that runs a statement each time, None when there is none or a guard stands between."""
+    if statement.place is None:
+        return None
+    for link in statement.place.chain():
+        if link.branch == "body" and isinstance(link.node, LOOPS):
+            loop: Loop = link.node
+            if training.counts_epochs(loop):
+                return None if _guarded(statement, loop) else loop
+            return None
+    return None
+
+
+def _guarded(statement: Statement, loop: Loop) -> bool:
+    if guards.off_the_hot_path(statement.place, loop, {}):
+        return True
+    # ``epoch % k`` is no guard for a step, but it is one for an epoch.
+    for link in statement.place.chain() if statement.place else ():
+        if link.node is loop:
+            return False
+        if isinstance(link.node, ast.If) and any(
+            isinstance(item, ast.Mod) for item in ast.walk(link.node.test)
+        ):
+            return True
+    return False

@@ -1,0 +1,383 @@
+"""The kind of an expression, given the kinds of the names in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from perflint.index import paddle_api
+from perflint.index.kinds import (
+    DATASET_TAG,
+    GUESS,
+    HOST,
+    ITERABLE_TAG,
+    LAYER_TAG,
+    LOADER,
+    LOADER_TAG,
+    OBJECT_TAG,
+    TENSOR,
+    TENSOR_TAG,
+    TUPLE_TAG,
+    UNKNOWN,
+    Kind,
+    element,
+    join,
+    tuple_of,
+)
+from perflint.index.names import dotted
+
+Env = Mapping[str, Kind]
+
+_HOST_CALLS = frozenset(
+    {"float", "int", "bool", "complex", "str", "repr", "len", "range", "type", "isinstance", "hasattr", "id", "ord", "hash"}
+    | {"format", "print", "open", "input", "callable"}
+)
+_SAME_AS_ARGUMENT = frozenset({"sum", "max", "min", "abs", "list", "tuple", "sorted", "reversed", "set", "copy.deepcopy", "copy.copy"})
+_HOST_MODULES = ("numpy.", "np.", "math.", "time.", "os.", "random.", "sys.", "json.", "datetime.", "cv2.", "PIL.", "sklearn.", "scipy.", "pandas.")
+_WRAPPERS = frozenset({"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"})
+_MODEL_NAME = re.compile(
+    r"^(.*_)?(model|net|network|criterion|loss|losses|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
+    r"(_?(fn|func|function|layer|op|[GDABgdab12]|\d))?$"
+)
+_LOADER_NAME = re.compile(r"(data_?loader|_loader|^loader$|train_?loader|loader_\w+|dataloader)", re.IGNORECASE)
+_NOT_A_LOADER = re.compile(r"(load_|loader_(conf|config|cfg|args|param)|_fn$|builder)", re.IGNORECASE)
+
+
+class Resolver(Protocol):
+    """What the evaluator asks of the project: names, the project's own functions, classes and attributes."""
+
+    def resolve(self, name: str) -> str:
+        """The qualified name of a local dotted name."""
+
+    def call_project(self, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a project function or class by qualified name, None when it is neither."""
+
+    def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a method of a project class, None when there is none."""
+
+    def attribute(self, owner: str, name: str) -> Kind | None:
+        """The kind of an attribute of a project class."""
+
+
+def looks_like_a_loader(name: str) -> bool:
+    """Whether a name says that it holds batches (``train_loader``, ``dataloader``)."""
+    return bool(_LOADER_NAME.search(name)) and not _NOT_A_LOADER.search(name)
+
+
+class Evaluator:
+    """Evaluates expressions of one scope; ``env`` maps dotted names (``loss``, ``self.loss``) to kinds."""
+
+    def __init__(self, resolver: Resolver, env: Env) -> None:
+        self._resolver = resolver
+        self.env = env
+        self._handlers: dict[type, Callable[..., Kind]] = {
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Subscript: self._subscript,
+            ast.BinOp: self._binary,
+            ast.Compare: self._compare,
+            ast.Call: self._call,
+            ast.BoolOp: self._bool,
+            ast.UnaryOp: self._unary,
+            ast.IfExp: self._conditional,
+            ast.Tuple: self._display,
+            ast.List: self._display,
+            ast.Set: self._display,
+            ast.Dict: self._dict,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.DictComp: self._comprehension,
+            ast.NamedExpr: lambda node: self.kind(node.value),
+            ast.Starred: lambda node: self.kind(node.value),
+            ast.Await: lambda node: self.kind(node.value),
+        }
+
+    def kind(self, node: ast.expr) -> Kind:
+        """The kind of an expression."""
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            return HOST
+        handler = self._handlers.get(type(node))
+        return handler(node) if handler else UNKNOWN
+
+    def _name(self, node: ast.Name) -> Kind:
+        return self._named(node.id) or UNKNOWN
+
+    def _named(self, name: str) -> Kind | None:
+        known = self.env.get(name)
+        if known is not None:
+            return known
+        if looks_like_a_loader(name.rpartition(".")[2]):
+            return LOADER
+        return None
+
+    def _attribute(self, node: ast.Attribute) -> Kind:
+        name = dotted(node)
+        if name is not None and name in self.env:
+            return self.env[name]
+        base = self.kind(node.value)
+        if base.tag == TENSOR_TAG:
+            return HOST if node.attr in paddle_api.HOST_ATTRIBUTES else TENSOR
+        if base.is_host:
+            return HOST
+        if base.tag in (OBJECT_TAG, LAYER_TAG):
+            found = self._resolver.attribute(base.type, node.attr)
+            if found is not None:
+                return found
+        if name is not None:
+            return self._named(name) or UNKNOWN
+        return UNKNOWN
+
+    def _subscript(self, node: ast.Subscript) -> Kind:
+        base = self.kind(node.value)
+        if base.tag == TUPLE_TAG and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
+            index = node.slice.value
+            if -len(base.items) <= index < len(base.items):
+                return base.items[index]
+        if base.tag == LOADER_TAG:
+            return LOADER
+        return element(base)
+
+    def _binary(self, node: ast.BinOp) -> Kind:
+        left, right = self.kind(node.left), self.kind(node.right)
+        if isinstance(node.op, ast.Mod) and isinstance(node.left, (ast.Constant, ast.JoinedStr)):
+            return HOST
+        tensors = [kind for kind in (left, right) if kind.is_tensor]
+        if tensors:
+            return _arithmetic((node.left, left), (node.right, right))
+        return HOST if left.is_host and right.is_host else UNKNOWN
+
+    def _compare(self, node: ast.Compare) -> Kind:
+        if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
+            return HOST
+        kinds = [self.kind(node.left), *map(self.kind, node.comparators)]
+        if any(kind.is_tensor for kind in kinds):
+            return Kind(TENSOR_TAG, guess=all(kind.guess for kind in kinds if kind.is_tensor))
+        return HOST if all(kind.is_host for kind in kinds) else UNKNOWN
+
+    def _bool(self, node: ast.BoolOp) -> Kind:
+        return self._joined(node.values)
+
+    def _unary(self, node: ast.UnaryOp) -> Kind:
+        return HOST if isinstance(node.op, ast.Not) else self.kind(node.operand)
+
+    def _conditional(self, node: ast.IfExp) -> Kind:
+        return self._joined([node.body, node.orelse])
+
+    def _joined(self, nodes: list[ast.expr]) -> Kind:
+        result = self.kind(nodes[0])
+        for node in nodes[1:]:
+            result = join(result, self.kind(node))
+        return result
+
+    def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Kind:
+        if len(node.elts) > 32:
+            return UNKNOWN
+        return tuple_of(map(self.kind, node.elts))
+
+    def _dict(self, node: ast.Dict) -> Kind:
+        kinds = [self.kind(value) for value in node.values[:32]]
+        if any(kind.is_tensor for kind in kinds):
+            return TENSOR
+        return HOST if kinds and all(kind.is_host for kind in kinds) else UNKNOWN
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Kind:
+        value = node.value if isinstance(node, ast.DictComp) else node.elt
+        kind = self.inside(node.generators).kind(value)
+        if kind.is_tensor:
+            return Kind(TENSOR_TAG, guess=kind.guess)
+        return HOST if kind.is_host else UNKNOWN
+
+    def inside(self, generators: list[ast.comprehension]) -> Evaluator:
+        """An evaluator that also knows the targets of a comprehension."""
+        env = dict(self.env)
+        inner = Evaluator(self._resolver, env)
+        for generator in generators:
+            bind(generator.target, inner.iterated(generator.iter), env)
+        return inner
+
+    def iterated(self, node: ast.expr) -> Kind:
+        """What a ``for`` target gets from iterating over an expression."""
+        if isinstance(node, ast.Call):
+            name = dotted(node.func) or ""
+            last = name.rpartition(".")[2]
+            if last == "enumerate" and node.args:
+                return tuple_of([HOST, self.iterated(node.args[0])])
+            if last == "zip":
+                return tuple_of(map(self.iterated, node.args))
+            if last == "range":
+                return HOST
+            if name in _WRAPPERS or last in ("tqdm", "track"):
+                return self.iterated(node.args[0]) if node.args else UNKNOWN
+            if isinstance(node.func, ast.Attribute) and last in ("items", "values", "keys"):
+                base = self.kind(node.func.value)
+                if last == "keys":
+                    return HOST
+                value = element(base)
+                return tuple_of([HOST, value]) if last == "items" else value
+        return element(self.kind(node))
+
+    def _call(self, node: ast.Call) -> Kind:
+        name = dotted(node.func)
+        if name is not None:
+            known = self._call_by_name(node, name)
+            if known is not None:
+                return known
+        if isinstance(node.func, ast.Attribute):
+            return self._call_method(node, node.func, name)
+        called = self.kind(node.func)
+        return paddle_api.layer_result(called.type) if called.tag == LAYER_TAG else UNKNOWN
+
+    def _call_by_name(self, node: ast.Call, name: str) -> Kind | None:
+        local = self.env.get(name)
+        if local is not None and local.tag != "unknown":
+            return self._call_value(local, node)
+        qualified = self._resolver.resolve(name)
+        if qualified.startswith("paddle."):
+            result = paddle_api.call_result(qualified, node)
+            return result if result is not UNKNOWN else self._call_project(qualified, node)
+        if qualified in _HOST_CALLS or qualified.startswith(_HOST_MODULES):
+            return HOST
+        if qualified in _SAME_AS_ARGUMENT:
+            kind = self.kind(node.args[0]) if node.args else UNKNOWN
+            if qualified == "sum" and kind.is_tensor:
+                return Kind(TENSOR_TAG, guess=kind.guess)
+            return kind
+        if qualified in _WRAPPERS or qualified.rpartition(".")[2] == "tqdm":
+            return self.kind(node.args[0]) if node.args else UNKNOWN
+        if qualified == "next":
+            return element(self.kind(node.args[0])) if node.args else UNKNOWN
+        if qualified == "getattr":
+            return UNKNOWN
+        project = self._call_project(qualified, node)
+        if project is not None and project.tag != "unknown":
+            return project
+        if "." not in name and _MODEL_NAME.match(name):
+            return GUESS
+        return project
+
+    def _call_value(self, local: Kind, node: ast.Call) -> Kind | None:
+        if local.tag == LAYER_TAG:
+            return paddle_api.layer_result(local.type)
+        if local.tag == LOADER_TAG:
+            return LOADER
+        if local.tag == OBJECT_TAG:
+            arguments, keywords = self._arguments(node)
+            return self._resolver.call_method(local.type, "__call__", arguments, keywords) or UNKNOWN
+        return None
+
+    def _call_project(self, qualified: str, node: ast.Call) -> Kind | None:
+        arguments, keywords = self._arguments(node)
+        return self._resolver.call_project(qualified, arguments, keywords)
+
+    def _arguments(self, node: ast.Call) -> tuple[list[Kind], dict[str, Kind]]:
+        arguments = [self.kind(arg) for arg in node.args if not isinstance(arg, ast.Starred)]
+        keywords = {keyword.arg: self.kind(keyword.value) for keyword in node.keywords if keyword.arg}
+        return arguments, keywords
+
+    def _call_method(self, node: ast.Call, func: ast.Attribute, name: str | None) -> Kind:
+        base = self.kind(func.value)
+        method = func.attr
+        if base.tag == TENSOR_TAG:
+            return self._tensor_method(base, method, node)
+        if base.is_host:
+            return HOST
+        if base.tag in (LOADER_TAG, DATASET_TAG, ITERABLE_TAG):
+            return TENSOR if method == "next" else UNKNOWN
+        if base.tag == OBJECT_TAG:
+            return self._object_method(base, method, node)
+        if base.tag == LAYER_TAG:
+            return self._layer_method(base, method, node)
+        if method in ("numpy", "item", "tolist"):
+            return HOST
+        if name is not None and name.startswith("self.") and name.count(".") == 1:
+            own = self._own_method(method, node)
+            if own is not None:
+                return own
+        if _MODEL_NAME.match(method):
+            return GUESS
+        if name is not None and looks_like_a_loader(method):
+            return LOADER
+        return UNKNOWN
+
+    def _tensor_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
+        if method in paddle_api.HOST_METHODS:
+            return HOST
+        if method == "items":
+            return TENSOR
+        if paddle_api.is_reduction(method):
+            result = paddle_api.reduction(method, paddle_api.has_axis(node, 0))
+            return Kind(TENSOR_TAG, result.scalar, base.floating or result.floating, base.guess)
+        if method in ("detach", "clone", "abs", "sqrt", "exp", "log", "cpu", "cuda", "scale", "clip"):
+            return base
+        if method in ("astype", "cast"):
+            return Kind(TENSOR_TAG, scalar=base.scalar, guess=base.guess)
+        return Kind(TENSOR_TAG, guess=base.guess)
+
+    def _object_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
+        if base.type == "paddle.amp.GradScaler":
+            return self.kind(node.args[0]) if method == "scale" and node.args else UNKNOWN
+        if base.type.startswith("paddle.optimizer."):
+            return HOST if method in ("get_lr", "state_dict", "step") else UNKNOWN
+        if base.type.startswith("paddle.static."):
+            return HOST
+        arguments, keywords = self._arguments(node)
+        return self._resolver.call_method(base.type, method, arguments, keywords) or UNKNOWN
+
+    def _layer_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
+        if method == "forward":
+            return TENSOR
+        if method in ("train", "eval", "to"):
+            return base
+        arguments, keywords = self._arguments(node)
+        found = self._resolver.call_method(base.type, method, arguments, keywords)
+        if found is not None and found.tag != "unknown":
+            return found
+        attribute = self._resolver.attribute(base.type, method)
+        if attribute is not None and attribute.tag == LAYER_TAG:
+            return paddle_api.layer_result(attribute.type)
+        return UNKNOWN
+
+    def _own_method(self, method: str, node: ast.Call) -> Kind | None:
+        owner = self.env.get("self")
+        if owner is None or not owner.type:
+            return None
+        attribute = self._resolver.attribute(owner.type, method)
+        if attribute is not None and attribute.tag == LAYER_TAG:
+            return paddle_api.layer_result(attribute.type)
+        arguments, keywords = self._arguments(node)
+        return self._resolver.call_method(owner.type, method, arguments, keywords)
+
+
+def _arithmetic(*sides: tuple[ast.expr, Kind]) -> Kind:
+    tensors = [kind for _, kind in sides if kind.is_tensor]
+    # Only a literal number is sure not to broadcast a 0-D tensor: a host name may hold an array.
+    scalar = all(kind.scalar or isinstance(node, ast.Constant) for node, kind in sides)
+    floating = any(kind.floating for kind in tensors)
+    return Kind(TENSOR_TAG, scalar=scalar, floating=floating, guess=all(kind.guess for kind in tensors))
+
+
+def bind(target: ast.expr, kind: Kind, env: dict[str, Kind]) -> None:
+    """Enter what an assignment to ``target`` makes known."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        items = kind.items if kind.tag == TUPLE_TAG and len(kind.items) == len(target.elts) else None
+        for index, part in enumerate(target.elts):
+            bind(part, items[index] if items else element(kind), env)
+        return
+    if isinstance(target, ast.Starred):
+        bind(target.value, kind, env)
+        return
+    if isinstance(target, ast.Subscript):
+        name = dotted(target.value)
+        if name and kind.is_tensor:
+            env[name] = TENSOR
+        return
+    name = dotted(target)
+    if name is None:
+        return
+    env[name] = kind
+    prefix = name + "."
+    for stale in [known for known in env if known.startswith(prefix)]:
+        del env[stale]

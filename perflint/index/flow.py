@@ -1,0 +1,235 @@
+"""The kinds of names at each statement of a scope: one forward pass, loops twice."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from perflint.index.evaluate import Env, Evaluator, Resolver, bind
+from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join
+from perflint.index.names import dotted
+from perflint.index.scopes import LOOPS, Scope, headers, leaves
+
+_LOSS_NAME = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|loss$|^loss", re.IGNORECASE)
+_NOT_A_LOSS = re.compile(
+    r"meter|hist|list|record|log(?!its)|fn|func|name|weight|coef|lambda|item|value|avg|mean|sum|total_|tot_|scale|epoch"
+    r"|key|type|cfg|config|path|file|str|msg|info|best|min|max|prev|last|num|count|np|layer|class",
+    re.IGNORECASE,
+)
+
+
+def is_loss_name(name: str) -> bool:
+    """Whether a name alone suggests the loss tensor of a step (``loss``, ``loss_G``, ``losses``)."""
+    last = name.rpartition(".")[2]
+    return bool(_LOSS_NAME.search(last)) and not _NOT_A_LOSS.search(last)
+
+
+def backward_names(scope: Scope) -> frozenset[str]:
+    """Names that are certainly tensors: ``X.backward()``, ``scaler.scale(X)``, ``optimizer.minimize(X)``."""
+    found: set[str] = set()
+    for statement in scope.statements:
+        for call in statement.calls:
+            if not isinstance(call.func, ast.Attribute):
+                continue
+            if call.func.attr == "backward":
+                found.update(filter(None, [dotted(call.func.value), *map(dotted, call.args[:1])]))
+            elif call.func.attr in ("scale", "minimize") and call.args:
+                found.update(filter(None, [dotted(call.args[0])]))
+    found.discard("self")
+    found |= set(_summands(scope, found))
+    return frozenset(found | set(_summands(scope, found)))
+
+
+def _summands(scope: Scope, tensors: set[str]) -> Iterable[str]:
+    """Plain names that are added up into one of ``tensors``."""
+    for statement in scope.statements:
+        node = statement.node
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and dotted(node.targets[0]) in tensors:
+            yield from _terms(node.value)
+
+
+def _terms(node: ast.expr) -> Iterable[str]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        yield from _terms(node.left)
+        yield from _terms(node.right)
+    elif isinstance(node, ast.Name) and is_loss_name(node.id):
+        yield node.id
+    elif isinstance(node, ast.Call) and dotted(node.func) == "sum" and node.args and isinstance(node.args[0], ast.Name):
+        yield node.args[0].id
+
+
+class Flow:
+    """One pass over a scope.
+
+    After ``run``, ``before`` maps each statement to the kinds of names before it, ``result`` is what the function
+    returns, ``final`` the kinds at its end.
+
+    Args:
+        guess_losses: take a loss-like name bound to something unknown for a tensor (only where a step runs).
+    """
+
+    def __init__(self, scope: Scope, resolver: Resolver, env: Env, guess_losses: bool) -> None:
+        self._resolver = resolver
+        self._tensors = backward_names(scope)
+        self._guess = guess_losses
+        self._scope = scope
+        self.before: dict[ast.stmt, Env] = {}
+        self.result: Kind | None = None
+        self.final: Env = env
+
+    def run(self) -> Flow:
+        """Walk the scope and return this object."""
+        self.final = self._block(self._scope.node.body, dict(self.final))
+        return self
+
+    def _block(self, body: list[ast.stmt], env: dict[str, Kind]) -> dict[str, Kind]:
+        for node in body:
+            self.before[node] = env
+            env = self._statement(node, env)
+        return env
+
+    def _statement(self, node: ast.stmt, env: dict[str, Kind]) -> dict[str, Kind]:
+        if isinstance(node, ast.Assign):
+            return self._assign(node.targets, node.value, env)
+        if isinstance(node, ast.AnnAssign):
+            return self._assign([node.target], node.value, env) if node.value else env
+        if isinstance(node, ast.AugAssign):
+            return self._augmented(node, env)
+        if isinstance(node, ast.Expr):
+            return self._expression(node.value, env)
+        if isinstance(node, ast.Return):
+            self._return(node, env)
+            return env
+        if isinstance(node, ast.If):
+            return self._if(node, env)
+        if isinstance(node, LOOPS):
+            return self._loop(node, env)
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            return self._with(node, env)
+        if isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
+            return self._try(node, env)  # type: ignore[arg-type]
+        if isinstance(node, ast.Match):
+            for case in node.cases:
+                env = _merged(env, self._block(case.body, dict(env)))
+        return env
+
+    def _evaluator(self, env: Env) -> Evaluator:
+        return Evaluator(self._resolver, env)
+
+    def _assign(self, targets: list[ast.expr], value: ast.expr, env: dict[str, Kind]) -> dict[str, Kind]:
+        kind = self._evaluator(env).kind(value)
+        env = dict(env)
+        for target in targets:
+            bind(target, kind, env)
+            self._name_unknown(target, value, env)
+        return env
+
+    def _name_unknown(self, target: ast.expr, value: ast.expr, env: dict[str, Kind]) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for part in target.elts:
+                self._name_unknown(part, value, env)
+            return
+        name = dotted(target)
+        if name is None or env.get(name, UNKNOWN).tag != UNKNOWN_TAG:
+            return
+        if name in self._tensors:
+            env[name] = TENSOR
+        elif self._guess and is_loss_name(name) and isinstance(value, (ast.Call, ast.Subscript)):
+            env[name] = GUESS
+
+    def _augmented(self, node: ast.AugAssign, env: dict[str, Kind]) -> dict[str, Kind]:
+        name = dotted(node.target)
+        evaluator = self._evaluator(env)
+        value = evaluator.kind(node.value)
+        if name is None:
+            return env
+        before = evaluator.kind(node.target)
+        env = dict(env)
+        if value.is_tensor or before.is_tensor:
+            env[name] = Kind("tensor", guess=value.guess or before.guess)
+        else:
+            env[name] = join(before, value)
+        return env
+
+    def _expression(self, node: ast.expr, env: dict[str, Kind]) -> dict[str, Kind]:
+        call = node.value if isinstance(node, ast.Await) else node
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
+            return env
+        name = dotted(call.func.value)
+        if name is None or call.func.attr not in ("append", "extend", "update", "insert"):
+            return env
+        known = env.get(name)
+        if known is not None and known.tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
+            return env
+        kind = self._evaluator(env).kind(call.args[-1])
+        env = dict(env)
+        if kind.is_tensor:
+            env[name] = Kind("tensor", guess=kind.guess)
+        elif kind.is_host and (known is None or known.tag == TUPLE_TAG):
+            env[name] = HOST
+        elif known is not None and known.tag == TUPLE_TAG:
+            env[name] = UNKNOWN
+        return env
+
+    def _return(self, node: ast.Return, env: dict[str, Kind]) -> None:
+        if node.value is None:
+            return
+        kind = self._evaluator(env).kind(node.value)
+        self.result = kind if self.result is None else join(self.result, kind)
+
+    def _if(self, node: ast.If, env: dict[str, Kind]) -> dict[str, Kind]:
+        body = self._block(node.body, dict(env))
+        orelse = self._block(node.orelse, dict(env)) if node.orelse else env
+        if leaves(node.body):
+            return orelse
+        if node.orelse and leaves(node.orelse):
+            return body
+        return _merged(body, orelse)
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: dict[str, Kind]) -> dict[str, Kind]:
+        for _ in range(2):
+            inner = dict(env)
+            if not isinstance(node, ast.While):
+                bind(node.target, self._evaluator(env).iterated(node.iter), inner)
+                self._name_unknown(node.target, node.iter, inner)
+            env = _merged(env, self._block(node.body, inner))
+        return self._block(node.orelse, env) if node.orelse else env
+
+    def _with(self, node: ast.With | ast.AsyncWith, env: dict[str, Kind]) -> dict[str, Kind]:
+        env = dict(env)
+        for item in node.items:
+            if item.optional_vars is not None:
+                bind(item.optional_vars, self._evaluator(env).kind(item.context_expr), env)
+        return self._block(node.body, env)
+
+    def _try(self, node: ast.Try, env: dict[str, Kind]) -> dict[str, Kind]:
+        after = self._block(node.body, dict(env))
+        for handler in node.handlers:
+            handled = self._block(handler.body, _merged(env, after))
+            if not leaves(handler.body):
+                after = _merged(after, handled)
+        after = self._block(node.orelse, after)
+        return self._block(node.finalbody, after)
+
+
+def with_comprehensions(node: ast.stmt, env: Env, resolver: Resolver) -> Env:
+    """``env`` and, where they hide nothing, the targets of the comprehensions in a statement's own expressions."""
+    extra: dict[str, Kind] = {}
+    for header in headers(node):
+        for item in ast.walk(header):
+            if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+                inner = dict(env)
+                inner.update(extra)
+                for name, kind in Evaluator(resolver, inner).inside(item.generators).env.items():
+                    if name not in env:
+                        extra[name] = kind
+    return {**env, **extra} if extra else env
+
+
+def _merged(first: Env, second: Env) -> dict[str, Kind]:
+    result = dict(first)
+    for name, kind in second.items():
+        known = result.get(name)
+        result[name] = kind if known is None else join(known, kind)
+    return result

@@ -1,0 +1,197 @@
+"""Guards: tests that let a branch run only now and then, so that code under them costs little.
+
+``rare(test, value)`` asks: is it a rare step on which ``test`` is ``value``?  A rank check or a configuration flag
+is no guard: rank 0 still stalls on each step, and the others wait for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+
+from perflint.index.names import dotted
+from perflint.index.scopes import Place, exits
+
+_FLAGS = re.compile(
+    r"(^|_)(debug|verbose|should_(log|print|save|eval|display|report|record)|need_(log|print|save|eval)"
+    r"|do_(log|print|save|eval|logging)|is_(log|print|save|eval|last|first|end)\w*|log_now|print_now|first_(step|iter|batch)"
+    r"|last_(step|iter|batch)|every_n\w*|profil\w*|dry_run)($|_)",
+    re.IGNORECASE,
+)
+_STEP = re.compile(
+    r"(^|_)(i|j|it|iter|iters|iteration|iterations|itr|step|steps|batch|batch_?id|batch_?idx|batch_?index|idx|index"
+    r"|n_?iter|niter|cnt|count|counter|num|total_iters|current_iter|global_step)($|_)",
+    re.IGNORECASE,
+)
+_EPOCH = re.compile(r"(^|_)(epoch|epochs|epo|ep|epoch_?id|epoch_?idx|pass_?id)($|_)", re.IGNORECASE)
+_WITHIN_EPOCH = re.compile(r"iter|step|batch|per_epoch|each_epoch|len|size", re.IGNORECASE)
+_ACCUMULATION = re.compile(r"accum|grad_acc|update_freq|acc_steps|gradient_acc", re.IGNORECASE)
+_CLOCKS = ("time.time", "time.perf_counter", "time.monotonic", "datetime.datetime.now", "datetime.now")
+_EMPTY = re.compile(r"(list|history|buffer|cache|queue)$", re.IGNORECASE)
+_FEW_STEPS = 100
+
+Definitions = Mapping[str, ast.expr]
+"""Names that are bound once in a scope, with the expression they are bound to."""
+
+
+def rare(test: ast.expr, value: bool, definitions: Definitions, depth: int = 0) -> bool:
+    """Whether ``test`` is ``value`` only on a few steps of a loop."""
+    if depth > 8:
+        return False
+    if isinstance(test, ast.BoolOp):
+        every = isinstance(test.op, ast.And) != value
+        parts = [rare(part, value, definitions, depth + 1) for part in test.values]
+        return all(parts) if every else any(parts)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return rare(test.operand, not value, definitions, depth + 1)
+    if isinstance(test, ast.NamedExpr):
+        return rare(test.value, value, definitions, depth + 1)
+    if isinstance(test, ast.Compare):
+        return _rare_comparison(test, value, definitions)
+    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
+        return not value and _is_interval(test, definitions)
+    if isinstance(test, ast.Constant):
+        return bool(test.value) != value
+    if isinstance(test, ast.Call):
+        return _rare_call(test, value)
+    name = dotted(test)
+    if name is None:
+        return False
+    if name in definitions and not isinstance(definitions[name], ast.Constant):
+        return rare(definitions[name], value, definitions, depth + 1)
+    last = name.rpartition(".")[2]
+    if value:
+        constant = definitions.get(name)
+        if isinstance(constant, ast.Constant):
+            return not constant.value
+        return bool(_FLAGS.search(last))
+    return bool(_EMPTY.search(last))
+
+
+def off_the_hot_path(place: Place | None, loop: ast.stmt | None, definitions: Definitions) -> bool:
+    """Whether a guard stands between a place and its step loop (None: the top of a function called each step)."""
+    if place is None:
+        return False
+    for link in place.chain():
+        node, branch = link.node, link.branch
+        if node is loop and branch == "body":
+            return False
+        if branch == "handler" or (branch == "else" and isinstance(node, (ast.For, ast.While))):
+            return True
+        if not isinstance(node, ast.If):
+            continue
+        if branch in ("else", "after"):
+            if rare(node.test, False, definitions) or (branch == "else" and _skips_the_step(node)):
+                return True
+        elif rare(node.test, True, definitions) or _ends_the_loop(node.body, link, loop):
+            return True
+    return False
+
+
+def is_epoch_name(name: str) -> bool:
+    """Whether a name counts epochs rather than steps."""
+    return bool(_EPOCH.search(name)) and not _WITHIN_EPOCH.search(name)
+
+
+def _skips_the_step(node: ast.If) -> bool:
+    """Whether the ``else`` of a test is for the odd step that is skipped: only the other branch trains."""
+    return _trains(node.body) and not _trains(node.orelse)
+
+
+def _trains(body: list[ast.stmt]) -> bool:
+    return any(isinstance(item, ast.Attribute) and item.attr == "backward" for node in body for item in ast.walk(node))
+
+
+def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None) -> bool:
+    if exits(body):
+        return True
+    if loop is None or link.loop is not loop:
+        return False
+    return isinstance(body[-1], (ast.Break, ast.Return))
+
+
+def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -> bool:
+    if len(test.ops) != 1:
+        return False
+    left, operator, right = test.left, test.ops[0], test.comparators[0]
+    for side in (left, right):
+        modulo = _modulo(side, definitions)
+        if modulo is not None:
+            return _is_interval(modulo, definitions) and value != isinstance(operator, (ast.NotEq, ast.Gt))
+    if isinstance(operator, (ast.Eq, ast.NotEq)):
+        counts = _counts_steps(left) or _counts_steps(right)
+        return counts and value == isinstance(operator, ast.Eq)
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        return _counts_steps(left) and value == isinstance(operator, ast.In)
+    if not value:
+        return False
+    if _mentions_clock(left) or _mentions_clock(right):
+        return True
+    if isinstance(operator, (ast.Lt, ast.LtE)) and _counts_steps(left) and isinstance(right, ast.Constant):
+        return isinstance(right.value, int) and right.value <= _FEW_STEPS
+    return any("best" in name.lower() for side in (left, right) for name in _names(side))
+
+
+def _modulo(node: ast.expr, definitions: Definitions) -> ast.BinOp | None:
+    name = dotted(node)
+    if name and name in definitions:
+        node = definitions[name]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and not isinstance(node.left, (ast.Constant, ast.JoinedStr)):
+        return node
+    return None
+
+
+def _is_interval(modulo: ast.BinOp, definitions: Definitions) -> bool:
+    """Whether ``a % b`` spaces steps out: not for 1, not for a count of epochs, not for gradient accumulation.
+
+    Accumulation of a known length of 2 or more does space steps out; of an unknown length it is usually 1.
+    """
+    every: ast.expr = modulo.right
+    name = dotted(every)
+    if name and name in definitions:
+        every = definitions[name]
+    if isinstance(every, ast.Constant):
+        return every.value != 1 and not _counts_epochs(modulo.left)
+    if any(_ACCUMULATION.search(part) for part in [*_names(modulo.right)]):
+        return False
+    return not _counts_epochs(modulo.left)
+
+
+def _counts_epochs(node: ast.expr) -> bool:
+    names = list(_names(node))
+    return bool(names) and all(is_epoch_name(name) or name == "self" for name in names)
+
+
+def _counts_steps(node: ast.expr) -> bool:
+    names = [name for name in _names(node) if name != "self"]
+    return bool(names) and not isinstance(node, ast.Call) and any(_STEP.search(name) for name in names)
+
+
+def _mentions_clock(node: ast.expr) -> bool:
+    return any(isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS for item in ast.walk(node))
+
+
+def _rare_call(test: ast.Call, value: bool) -> bool:
+    name = dotted(test.func) or (test.func.attr if isinstance(test.func, ast.Attribute) else "")
+    last = name.rpartition(".")[2]
+    if last in ("isfinite",):
+        return not value
+    if last in ("isnan", "isinf"):
+        return value
+    if last in ("any", "all", "item", "numpy", "bool") and isinstance(test.func, ast.Attribute):
+        inner = test.func.value
+        return isinstance(inner, ast.Call) and _rare_call(inner, value)
+    if last in ("any", "all", "bool") and test.args and isinstance(test.args[0], ast.Call):
+        return _rare_call(test.args[0], value)
+    return value and bool(_FLAGS.search(last))
+
+
+def _names(node: ast.expr) -> list[str]:
+    found = []
+    for item in ast.walk(node):
+        if isinstance(item, ast.Name):
+            found.append(item.id)
+        elif isinstance(item, ast.Attribute):
+            found.append(item.attr)
+    return found

@@ -1,0 +1,128 @@
+"""What a name in one file stands for: its own import table, instead of a metadata provider."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+# One name for what Paddle has kept in several places over its releases (2.0 to 3.3).
+_ALIASES = {
+    "paddle.fluid.io.DataLoader": "paddle.io.DataLoader",
+    "paddle.fluid.reader.DataLoader": "paddle.io.DataLoader",
+    "paddle.io.reader.DataLoader": "paddle.io.DataLoader",
+    "paddle.fluid.io.Dataset": "paddle.io.Dataset",
+    "paddle.hapi.Model": "paddle.Model",
+    "paddle.hapi.model.Model": "paddle.Model",
+    "paddle.framework.save": "paddle.save",
+    "paddle.framework.io.save": "paddle.save",
+    "paddle.fluid.save_dygraph": "paddle.save",
+    "paddle.fluid.dygraph.save_dygraph": "paddle.save",
+    "paddle.fluid.dygraph.Layer": "paddle.nn.Layer",
+    "paddle.fluid.dygraph.to_variable": "paddle.to_tensor",
+    "paddle.fluid.dygraph.base.to_variable": "paddle.to_tensor",
+    "paddle.fluid.dygraph.no_grad": "paddle.no_grad",
+    "paddle.fluid.dygraph.amp_guard": "paddle.amp.auto_cast",
+    "paddle.amp.amp_guard": "paddle.amp.auto_cast",
+    "paddle.fluid.dygraph.AmpScaler": "paddle.amp.GradScaler",
+    "paddle.amp.AmpScaler": "paddle.amp.GradScaler",
+}
+_ALIAS_PREFIXES = (
+    ("paddle.hapi.callbacks.", "paddle.callbacks."),
+    ("paddle.nn.layer.common.", "paddle.nn."),
+    ("paddle.nn.layer.conv.", "paddle.nn."),
+    ("paddle.nn.layer.loss.", "paddle.nn."),
+)
+
+# What `from paddle.X import *` brings in and perflint asks about.
+_STAR_NAMES = {
+    "paddle": ("save", "Model", "to_tensor", "no_grad"),
+    "paddle.io": ("DataLoader", "Dataset", "IterableDataset", "BatchSampler", "DistributedBatchSampler"),
+    "paddle.nn": ("Layer", "Linear", "Conv1D", "Conv2D", "Conv3D", "Sequential", "CrossEntropyLoss", "MSELoss"),
+    "paddle.amp": ("auto_cast", "GradScaler", "decorate"),
+}
+
+
+def canonical(name: str) -> str:
+    """The one name perflint uses for a qualified Paddle name; other names come back unchanged."""
+    if not name.startswith("paddle."):
+        return name
+    if name in _ALIASES:
+        return _ALIASES[name]
+    for old, new in _ALIAS_PREFIXES:
+        if name.startswith(old):
+            return new + name[len(old) :]
+    return name
+
+
+def dotted(node: ast.expr) -> str | None:
+    """``a.b.c`` for a chain of attributes on a name, None for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+class Names:
+    """Local name to qualified name for one file.
+
+    Imports count wherever they stand (in functions, under ``try``); a definition in the file hides an import of
+    the same name, so that a repository's own ``DataLoader`` is never taken for Paddle's.
+
+    Args:
+        module: the file's dotted module name (``ppdet.engine.trainer``), for relative imports.
+        is_package: whether the file is an ``__init__.py``.
+    """
+
+    def __init__(self, module: str = "", is_package: bool = False) -> None:
+        self._module = module
+        self._package = module if is_package else module.rpartition(".")[0]
+        self._table: dict[str, str] = {}
+
+    def add_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Enter the names that one import statement binds."""
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname:
+                    self._bind(alias.asname, alias.name)
+                else:
+                    first = alias.name.partition(".")[0]
+                    self._bind(first, first)
+            return
+        base = self._base(node)
+        for alias in node.names:
+            if alias.name == "*":
+                for name in _STAR_NAMES.get(base, ()):
+                    self._bind(name, f"{base}.{name}")
+            else:
+                self._bind(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
+
+    def add_definitions(self, names: Iterable[str]) -> None:
+        """Enter the file's own top-level functions and classes."""
+        for name in names:
+            self._table[name] = f"{self._module}.{name}" if self._module else f".{name}"
+
+    def resolve(self, name: str) -> str:
+        """The qualified, canonical form of a dotted local name; unknown names come back unchanged."""
+        first, dot, rest = name.partition(".")
+        target = self._table.get(first)
+        if target is None:
+            return name
+        return canonical(target + dot + rest)
+
+    def is_bound(self, name: str) -> bool:
+        """Whether an import or a definition binds this first name."""
+        return name in self._table
+
+    def _bind(self, name: str, target: str) -> None:
+        self._table.setdefault(name, target)
+
+    def _base(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self._package.split(".") if self._package else []
+        parts = parts[: len(parts) - (node.level - 1)] if node.level > 1 else parts
+        return ".".join([*parts, *([node.module] if node.module else [])])

@@ -1,0 +1,190 @@
+"""Which Paddle calls give which kind of value (names and defaults of paddlepaddle 3.3.1, checked by import)."""
+
+from __future__ import annotations
+
+import ast
+
+from perflint.index.kinds import (
+    DATASET,
+    HOST,
+    ITERABLE,
+    LOADER,
+    LOSS,
+    SCALAR,
+    TENSOR,
+    UNKNOWN,
+    Kind,
+    instance,
+    layer,
+)
+
+HOST_METHODS = frozenset({"item", "numpy", "tolist", "element_size", "is_dense", "is_leaf", "get_tensor", "keys"})
+"""Tensor methods whose result lives on the host."""
+
+HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "place", "name", "stop_gradient", "size", "persistable", "is_leaf"})
+"""Tensor attributes that are read without waiting for the device."""
+
+_REDUCTIONS = frozenset({"mean", "sum", "max", "min", "prod", "norm", "std", "var", "median", "nanmean", "nansum"})
+_FLOAT_REDUCTIONS = frozenset({"mean", "std", "var", "nanmean"})
+_LOSS_FUNCTIONS = frozenset(
+    {
+        "cross_entropy",
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "nll_loss",
+        "mse_loss",
+        "l1_loss",
+        "smooth_l1_loss",
+        "kl_div",
+        "margin_ranking_loss",
+        "triplet_margin_loss",
+        "cosine_embedding_loss",
+        "hinge_embedding_loss",
+        "multi_label_soft_margin_loss",
+        "soft_margin_loss",
+        "gaussian_nll_loss",
+        "poisson_nll_loss",
+        "ctc_loss",
+    }
+)
+_HOST_PREFIXES = (
+    "paddle.distributed.get_",
+    "paddle.device.",
+    "paddle.version.",
+    "paddle.utils.",
+    "paddle.framework.",
+    "paddle.static.",
+    "paddle.inference.",
+    "paddle.profiler.",
+    "paddle.jit.",
+    "paddle.hub.",
+    "paddle.base.",
+    "paddle.fluid.core.",
+    "paddle.fluid.default_",
+    "paddle.fluid.Program",
+    "paddle.fluid.Executor",
+)
+_HOST_FUNCTIONS = frozenset(
+    {
+        "paddle.get_device",
+        "paddle.set_device",
+        "paddle.seed",
+        "paddle.get_flags",
+        "paddle.set_flags",
+        "paddle.is_compiled_with_cuda",
+        "paddle.in_dynamic_mode",
+        "paddle.get_default_dtype",
+        "paddle.iinfo",
+        "paddle.finfo",
+        "paddle.summary",
+        "paddle.flops",
+        "paddle.save",
+        "paddle.is_tensor",
+        "paddle.is_floating_point",
+        "paddle.is_integer",
+        "paddle.CPUPlace",
+        "paddle.CUDAPlace",
+        "paddle.ParamAttr",
+        "paddle.no_grad",
+        "paddle.set_grad_enabled",
+        "paddle.is_grad_enabled",
+        "paddle.get_cuda_rng_state",
+    }
+)
+_UNKNOWN_FUNCTIONS = frozenset({"paddle.load", "paddle.Model", "paddle.DataParallel", "paddle.batch", "paddle.reader"})
+_TENSOR_MODULES = (
+    "paddle.nn.functional.",
+    "paddle.tensor.",
+    "paddle.linalg.",
+    "paddle.fft.",
+    "paddle.signal.",
+    "paddle.incubate.nn.functional.",
+    "paddle.fluid.layers.",
+    "paddle.metric.",
+    "paddle.vision.ops.",
+    "paddle.static.nn.",
+    "paddle.geometric.",
+)
+
+
+def call_result(name: str, call: ast.Call) -> Kind:
+    """The kind of ``name(...)`` for a canonical ``paddle.*`` name; UNKNOWN where the catalogue is silent."""
+    last = name.rpartition(".")[2]
+    if name == "paddle.io.DataLoader" or name == "paddle.io.DataLoader.from_generator":
+        return LOADER
+    if name == "paddle.Model":
+        return instance("paddle.Model")
+    if name in ("paddle.DataParallel", "paddle.distributed.fleet.distributed_model"):
+        return layer(name)
+    if name.startswith("paddle.io."):
+        return _dataset(last)
+    if name.startswith(("paddle.vision.datasets.", "paddle.text.datasets.", "paddle.text.", "paddle.audio.datasets.")):
+        return DATASET if last[:1].isupper() else UNKNOWN
+    if name.startswith(("paddle.vision.models.", "paddle.vision.transforms.")):
+        return layer(name) if "models" in name else UNKNOWN
+    if name.startswith("paddle.nn.") and name.count(".") == 2:
+        return layer(name + reduction_suffix(call)) if last[:1].isupper() else UNKNOWN
+    if name.startswith(("paddle.optimizer.", "paddle.amp.", "paddle.static.", "paddle.callbacks.")) and last[:1].isupper():
+        return instance(name)
+    if name in ("paddle.static.accuracy", "paddle.static.auc"):  # they work, and are used, in dynamic graphs too
+        return TENSOR
+    if name.startswith(_TENSOR_MODULES) and last not in _LOSS_FUNCTIONS:
+        return TENSOR
+    if name.startswith(_HOST_PREFIXES) or name in _HOST_FUNCTIONS:
+        return HOST
+    if name in _UNKNOWN_FUNCTIONS or last[:1].isupper():
+        return UNKNOWN
+    if last in _LOSS_FUNCTIONS and "functional" in name:
+        return LOSS if _reduces(call) else TENSOR
+    if last in _REDUCTIONS and name.count(".") == 1:
+        return reduction(last, has_axis(call, 1))
+    if last == "accuracy" and name.startswith("paddle.metric."):
+        return TENSOR
+    if name.startswith(_TENSOR_MODULES) or name.count(".") == 1:
+        return TENSOR
+    return UNKNOWN
+
+
+def layer_result(type_name: str) -> Kind:
+    """What calling an instance of a Layer class gives."""
+    name, _, reduced = type_name.partition("|")
+    if name.startswith("paddle.nn.") and name.endswith("Loss"):
+        return TENSOR if reduced == "none" else LOSS
+    return TENSOR
+
+
+def reduction(method: str, axis: bool) -> Kind:
+    """``x.mean()`` and the like: 0-D without an axis."""
+    if axis:
+        return TENSOR
+    return LOSS if method in _FLOAT_REDUCTIONS else SCALAR
+
+
+def is_reduction(method: str) -> bool:
+    """Whether a tensor method reduces to 0-D when it is given no axis."""
+    return method in _REDUCTIONS
+
+
+def has_axis(call: ast.Call, first: int) -> bool:
+    """Whether a reduction call is given an axis (or anything that could be one) from argument ``first`` on."""
+    return len(call.args) > first or any(keyword.arg != "dtype" for keyword in call.keywords)
+
+
+def reduction_suffix(call: ast.Call) -> str:
+    """``|none`` for a loss layer built with another reduction than the mean or the sum."""
+    return "" if _reduces(call) else "|none"
+
+
+def _reduces(call: ast.Call) -> bool:
+    for keyword in call.keywords:
+        if keyword.arg == "reduction":
+            return isinstance(keyword.value, ast.Constant) and keyword.value.value in ("mean", "sum")
+        if keyword.arg is None:
+            return False
+    return True
+
+
+def _dataset(last: str) -> Kind:
+    if last == "IterableDataset":
+        return ITERABLE
+    return DATASET if last.endswith("Dataset") or last == "Subset" else UNKNOWN

@@ -1,0 +1,235 @@
+"""The statements of a file by scope, each with its place: the chain of loops and branches around it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Union
+
+from perflint.index.names import Names, dotted
+
+Loop = Union[ast.For, ast.AsyncFor, ast.While]
+Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
+
+
+class Place:
+    """Where a statement stands inside its scope: one link of the chain of compound statements around it.
+
+    ``branch`` says which part of ``node`` the statement is in: ``body``, ``else``, ``handler``, ``finally``, or
+    ``after`` (it follows an ``if`` whose body leaves, so it runs when that test was false).  ``loop`` is the
+    innermost loop around it in this scope.
+    """
+
+    __slots__ = ("branch", "loop", "node", "parent")
+
+    def __init__(self, parent: Place | None, node: ast.stmt, branch: str) -> None:
+        self.parent = parent
+        self.node = node
+        self.branch = branch
+        inherited = parent.loop if parent else None
+        self.loop: Loop | None = node if branch == "body" and isinstance(node, LOOPS) else inherited
+
+    def chain(self) -> Iterator[Place]:
+        """This link and those around it, from the inside out."""
+        link: Place | None = self
+        while link is not None:
+            yield link
+            link = link.parent
+
+
+@dataclass(eq=False)
+class Statement:
+    """One statement of a scope.
+
+    ``calls`` are the calls in its own expressions (not in nested statements); ``formats`` says whether it makes a
+    string of values (an f-string or ``%``).
+    """
+
+    node: ast.stmt
+    place: Place | None
+    calls: list[ast.Call]
+    formats: bool
+
+    @property
+    def loop(self) -> Loop | None:
+        """The innermost loop around the statement in its scope."""
+        return self.place.loop if self.place else None
+
+
+@dataclass(eq=False)
+class Class:
+    """A class of the file: its methods by name and the names of its bases as resolved here."""
+
+    name: str
+    qualname: str
+    node: ast.ClassDef
+    bases: tuple[str, ...]
+    methods: dict[str, Scope] = field(default_factory=dict)
+    attributes: dict[str, list[tuple[ast.expr, Scope]]] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Scope:
+    """A module body or a function: its statements in source order."""
+
+    name: str
+    qualname: str
+    node: ast.Module | Function
+    parent: Scope | None
+    owner: Class | None
+    statements: list[Statement] = field(default_factory=list)
+    functions: dict[str, Scope] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the parameters in order, without ``self``/``cls`` of methods."""
+        if isinstance(self.node, ast.Module):
+            return []
+        args = self.node.args
+        names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
+        return names[1:] if self.owner is not None and names and not self.is_static else names
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the function is a ``staticmethod``."""
+        return not isinstance(self.node, ast.Module) and any(
+            dotted(d) == "staticmethod" for d in self.node.decorator_list
+        )
+
+
+class FileScopes:
+    """Every scope and class of one parsed file, and its names."""
+
+    def __init__(self, tree: ast.Module, names: Names) -> None:
+        self.names = names
+        self.classes: dict[str, Class] = {}
+        self.scopes: list[Scope] = []
+        self.module = Scope("<module>", "", tree, None, None)
+        self.scopes.append(self.module)
+        own: list[str] = []
+        for node in tree.body:
+            if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+                own.append(node.name)
+        self._block(self.module, tree.body, None)
+        names.add_definitions(own)
+        for owner in self.classes.values():
+            owner.bases = tuple(names.resolve(base) for base in owner.bases)
+
+    def _block(self, scope: Scope, body: list[ast.stmt], place: Place | None) -> None:
+        for node in body:
+            self._statement(scope, node, place)
+            if isinstance(node, ast.If) and not node.orelse and leaves(node.body):
+                place = Place(place, node, "after")
+
+    def _statement(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
+        if isinstance(node, FUNCTIONS):
+            self._function(scope, node, None)
+            return
+        if isinstance(node, ast.ClassDef):
+            self._class(scope, node)
+            return
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            self.names.add_import(node)
+            return
+        scope.statements.append(Statement(node, place, *_own_calls(node)))
+        if isinstance(node, ast.If):
+            self._block(scope, node.body, Place(place, node, "body"))
+            if node.orelse:
+                self._block(scope, node.orelse, Place(place, node, "else"))
+        elif isinstance(node, LOOPS):
+            self._block(scope, node.body, Place(place, node, "body"))
+            if node.orelse:
+                self._block(scope, node.orelse, Place(place, node, "else"))
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            self._block(scope, node.body, Place(place, node, "body"))
+        elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
+            self._try(scope, node, place)  # type: ignore[arg-type]
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                self._block(scope, case.body, Place(place, node, "body"))
+        elif isinstance(node, ast.Assign):
+            self._self_attribute(scope, node)
+
+    def _try(self, scope: Scope, node: ast.Try, place: Place | None) -> None:
+        self._block(scope, node.body, Place(place, node, "body"))
+        for handler in node.handlers:
+            self._block(scope, handler.body, Place(place, node, "handler"))
+        self._block(scope, node.orelse, Place(place, node, "else"))
+        self._block(scope, node.finalbody, Place(place, node, "finally"))
+
+    def _function(self, scope: Scope, node: Function, owner: Class | None) -> None:
+        prefix = owner.qualname + "." if owner else (scope.qualname + "." if scope.qualname else "")
+        inner = Scope(node.name, prefix + node.name, node, scope, owner)
+        self.scopes.append(inner)
+        (owner.methods if owner else scope.functions)[node.name] = inner
+        self._block(inner, node.body, None)
+
+    def _class(self, scope: Scope, node: ast.ClassDef) -> None:
+        qualname = f"{scope.qualname}.{node.name}" if scope.qualname else node.name
+        bases = tuple(name for name in map(dotted, node.bases) if name)
+        owner = Class(node.name, qualname, node, bases)
+        self.classes.setdefault(node.name, owner)
+        for item in node.body:
+            if isinstance(item, FUNCTIONS):
+                self._function(scope, item, owner)
+            else:
+                self._statement(scope, item, None)
+
+    def _self_attribute(self, scope: Scope, node: ast.Assign) -> None:
+        if scope.owner is None:
+            return
+        for target in node.targets:
+            name = dotted(target) if isinstance(target, ast.Attribute) else None
+            if name and name.startswith("self.") and name.count(".") == 1:
+                scope.owner.attributes.setdefault(name[5:], []).append((node.value, scope))
+
+
+def leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block ends by leaving: ``continue``, ``break``, ``return``, ``raise`` or an exit call."""
+    return isinstance(body[-1], _LEAVES) or exits(body)
+
+
+def exits(body: list[ast.stmt]) -> bool:
+    """Whether a block ends the run: ``raise``, ``sys.exit()``, ``exit()`` and the like."""
+    last = body[-1]
+    if isinstance(last, ast.Raise):
+        return True
+    call = last.value if isinstance(last, ast.Expr) else None
+    name = dotted(call.func) if isinstance(call, ast.Call) else None
+    return name in ("sys.exit", "exit", "quit", "os._exit")
+
+
+def headers(node: ast.stmt) -> list[ast.expr]:
+    """The expressions that belong to a compound statement itself, or all of a simple one."""
+    if isinstance(node, (ast.If, ast.While)):
+        return [node.test]
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return [node.iter]
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        return [item.context_expr for item in node.items]
+    if isinstance(node, ast.Match):
+        return [node.subject]
+    if isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
+        return []
+    return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+
+
+def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool]:
+    calls: list[ast.Call] = []
+    formats = False
+    stack: list[ast.AST] = list(headers(node))
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (ast.Constant, ast.Name)):
+            continue
+        if isinstance(item, ast.Call):
+            calls.append(item)
+        elif isinstance(item, ast.JoinedStr) or (isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod)):
+            formats = True
+        if not isinstance(item, ast.Lambda):
+            stack.extend(ast.iter_child_nodes(item))
+    return calls, formats

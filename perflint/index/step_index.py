@@ -1,0 +1,89 @@
+"""The name that counts the steps of a loop, for the guard that a fix writes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from perflint.index.names import dotted
+from perflint.index.scopes import LOOPS, Loop, Scope
+from perflint.index.training import over_batches
+
+_NEW_NAMES = ("step", "step_id", "batch_step", "train_step_id")
+
+
+@dataclass(frozen=True)
+class StepIndex:
+    """``name`` holds the number of the step; ``enumerate`` says that the loop must first be made to count."""
+
+    name: str
+    enumerate: bool = False
+
+
+def step_index(scope: Scope, loop: Loop, text: str) -> StepIndex | None:
+    """The counter of a step loop: its ``enumerate`` or ``range`` target, a name it increments, or a new one.
+
+    Args:
+        text: the whole file, in which a new name must not occur.
+    """
+    name = _target(loop) or _incremented(scope, loop)
+    if name is not None:
+        return StepIndex(name)
+    if isinstance(loop, ast.While) or isinstance(loop, ast.AsyncFor) or not _can_enumerate(loop):
+        return None
+    for new in _NEW_NAMES:
+        if not re.search(rf"\b{new}\b", text):
+            return StepIndex(new, enumerate=True)
+    return None
+
+
+def _target(loop: Loop) -> str | None:
+    if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Call):
+        return None
+    function = (dotted(loop.iter.func) or "").rpartition(".")[2]
+    target: ast.expr | None = None
+    if function == "enumerate" and isinstance(loop.target, ast.Tuple):
+        target = loop.target.elts[0]
+    elif function in ("range", "trange"):
+        target = loop.target
+    elif function == "tqdm" and loop.iter.args and isinstance(loop.iter.args[0], ast.Call):
+        inner = ast.For(target=loop.target, iter=loop.iter.args[0], body=loop.body, orelse=[])
+        return _target(inner)
+    if not isinstance(target, ast.Name) or target.id == "_" or _rebound(loop, target.id):
+        return None
+    return target.id
+
+
+def _incremented(scope: Scope, loop: Loop) -> str | None:
+    for node in loop.body:
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.value, ast.Constant):
+            name = dotted(node.target)
+            if node.value.value == 1 and name and _assignments(loop, name) == 1:
+                return name
+    return None
+
+
+def _rebound(loop: Loop, name: str) -> bool:
+    return _assignments(loop, name) > 0
+
+
+def _assignments(loop: Loop, name: str) -> int:
+    count = 0
+    for node in loop.body:
+        for item in ast.walk(node):
+            targets: list[ast.expr] = []
+            if isinstance(item, ast.Assign):
+                targets = item.targets
+            elif isinstance(item, (ast.AugAssign, ast.AnnAssign, ast.NamedExpr, *LOOPS[:2])):
+                targets = [item.target]
+            elif isinstance(item, (ast.With, ast.AsyncWith)):
+                targets = [part.optional_vars for part in item.items if part.optional_vars is not None]
+            count += sum(name == dotted(part) for target in targets for part in ast.walk(target) if isinstance(part, ast.expr))
+    return count
+
+
+def _can_enumerate(loop: ast.For) -> bool:
+    """A loop over batches, or over what a plain name or call gives; not one that unpacks with a star."""
+    starred = any(isinstance(item, ast.Starred) for item in ast.walk(loop.target))
+    return not starred and (over_batches(loop) or isinstance(loop.iter, (ast.Name, ast.Attribute, ast.Call)))

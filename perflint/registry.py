@@ -1,0 +1,53 @@
+"""Checks: plain functions registered by LibCST node type, all run in one walk."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from perflint.context import Context
+    from perflint.index.project import FileIndex
+
+Check = Callable[[Any, "Context"], None]
+Gate = Callable[[ast.Call, "FileIndex"], bool]
+
+checks: dict[type[cst.CSTNode], list[tuple[frozenset[str], Check]]] = {}
+"""Node type to (codes, function)."""
+
+step_triggers: dict[str, set[str]] = {}
+"""Code to the last names of calls that may make a finding of it in step code (``*format*``: formatting)."""
+
+call_gates: dict[str, list[tuple[str, Gate]]] = {}
+"""Qualified name of a call to (code, gate): the call may make a finding anywhere if the gate says so."""
+
+method_gates: dict[str, list[tuple[str, str]]] = {}
+"""Last name of a method to (code, qualified name), for calls on objects that a name does not show."""
+
+
+def check(node_type: type[cst.CSTNode], codes: Iterable[str]) -> Callable[[Check], Check]:
+    """Register a function for a node type; it reports findings of these codes through its context."""
+
+    def register(function: Check) -> Check:
+        checks.setdefault(node_type, []).append((frozenset(codes), function))
+        return function
+
+    return register
+
+
+def triggers(code: str, names: Iterable[str]) -> None:
+    """Say which calls in step code are worth parsing for a rule."""
+    step_triggers.setdefault(code, set()).update(names)
+
+
+def gate(code: str, call: str, may_match: Gate) -> None:
+    """Say which calls anywhere are worth parsing for a rule."""
+    call_gates.setdefault(call, []).append((code, may_match))
+
+
+def method_gate(code: str, method: str, qualified: str) -> None:
+    """The same for a method of an object (``paddle.Model.fit``)."""
+    method_gates.setdefault(method, []).append((code, qualified))
