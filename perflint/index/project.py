@@ -31,8 +31,11 @@ from perflint.index.scopes import Class, FileScopes, Loop, Place, Scope, Stateme
 from perflint.source import Source
 
 _MAX_DEPTH = 5
-_QUIET_PARTS = re.compile(r"^(tests?|test_.*|.*_test|conftest|unittests?|ut|testing)$")
-_OFFLINE_PARTS = re.compile(r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|demo_.*)$", re.IGNORECASE)
+_QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|conftest|unittests?|ut|testing)$")
+_OFFLINE_PARTS = re.compile(
+    r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$",
+    re.IGNORECASE,
+)
 _QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
 
 
@@ -97,6 +100,11 @@ class FileIndex:
         return layers.misaligned(self)
 
     @cached_property
+    def is_static(self) -> bool:
+        """Whether the file builds static graphs."""
+        return bool(re.search(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\.Executor\(", self.source.text))
+
+    @cached_property
     def is_offline(self) -> bool:
         """Code that only predicts, exports or serves: its speed is not the ips of a training run."""
         return any(_OFFLINE_PARTS.search(part) for part in self.parts) and ".backward(" not in self.source.text
@@ -154,6 +162,7 @@ class Project:
         self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = {}
         self._attributes: dict[tuple[str, str], Kind | None] = {}
         self._trains: dict[Scope, bool] = {}
+        self._optimizes: dict[FileIndex, bool] = {}
         self._defined: dict[Scope, dict[str, ast.expr]] = {}
         self._depth = 0
         root = _common_root(list(sources))
@@ -347,12 +356,30 @@ class Project:
         return self._trains[scope]
 
     def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        """Whether a call reaches a project function that makes one training step."""
+        """Whether a call makes one training step, itself or in a project function that it reaches."""
+        if training.makes_step(call, self.optimizes(file), file.is_static):
+            return True
         name = dotted(call.func)
         if name is None or name.rpartition(".")[2] not in self.training_names:
             return False
         found = self.callee(file, scope, name, {})
-        return found is not None and not training.is_evaluation(found[1].name) and self.trains(*found)
+        if found is None or training.is_evaluation(found[1].name) or training.without_gradients(found[1]):
+            return False
+        return self.trains(*found)
+
+    def optimizes(self, file: FileIndex) -> bool:
+        """Whether a file takes optimizer steps, itself or through functions it calls."""
+        if file not in self._optimizes:
+            names = self.optimizing_names
+            self._optimizes[file] = any(
+                training.terminal_names(statement) & names for scope in file.scopes.scopes for statement in scope.statements
+            )
+        return self._optimizes[file]
+
+    @cached_property
+    def optimizing_names(self) -> frozenset[str]:
+        """Names of functions that may take an optimizer step, by name alone, and of the calls that do."""
+        return self._closure(training.OPTIMIZES, also=("scaler",)) | training.OPTIMIZES
 
     @cached_property
     def training_names(self) -> frozenset[str]:
@@ -461,7 +488,7 @@ class Hot:
             return
         if not any(_may_train(statement, names) for statement in scope.statements):
             return
-        if _QUIET_FUNCTIONS.search(scope.name):
+        if _QUIET_FUNCTIONS.search(scope.name) or training.without_gradients(scope):
             return
         loops = training.step_loops(scope, lambda call: self._project.call_trains(file, scope, call))
         if not loops:

@@ -17,18 +17,19 @@ STEP_METHODS = frozenset(
 """Methods whose name alone says that one call is one training step."""
 
 EVIDENCE = frozenset({"backward", "minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad", "run"})
+OPTIMIZES = frozenset({"minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
 _CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
 _SCHEDULERS = ("sched", "lr", "prof", "env", "bar", "timer", "warmup")
 _EVALUATION = ("eval", "valid", "val_", "_val", "test", "infer", "predict", "export", "sample", "visual", "rollout", "collect")
 
 Trains = Callable[[ast.Call], bool]
-"""Whether a call reaches a function of the project that makes one training step."""
+"""Whether a call makes a training step, itself or in a function of the project that it reaches."""
 
 
 def is_evaluation(name: str) -> bool:
     """Whether a function's name says that it evaluates, predicts or exports rather than trains."""
     lowered = name.lower()
-    return "train" not in lowered and (lowered == "val" or lowered == "val" or any(word in lowered for word in _EVALUATION))
+    return "train" not in lowered and (lowered == "val" or any(word in lowered for word in _EVALUATION))
 
 
 class _Evidence:
@@ -52,7 +53,7 @@ def _collect(scope: Scope, trains: Trains) -> dict[Loop | None, _Evidence]:
             if name is None:
                 continue
             evidence = found.setdefault(statement.loop, _Evidence())
-            if _is_training_call(call, name) or trains(call):
+            if trains(call):
                 evidence.trains = True
             elif name in _CLEARS:
                 evidence.clears = True
@@ -83,7 +84,7 @@ def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
         if not item.trains and any(loop in _outer_loops(scope, inner) for inner in with_backward):
             continue
         hot.add(_outermost_step_loop(scope, loop))
-    hot = {loop for loop in hot if not counts_epochs(loop) and not _acts(scope, loop)}
+    hot = {loop for loop in hot if not counts_epochs(loop) and not _acts(scope, loop) and not _in_no_grad(scope, loop)}
     return [loop for loop in _loops(scope) if loop in hot]
 
 
@@ -137,6 +138,18 @@ def _acts(scope: Scope, loop: Loop) -> bool:
     return False
 
 
+def _in_no_grad(scope: Scope, loop: Loop) -> bool:
+    place = next(statement.place for statement in scope.statements if statement.node is loop)
+    links = place.chain() if place is not None else ()
+    return any(
+        (dotted(item.context_expr.func) or "").endswith("no_grad")
+        for link in links
+        if isinstance(link.node, (ast.With, ast.AsyncWith))
+        for item in link.node.items
+        if isinstance(item.context_expr, ast.Call)
+    )
+
+
 def _outer_loops(scope: Scope, loop: Loop) -> list[Loop]:
     place = next(statement.place for statement in scope.statements if statement.node is loop)
     if place is None:
@@ -148,16 +161,36 @@ def _loops(scope: Scope) -> list[Loop]:
     return [statement.node for statement in scope.statements if isinstance(statement.node, LOOPS)]
 
 
-def _is_training_call(call: ast.Call, name: str) -> bool:
+def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
+    """Whether a call is itself the heart of a training step.
+
+    Args:
+        optimizes: the file takes optimizer steps somewhere.  Without them a backward pass serves another end, such
+            as a saliency map or the importance of weights.
+        static: the file builds static graphs, where ``minimize`` adds operators and runs nothing.
+    """
+    name = _terminal(call)
+    if name is None:
+        return False
+    is_method = isinstance(call.func, ast.Attribute)
     if name == "backward" and isinstance(call.func, ast.Attribute):
-        return not (isinstance(call.func.value, ast.Call) and dotted(call.func.value.func) == "super")
+        to_super = isinstance(call.func.value, ast.Call) and dotted(call.func.value.func) == "super"
+        return optimizes and not to_super
     if name == "minimize":
-        return isinstance(call.func, ast.Attribute)
-    if name in STEP_METHODS and isinstance(call.func, ast.Attribute):
-        return True
+        return is_method and not static
+    if name in STEP_METHODS:
+        return is_method
     if name == "step" and isinstance(call.func, ast.Attribute):
         return "scaler" in (dotted(call.func.value) or "").lower() and bool(call.args)
     return "scaler" in name.lower() and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
+
+
+def without_gradients(scope: Scope) -> bool:
+    """Whether a function is decorated so that no gradient is computed in it: it cannot train."""
+    if isinstance(scope.node, ast.Module):
+        return False
+    names = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in scope.node.decorator_list]
+    return any(name.endswith("no_grad") for name in names)
 
 
 def _is_scheduler(call: ast.Call) -> bool:
