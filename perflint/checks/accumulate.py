@@ -23,6 +23,13 @@ _NUMPY_REASON = "the value becomes a Python float where it was a NumPy array"
 _FACTOR_REASON = "the factor must be a plain number, and its type is not known"
 
 
+_OPERATORS: dict[type[cst.BaseAugOp], str] = {
+    cst.DivideAssign: "/",
+    cst.MultiplyAssign: "*",
+    cst.SubtractAssign: "-",
+}
+
+
 @dataclass(frozen=True)
 class _Read:
     """The read as the statement holds it: ``node`` is what the fix replaces, ``tensor`` what it reads."""
@@ -53,7 +60,6 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
     """The call, with the ``[0]`` or ``float()`` around it that belong to the same read."""
     spelling = call.func.attr.value if isinstance(call.func, cst.Attribute) else context.text(call.func)
     node: cst.BaseExpression = call
-    inner = call
     for parent in reversed(context.parents):
         if isinstance(parent, cst.Subscript) and parent.value is node and context.text(parent).endswith("[0]"):
             node, spelling = parent, "numpy"
@@ -65,7 +71,6 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
             node = parent
         else:
             break
-    del inner
     return _Read(node, _on_device(tensor), spelling)
 
 
@@ -97,13 +102,15 @@ def _sum(read: _Read, loop: Loop, context: Context) -> Fix | None:
     uses = _uses(name, point.scope, loop, context)
     if uses is None or not _starts_as_number(name, point.scope):
         return None
+    if any(use.each_step for use in uses):
+        return None
     level, reason = _trust(read, context)
     if level is Level.SAFE and not all(_is_plain_number(factor, point.scope, context) for factor in factors):
         level, reason = Level.UNSAFE, _FACTOR_REASON
     kept = f'{source_of(read.tensor, context)}.detach().astype("float64")'
     edits = [
         Edit(*context.range(read.node), kept),
-        *(Edit(*context.range(use), f"float({name})") for use in uses),
+        *(edit for use in uses for edit in _read_edits(use, name, context)),
         insert_row_after_loop(context.file.source, loop, f"{name} = float({name})"),
     ]
     return Fix(_TITLE, tuple(sorted(edits)), level, reason)
@@ -181,33 +188,70 @@ def _plain(node: ast.expr, scope: Scope, depth: int) -> bool:
     return False
 
 
-def _uses(
-    name: str, scope: Scope, loop: Loop, context: Context, but: cst.CSTNode | None = None
-) -> list[cst.Name] | None:
+@dataclass(frozen=True)
+class _Use:
+    """A place in the loop that reads the sum; ``updated`` is the ``total /= n`` it is the target of."""
+
+    node: cst.Name
+    each_step: bool
+    updated: cst.AugAssign | None = None
+
+
+def _uses(name: str, scope: Scope, loop: Loop, context: Context, but: cst.CSTNode | None = None) -> list[_Use] | None:
     """Where the loop reads a name (besides ``but``); None when the fix would not see every use of it."""
-    if _is_shared(name, scope, context) or _is_rebound(name, scope, loop):
-        return None
     node = _loop_node(loop, context)
-    if node is None:
+    if node is None or _is_shared(name, scope, context) or _is_rebound(name, loop):
         return None
-    uses: list[cst.Name] = []
+    uses: list[_Use] = []
     for found, parents in _names(node, name, ()):
-        if found is but:
-            continue
         parent = parents[-1]
-        if isinstance(parent, cst.AugAssign) and parent.target is found:
-            continue
-        if isinstance(parent, cst.AssignTarget):
-            continue
-        if isinstance(parent, (cst.Arg, cst.Attribute)) and (
-            (isinstance(parent, cst.Arg) and parent.keyword is found)
-            or (isinstance(parent, cst.Attribute) and parent.attr is found)
-        ):
+        if found is but or isinstance(parent, cst.AssignTarget) or _is_label(found, parent):
             continue
         if any(isinstance(item, (cst.Lambda, cst.FunctionDef)) for item in parents):
             return None
-        uses.append(found)
+        each_step = _runs_each_step(parents, context)
+        if isinstance(parent, cst.AugAssign) and parent.target is found:
+            if isinstance(parent.operator, cst.AddAssign):
+                continue
+            if type(parent.operator) not in _OPERATORS:
+                return None
+            uses.append(_Use(found, each_step, parent))
+        else:
+            uses.append(_Use(found, each_step))
     return uses
+
+
+def _is_label(found: cst.Name, parent: cst.CSTNode) -> bool:
+    """Whether a name is a keyword or an attribute that happens to be spelled the same."""
+    return (isinstance(parent, cst.Arg) and parent.keyword is found) or (
+        isinstance(parent, cst.Attribute) and parent.attr is found
+    )
+
+
+def _runs_each_step(parents: tuple[cst.CSTNode, ...], context: Context) -> bool:
+    for parent in reversed(parents):
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            point = context.points.get(context.range(parent)[0])
+            return point is None or point.step is not None
+    return True
+
+
+def _read_edits(use: _Use, name: str, context: Context) -> list[Edit]:
+    """Read the sum where it is used: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
+    if use.updated is None:
+        return [Edit(*context.range(use.node), f"float({name})")]
+    start = context.range(use.node)[0]
+    value = use.updated.value
+    value_start, value_end = context.range(value)
+    head = f"{name} = float({name}) {_OPERATORS[type(use.updated.operator)]} "
+    bare = isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.Integer, cst.Float)) or value.lpar
+    if bare:
+        return [Edit(start, value_start - sum(len(_code(paren)) for paren in value.lpar), head)]
+    return [Edit(start, value_start, head + "("), Edit(value_end, value_end, ")")]
+
+
+def _code(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
 
 
 def _names(
@@ -253,15 +297,12 @@ def _is_within(inner: Scope, outer: Scope) -> bool:
     return False
 
 
-def _is_rebound(name: str, scope: Scope, loop: Loop) -> bool:
+def _is_rebound(name: str, loop: Loop) -> bool:
     """Whether the loop gives the name another value than a number or the running sum."""
     for item in ast.walk(loop):
         if isinstance(item, FUNCTIONS) and any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(item)):
             return True
-        if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name) and item.target.id == name:
-            if not isinstance(item.op, ast.Add):
-                return True
-        elif isinstance(item, (ast.Name,)) and item.id == name and isinstance(item.ctx, ast.Store):
+        if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Store):
             if not _is_reset(item, loop) and not _is_augmented(item, loop):
                 return True
         elif isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Del):

@@ -11,6 +11,7 @@ from perflint.context import Context, local_name
 from perflint.findings import Edit, Fix, Level
 from perflint.index.scopes import Loop
 from perflint.index.step_index import StepIndex, step_index
+from perflint.source import LineTable
 
 _CHECKPOINT_INTERVAL = 1000
 # Calls that only look: leaving them out on most steps changes nothing but the log.
@@ -162,9 +163,11 @@ def _unit(context: Context, row: int) -> str:
 def _header_edits(context: Context, index: StepIndex) -> list[Edit]:
     """Make the loop count: ``for x in it:`` to ``for step, x in enumerate(it):``."""
     point = context.point
+    lines = context.file.source.lines
+    if index.unnamed is not None:
+        return [Edit(*_span(lines, index.unnamed), index.name)]
     if not index.enumerate or point is None or not isinstance(point.loop, ast.For):
         return []
-    lines = context.file.source.lines
     loop: Loop = point.loop
     target, iterated = _span(lines, loop.target), _span(lines, loop.iter)
     text = context.file.source.text
@@ -179,10 +182,8 @@ def _header_edits(context: Context, index: StepIndex) -> list[Edit]:
     return sorted(edits)
 
 
-def _span(lines: object, node: ast.expr) -> tuple[int, int]:
-    from perflint.source import LineTable  # noqa: PLC0415
-
-    assert isinstance(lines, LineTable) and node.end_lineno is not None and node.end_col_offset is not None
+def _span(lines: LineTable, node: ast.expr) -> tuple[int, int]:
+    assert node.end_lineno is not None and node.end_col_offset is not None
     return lines.offset(node.lineno, node.col_offset), lines.offset(node.end_lineno, node.end_col_offset)
 
 

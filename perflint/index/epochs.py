@@ -7,6 +7,8 @@ import ast
 from perflint.index import guards, training
 from perflint.index.scopes import LOOPS, Loop, Statement
 
+_CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
 
 def loop_of(statement: Statement) -> Loop | None:
     """The loop over epochs that runs a statement each time, None when there is none or a guard stands between."""
@@ -24,12 +26,10 @@ def loop_of(statement: Statement) -> Loop | None:
 def _guarded(statement: Statement, loop: Loop) -> bool:
     if guards.off_the_hot_path(statement.place, loop, {}):
         return True
-    # ``epoch % k`` is no guard for a step, but it is one for an epoch.
+    # What is no guard for a step is one for an epoch: ``epoch % k``, and whether the model has become better.
     for link in statement.place.chain() if statement.place else ():
         if link.node is loop:
             return False
-        if isinstance(link.node, ast.If) and any(
-            isinstance(item, ast.Mod) for item in ast.walk(link.node.test)
-        ):
+        if isinstance(link.node, ast.If) and any(isinstance(item, _CHOOSES) for item in ast.walk(link.node.test)):
             return True
     return False

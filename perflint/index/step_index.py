@@ -15,10 +15,15 @@ _NEW_NAMES = ("step", "step_id", "batch_step", "train_step_id")
 
 @dataclass(frozen=True)
 class StepIndex:
-    """``name`` holds the number of the step; ``enumerate`` says that the loop must first be made to count."""
+    """``name`` holds the number of the step.
+
+    ``enumerate`` says that the loop must first be made to count; ``unnamed`` is the ``_`` that throws the count of
+    an ``enumerate`` away and has to take the name.
+    """
 
     name: str
     enumerate: bool = False
+    unnamed: ast.Name | None = None
 
 
 def step_index(scope: Scope, loop: Loop, text: str) -> StepIndex | None:
@@ -30,29 +35,39 @@ def step_index(scope: Scope, loop: Loop, text: str) -> StepIndex | None:
     name = _target(loop) or _incremented(scope, loop)
     if name is not None:
         return StepIndex(name)
-    if isinstance(loop, ast.While) or isinstance(loop, ast.AsyncFor) or not _can_enumerate(loop):
+    if isinstance(loop, (ast.While, ast.AsyncFor)) or not _can_enumerate(loop):
         return None
-    for new in _NEW_NAMES:
-        if not re.search(rf"\b{new}\b", text):
-            return StepIndex(new, enumerate=True)
-    return None
+    new = next((name for name in _NEW_NAMES if not re.search(rf"\b{name}\b", text)), None)
+    if new is None:
+        return None
+    unnamed = _count(loop)
+    if unnamed is not None:
+        return StepIndex(new, unnamed=unnamed) if unnamed.id == "_" else None
+    return StepIndex(new, enumerate=True)
 
 
 def _target(loop: Loop) -> str | None:
-    if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Call):
+    target = _count(loop)
+    return None if target is None or target.id == "_" or _rebound(loop, target.id) else target.id
+
+
+def _count(loop: Loop) -> ast.Name | None:
+    """The target that an ``enumerate`` or a ``range`` counts with, also inside ``tqdm``."""
+    if isinstance(loop, ast.While):
         return None
-    function = (dotted(loop.iter.func) or "").rpartition(".")[2]
-    target: ast.expr | None = None
-    if function == "enumerate" and isinstance(loop.target, ast.Tuple):
-        target = loop.target.elts[0]
-    elif function in ("range", "trange"):
-        target = loop.target
-    elif function == "tqdm" and loop.iter.args and isinstance(loop.iter.args[0], ast.Call):
-        inner = ast.For(target=loop.target, iter=loop.iter.args[0], body=loop.body, orelse=[])
-        return _target(inner)
-    if not isinstance(target, ast.Name) or target.id == "_" or _rebound(loop, target.id):
-        return None
-    return target.id
+    iterated: ast.expr = loop.iter
+    while isinstance(iterated, ast.Call):
+        function = (dotted(iterated.func) or "").rpartition(".")[2]
+        target: ast.expr | None = None
+        if function == "enumerate" and isinstance(loop.target, ast.Tuple):
+            target = loop.target.elts[0]
+        elif function in ("range", "trange"):
+            target = loop.target
+        elif function == "tqdm" and iterated.args:
+            iterated = iterated.args[0]
+            continue
+        return target if isinstance(target, ast.Name) else None
+    return None
 
 
 def _incremented(scope: Scope, loop: Loop) -> str | None:
