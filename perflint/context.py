@@ -14,7 +14,7 @@ from perflint.findings import Fix, Related
 from perflint.index import guards
 from perflint.index.evaluate import Evaluator
 from perflint.index.kinds import UNKNOWN, Kind
-from perflint.index.project import FileIndex, Point, Step, definitions_of
+from perflint.index.project import FileIndex, Point, Step
 from perflint.index.scopes import Statement
 from perflint.registry import Check
 from perflint.settings import Settings
@@ -137,12 +137,12 @@ class Context:
         **fields: str,
     ) -> None:
         """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message."""
+        self.claim(node)  # whether the rule is selected or not: that must not change what others report
         if code not in self.codes:
             return
         start, end = self.range(node)
         statement = self.statement
         fields.setdefault("what", shorten(self.text(node)))
-        self.claim(node)
         self.drafts.append(
             Draft(
                 code,
@@ -172,6 +172,7 @@ class Context:
     def _guarded_within(self, point: Point) -> bool:
         statement = self.statement
         inner = self.node
+        definitions = self.file.project.definitions(self.file, point.scope)
         for parent in reversed(self.parents):
             if parent is statement:
                 break
@@ -179,12 +180,12 @@ class Context:
                 return True
             if isinstance(parent, cst.IfExp) and inner is not parent.test:
                 test = self.expression(parent.test)
-                if test is not None and guards.rare(test, inner is parent.body, definitions_of(point.scope)):
+                if test is not None and guards.rare(test, inner is parent.body, definitions):
                     return True
             if isinstance(parent, cst.BooleanOperation) and inner is parent.right:
                 test = self.expression(parent.left)
                 truth = isinstance(parent.operator, cst.And)
-                if test is not None and guards.rare(test, truth, definitions_of(point.scope)):
+                if test is not None and guards.rare(test, truth, definitions):
                     return True
             inner = parent
         return False

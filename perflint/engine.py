@@ -12,9 +12,10 @@ from pathlib import Path
 import libcst as cst
 
 from perflint import catalogue, gates, messages, noqa, registry, selection, units
+from perflint.catalogue import Rule
 from perflint.checks import load_checks
 from perflint.context import Context, Draft, Walk
-from perflint.findings import Finding
+from perflint.findings import Finding, Fix
 from perflint.index.project import FileIndex, Project
 from perflint.settings import Settings
 from perflint.source import Source, UnreadableSource, read
@@ -38,8 +39,12 @@ def read_all(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
 
 def unreadable_file(path: str, error: Exception) -> Finding:
     """The finding for a file that is no readable text."""
-    message = catalogue.shipped()["PPF003"].message.format(what=error)
-    return Finding("PPF003", path, 0, 0, message)
+    rule = catalogue.shipped()["PPF003"]
+    return Finding("PPF003", path, 0, 0, rule.message.format(what=error), _by_hand(rule))
+
+
+def _by_hand(rule: Rule) -> Fix:
+    return Fix(rule.fix_title, (), rule.fix_level, rule.fix_reason)
 
 
 def check(
@@ -99,21 +104,17 @@ class _Run:
             gates.type_all(file)
         lines = file.source.lines
         points = {lines.offset(node.lineno, node.col_offset): point for node, point in file.points.items()}
-        table = {
-            kind: [function for owned, function in functions if owned & self.codes]
-            for kind, functions in registry.checks.items()
-        }
         drafts: list[Draft] = []
         for piece in pieces:
             try:
                 context = Context(file, units.parse(file.source, piece), self.settings, catalogue.shipped(), self.codes, points)
-                context.unit.module.visit(Walk(context, table))
+                context.unit.module.visit(Walk(context, registry.checks))
             except (cst.ParserSyntaxError, RecursionError):
                 # Syntax newer than the installed LibCST, or nesting beyond the interpreter's stack: ast has
                 # accepted the file, so the rest of it is still worth checking.
                 continue
             drafts += context.drafts
-        return [draft for draft in drafts if draft.code in self.codes]
+        return drafts
 
 
 _forked: _Run | None = None
@@ -162,8 +163,8 @@ def _syntax_error(source: Source, error: Exception) -> Finding:
         what = "it is nested too deeply to be parsed"
     line = min(max(line, 1), source.lines.rows)
     start = min(source.lines.line_start(line) + column - 1, len(source.text))
-    message = catalogue.shipped()["PPF001"].message.format(what=what, line=line)
-    return Finding("PPF001", source.path, start, start, message)
+    rule = catalogue.shipped()["PPF001"]
+    return Finding("PPF001", source.path, start, start, rule.message.format(what=what, line=line), _by_hand(rule))
 
 
 def _kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:

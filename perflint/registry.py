@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 Check = Callable[[Any, "Context"], None]
 Gate = Callable[[ast.Call, "FileIndex"], bool]
 
-checks: dict[type[cst.CSTNode], list[tuple[frozenset[str], Check]]] = {}
-"""Node type to (codes, function)."""
+checks: dict[type[cst.CSTNode], list[Check]] = {}
+"""Node type to functions."""
 
 step_triggers: dict[str, set[str]] = {}
 """Code to the last names of calls that may make a finding of it in step code (``*format*``: formatting)."""
@@ -28,11 +28,14 @@ method_gates: dict[str, list[tuple[str, str]]] = {}
 """Last name of a method to (code, qualified name), for calls on objects that a name does not show."""
 
 
-def check(node_type: type[cst.CSTNode], codes: Iterable[str]) -> Callable[[Check], Check]:
-    """Register a function for a node type; it reports findings of these codes through its context."""
+def check(node_type: type[cst.CSTNode]) -> Callable[[Check], Check]:
+    """Register a function for a node type; it reports findings through its context.
+
+    All checks run whatever is selected, so that the rules which share a place always agree on who speaks.
+    """
 
     def register(function: Check) -> Check:
-        checks.setdefault(node_type, []).append((frozenset(codes), function))
+        checks.setdefault(node_type, []).append(function)
         return function
 
     return register

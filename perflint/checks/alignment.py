@@ -30,7 +30,7 @@ for _kind in layers.KINDS:
     gate(CODE, _kind, _may_match)
 
 
-@check(cst.Call, [CODE])
+@check(cst.Call)
 def misaligned_layer(call: cst.Call, context: Context) -> None:
     """Report a layer whose width is no multiple of 8."""
     if context.name(call.func) not in layers.KINDS or not context.file.project.uses_amp(context.file):

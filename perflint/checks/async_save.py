@@ -7,7 +7,7 @@ import re
 
 import libcst as cst
 
-from perflint.checks.edits import insert_row_after_loop
+from perflint.checks.edits import insert_argument, insert_row_after_loop
 from perflint.context import Context, local_name
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
@@ -29,12 +29,26 @@ def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
     if model is None or _reads_back(loop) or not isinstance(context.statement, cst.Expr):
         return Fix(_TITLE, (Edit(*context.range(call.func), "paddle.async_save"),), Level.DISPLAY, _UNKNOWN_REASON)
     paddle, imports = _paddle(call, context)
-    edits = (
+    edits = [
         Edit(*context.range(call.func), f"{paddle}.async_save"),
         Edit(*context.range(call.args[0].value), f"{{k: v.clone() for k, v in {model}.state_dict().items()}}"),
         insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
-    )
-    return Fix(_TITLE, edits, Level.UNSAFE, _REASON, imports)
+    ]
+    if not _path_changes(call, loop, context):
+        # Two writers on one path would tear the file: let each wait for the one before it.
+        edits += insert_argument(call, "sync_other_task=True", context)
+    return Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, _REASON, imports)
+
+
+def _path_changes(call: cst.Call, loop: Loop, context: Context) -> bool:
+    """Whether the path names something that the loop counts or makes anew in each round."""
+    bound = {item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    named: set[str] = set()
+    for argument in call.args[1:]:
+        expression = context.expression(argument.value)
+        if expression is not None:
+            named |= {item.id for item in ast.walk(expression) if isinstance(item, ast.Name)}
+    return bool(named & bound)
 
 
 def _model(call: cst.Call, context: Context) -> str | None:

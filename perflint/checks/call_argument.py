@@ -38,7 +38,7 @@ for _rule in catalogue.shipped().values():
     register(_rule)
 
 
-@check(cst.Call, [code for code, rule in catalogue.shipped().items() if rule.match])
+@check(cst.Call)
 def call_argument(call: cst.Call, context: Context) -> None:
     """Report a call whose argument has one of the costly values."""
     if context.claimed or context.file.is_offline:
@@ -91,14 +91,14 @@ def _kind_of(call: cst.Call, parameter: str, match: ArgumentMatch, context: Cont
 def _fix(call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
     value = _value(match.set, context)
     if argument is None:
-        edit = insert_argument(call, f"{match.parameter}={value}", context)
+        edits = insert_argument(call, f"{match.parameter}={value}", context)
     else:
-        edit = Edit(*context.range(argument.value), value)
+        edits = [Edit(*context.range(argument.value), value)]
     level, reason = rule.fix_level, rule.fix_reason
     dataset = find_argument(call, "dataset", 0)
     if dataset is not None and context.kind(dataset.value).tag == "iterable":
         level, reason = Level.DISPLAY, "each worker of an IterableDataset yields all of it unless it asks get_worker_info()"
-    return Fix(rule.fix_title.format(value=value, parameter=match.parameter), (edit,), level, reason)
+    return Fix(rule.fix_title.format(value=value, parameter=match.parameter), tuple(edits), level, reason)
 
 
 def _value(template: str, context: Context) -> str:

@@ -27,7 +27,7 @@ for _name in sorted(SAVES):
     gate(EACH_EPOCH, _name, _any)
 
 
-@check(cst.Call, [IN_STEP])
+@check(cst.Call)
 def save_in_step(call: cst.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
     step = context.step
@@ -35,7 +35,7 @@ def save_in_step(call: cst.Call, context: Context) -> None:
         context.report(IN_STEP, call, guard.checkpoint_fix(call, context), step)
 
 
-@check(cst.Call, [EACH_EPOCH])
+@check(cst.Call)
 def save_each_epoch(call: cst.Call, context: Context) -> None:
     """Report a checkpoint that training waits for at each epoch."""
     if context.callee(call) != "paddle.save":

@@ -11,23 +11,31 @@ from perflint.findings import Edit
 from perflint.source import Source
 
 
-def insert_argument(call: cst.Call, argument: str, context: Context) -> Edit:
+def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edit]:
     """Add an argument after the last one: on a line of its own where the last one has one, trailing comma kept."""
     source = context.file.source
     if not call.args:
         _, end = context.range(call)
-        return Edit(end - 1, end - 1, argument)
+        return [Edit(end - 1, end - 1, argument)]
     last = call.args[-1]
     start, end = context.range(last)
     before = source.text[source.lines.line_start(source.lines.position(start)[0]) : start]
-    own_line = not before.strip()
-    separator = f",{source.newline}{before}" if own_line else ", "
-    if not isinstance(last.comma, cst.Comma):
-        return Edit(end, end, separator + argument)
-    at = source.text.index(",", end) + 1
-    if own_line:
-        return Edit(at, at, f"{separator[1:]}{argument},")
-    return Edit(at, at, f" {argument},")
+    comma = isinstance(last.comma, cst.Comma)
+    at = source.text.index(",", end) + 1 if comma else end
+    if before.strip():
+        return [Edit(at, at, f" {argument}," if comma else f", {argument}")]
+    return _insert_own_line(source, at, before + argument, comma, context.range(call)[1])
+
+
+def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: int) -> list[Edit]:
+    """The new line goes below a comment that follows the last argument on its row."""
+    row = source.lines.position(at)[0]
+    row_end = source.lines.line_start(row) + len(source.lines.line(row))
+    tail = f"{source.newline}{line}{',' if comma else ''}"
+    if row_end >= call_end or not source.text[at:row_end].strip():
+        return [Edit(at, at, ("" if comma else ",") + tail)]
+    edits = [Edit(row_end, row_end, tail)]
+    return edits if comma else [Edit(at, at, ","), *edits]
 
 
 def indentation(source: Source, row: int) -> str:

@@ -78,7 +78,7 @@ def _index(context: Context) -> StepIndex | None:
     point = context.point
     if point is None or point.loop is None:
         return None
-    return step_index(point.scope, point.loop, context.file.source.text)
+    return step_index(point.scope, point.loop, context.file.identifiers)
 
 
 def _no_guard_reason(context: Context) -> str:

@@ -53,7 +53,7 @@ def log_family(call: cst.Call, context: Context) -> str:
     return ""
 
 
-@check(cst.Call, [TENSOR_LOG, PLAIN_LOG])
+@check(cst.Call)
 def log_call(call: cst.Call, context: Context) -> None:
     """Report a logging call: it holds everything that is read for it."""
     step = context.step
@@ -63,13 +63,13 @@ def log_call(call: cst.Call, context: Context) -> None:
     if not family:
         return
     tensor = "" if context.file.runs_on_cpu else next(_tensors(call, context), "")
-    code = TENSOR_LOG if tensor and TENSOR_LOG in context.codes else PLAIN_LOG
+    code = TENSOR_LOG if tensor else PLAIN_LOG
     context.report(code, call, guard.fix(call, family, context), step, tensor=tensor or "nothing")
 
 
-@check(cst.FormattedString, [TENSOR_LOG])
-@check(cst.BinaryOperation, [TENSOR_LOG])
-@check(cst.Call, [TENSOR_LOG])
+@check(cst.FormattedString)
+@check(cst.BinaryOperation)
+@check(cst.Call)
 def formatted_tensor(node: cst.FormattedString | cst.BinaryOperation | cst.Call, context: Context) -> None:
     """Report a tensor made into text outside of a logging call."""
     step = context.step

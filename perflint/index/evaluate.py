@@ -292,10 +292,6 @@ class Evaluator:
             return self._layer_method(base, method, node)
         if method in ("numpy", "item", "tolist"):
             return HOST
-        if name is not None and name.startswith("self.") and name.count(".") == 1:
-            own = self._own_method(method, node)
-            if own is not None:
-                return own
         if _MODEL_NAME.match(method):
             return GUESS
         if name is not None and looks_like_a_loader(method):
@@ -323,32 +319,25 @@ class Evaluator:
             return HOST if method in ("get_lr", "state_dict", "step") else UNKNOWN
         if base.type.startswith("paddle.static."):
             return HOST
+        return self._project_method(base, method, node) or UNKNOWN
+
+    def _project_method(self, base: Kind, method: str, node: ast.Call) -> Kind | None:
+        """A method of a project class, or a layer that is kept in one of its attributes."""
+        attribute = self._resolver.attribute(base.type, method)
+        if attribute is not None and attribute.tag == LAYER_TAG:
+            return paddle_api.layer_result(attribute.type)
         arguments, keywords = self._arguments(node)
-        return self._resolver.call_method(base.type, method, arguments, keywords) or UNKNOWN
+        found = self._resolver.call_method(base.type, method, arguments, keywords)
+        if found is not None and found.tag != "unknown":
+            return found
+        return GUESS if _MODEL_NAME.match(method) else None
 
     def _layer_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
         if method == "forward":
             return TENSOR
         if method in ("train", "eval", "to"):
             return base
-        arguments, keywords = self._arguments(node)
-        found = self._resolver.call_method(base.type, method, arguments, keywords)
-        if found is not None and found.tag != "unknown":
-            return found
-        attribute = self._resolver.attribute(base.type, method)
-        if attribute is not None and attribute.tag == LAYER_TAG:
-            return paddle_api.layer_result(attribute.type)
-        return UNKNOWN
-
-    def _own_method(self, method: str, node: ast.Call) -> Kind | None:
-        owner = self.env.get("self")
-        if owner is None or not owner.type:
-            return None
-        attribute = self._resolver.attribute(owner.type, method)
-        if attribute is not None and attribute.tag == LAYER_TAG:
-            return paddle_api.layer_result(attribute.type)
-        arguments, keywords = self._arguments(node)
-        return self._resolver.call_method(owner.type, method, arguments, keywords)
+        return self._project_method(base, method, node) or UNKNOWN
 
 
 def _arithmetic(*sides: tuple[ast.expr, Kind]) -> Kind:

@@ -108,6 +108,8 @@ def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None) -> 
         return True
     if loop is None or link.loop is not loop:
         return False
+    if isinstance(body[-1], ast.Continue):  # an odd step that is skipped
+        return not _trains(body)
     return isinstance(body[-1], (ast.Break, ast.Return))
 
 

@@ -81,11 +81,13 @@ class Names:
         self._module = module
         self._package = module if is_package else module.rpartition(".")[0]
         self._table: dict[str, str] = {}
+        self._packages: set[str] = set()
 
     def add_import(self, node: ast.Import | ast.ImportFrom) -> None:
         """Enter the names that one import statement binds."""
         if isinstance(node, ast.Import):
             for alias in node.names:
+                self._packages.add(alias.name.partition(".")[0])
                 if alias.asname:
                     self._bind(alias.asname, alias.name)
                 else:
@@ -93,6 +95,8 @@ class Names:
                     self._bind(first, first)
             return
         base = self._base(node)
+        if not node.level:
+            self._packages.add(base.partition(".")[0])
         for alias in node.names:
             if alias.name == "*":
                 for name in _STAR_NAMES.get(base, ()):
@@ -112,6 +116,11 @@ class Names:
         if target is None:
             return name
         return canonical(target + dot + rest)
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """The top-level packages that the file imports from."""
+        return frozenset(self._packages)
 
     def is_bound(self, name: str) -> bool:
         """Whether an import or a definition binds this first name."""

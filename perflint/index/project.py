@@ -36,6 +36,7 @@ _OFFLINE_PARTS = re.compile(
     r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$",
     re.IGNORECASE,
 )
+_OTHER_FRAMEWORKS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"})
 _QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
 
 
@@ -93,6 +94,20 @@ class FileIndex:
     def is_quiet(self) -> bool:
         """Test code: nothing is reported there."""
         return any(_QUIET_PARTS.match(part) for part in self.parts)
+
+    @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """Every name and parameter of the file (attributes are no names)."""
+        nodes = list(ast.walk(self.tree))
+        return frozenset(
+            [node.id for node in nodes if isinstance(node, ast.Name)] + [node.arg for node in nodes if isinstance(node, ast.arg)]
+        )
+
+    @cached_property
+    def is_foreign(self) -> bool:
+        """Code for another framework: it imports one, and nothing of Paddle's."""
+        packages = self.names.packages
+        return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)
 
     @cached_property
     def misaligned(self) -> Mapping[int, layers.Misaligned]:
@@ -441,6 +456,15 @@ class Project:
             enclosing = enclosing.parent
         return UNKNOWN
 
+    def definitions(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
+        """Names that are bound once, with the expression: those of a scope, and the module's where it hides none."""
+        own = self._definitions(scope)
+        module = file.scopes.module
+        if scope is module:
+            return own
+        bound = {name for statement in scope.statements for name in _targets(statement.node)} | set(scope.parameters)
+        return {**{name: value for name, value in self._definitions(module).items() if name not in bound}, **own}
+
     def _definitions(self, scope: Scope) -> dict[str, ast.expr]:
         if scope not in self._defined:
             self._defined[scope] = definitions_of(scope)
@@ -471,12 +495,12 @@ class Hot:
     def run(self) -> None:
         """Fill ``points`` of every file."""
         for file in self._project.files.values():
-            if file.is_quiet:
+            if file.is_quiet or file.is_foreign:
                 continue
             for scope in file.scopes.scopes:
                 self._own_loops(file, scope)
         for file in self._project.files.values():
-            if not file.is_quiet:
+            if not file.is_quiet and not file.is_foreign:
                 self._step_methods(file)
         while self._queue:
             file, scope, parameters, step, depth = self._queue.pop(0)
@@ -495,7 +519,7 @@ class Hot:
             return
         flow = Flow(scope, file, self._project.base_env(file, scope, {}), guess_losses=True).run()
         steps = {loop: Step(file.source.path, loop.lineno) for loop in loops}
-        definitions = definitions_of(scope)
+        definitions = self._project.definitions(file, scope)
         for statement in scope.statements:
             loop = next((link.node for link in _chain(statement.place) if link.branch == "body" and link.node in steps), None)
             hot = loop is not None and not guards.off_the_hot_path(statement.place, loop, definitions)
@@ -509,8 +533,14 @@ class Hot:
             for name in training.STEP_METHODS & owner.methods.keys():
                 scope = owner.methods[name]
                 if self._project.trains(file, scope):
-                    step = Step(file.source.path, 0, function=scope.qualname)
-                    self._queue.append((file, scope, {}, step, 1))
+                    self._start(file, scope)
+            if any(base.startswith("paddle.callbacks.") for base in owner.bases):
+                for name in training.STEP_CALLBACKS & owner.methods.keys():
+                    self._start(file, owner.methods[name])
+
+    def _start(self, file: FileIndex, scope: Scope) -> None:
+        step = Step(file.source.path, 0, function=scope.qualname)
+        self._queue.append((file, scope, {}, step, 1))
 
     def _called(self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], step: Step, depth: int) -> None:
         known = self._seen.get(scope)
@@ -526,7 +556,7 @@ class Hot:
             if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and is_loss_name(name):
                 env[name] = GUESS
         flow = Flow(scope, file, env, guess_losses=True).run()
-        definitions = definitions_of(scope)
+        definitions = self._project.definitions(file, scope)
         for statement in scope.statements:
             cold = guards.off_the_hot_path(statement.place, None, definitions)
             self._point(file, scope, statement, None if cold else step, flow, None, depth)
@@ -566,7 +596,7 @@ class Hot:
 
 
 def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
-    if file.is_quiet or target.name in ("forward", "__init__") or training.is_evaluation(target.name):
+    if file.is_quiet or file.is_foreign or target.name in ("forward", "__init__") or training.is_evaluation(target.name):
         return False
     if _QUIET_FUNCTIONS.search(target.name):
         return False
@@ -616,6 +646,14 @@ def definitions_of(scope: Scope) -> dict[str, ast.expr]:
                 else:
                     found[name] = value
     return found
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Assign):
+        return [name for target in node.targets for name in _bound_names(target)]
+    if isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
+        return _bound_names(node.target)
+    return []
 
 
 def _bound_names(target: ast.expr) -> list[str]:

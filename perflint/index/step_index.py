@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass
 
 from perflint.index.names import dotted
@@ -26,18 +25,18 @@ class StepIndex:
     unnamed: ast.Name | None = None
 
 
-def step_index(scope: Scope, loop: Loop, text: str) -> StepIndex | None:
+def step_index(scope: Scope, loop: Loop, used: frozenset[str]) -> StepIndex | None:
     """The counter of a step loop: its ``enumerate`` or ``range`` target, a name it increments, or a new one.
 
     Args:
-        text: the whole file, in which a new name must not occur.
+        used: the names of the file, which a new name must not be one of.
     """
     name = _target(loop) or _incremented(scope, loop)
     if name is not None:
         return StepIndex(name)
     if isinstance(loop, (ast.While, ast.AsyncFor)) or not _can_enumerate(loop):
         return None
-    new = next((name for name in _NEW_NAMES if not re.search(rf"\b{name}\b", text)), None)
+    new = next((name for name in _NEW_NAMES if name not in used), None)
     if new is None:
         return None
     unnamed = _count(loop)

@@ -16,6 +16,9 @@ STEP_METHODS = frozenset(
 )
 """Methods whose name alone says that one call is one training step."""
 
+STEP_CALLBACKS = frozenset({"on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end"})
+"""Methods of a ``paddle.callbacks.Callback`` that ``Model.fit`` calls at each step."""
+
 EVIDENCE = frozenset({"backward", "minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad", "run"})
 OPTIMIZES = frozenset({"minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
 _CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})

@@ -1,0 +1,160 @@
+"""The rule files are their own tests: bad examples are reported where they say, fixed ones follow, good ones are quiet."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+
+import pytest
+
+from perflint import catalogue, engine, fixer
+from perflint.catalogue import Example, Rule
+from perflint.findings import Finding, Level
+from perflint.settings import Settings
+from perflint.source import Source
+
+RULES = catalogue.shipped()
+REPORTED = [rule for rule in RULES.values() if rule.examples]
+BAD = [
+    pytest.param(rule, example, id=f"{rule.code}-{example.title}")
+    for rule in REPORTED
+    for example in rule.examples
+    if example.bad is not None
+]
+STEPS = [given for given in BAD if given.values[0].code != "PPF001"]  # type: ignore[union-attr]
+GOOD = [
+    pytest.param(rule, example, id=f"{rule.code}-{example.title}")
+    for rule in REPORTED
+    for example in rule.examples
+    if example.good is not None
+]
+PATH = "train.py"
+NEEDS_NO_EXAMPLE = {"PPF001", "PPF003"}
+
+
+def _check(text: str, *codes: str) -> list[Finding]:
+    return engine.check({PATH: Source(PATH, text)}, Settings(select=codes))
+
+
+def _rows(findings: list[Finding], text: str) -> tuple[int, ...]:
+    lines = Source(PATH, text).lines
+    return tuple(lines.position(finding.start)[0] for finding in findings)
+
+
+def _fixed(text: str, level: Level, *codes: str) -> str:
+    source = Source(PATH, text)
+    outcome = fixer.fix_all({PATH: source}, lambda sources: engine.check(sources, Settings(select=codes)), level)
+    assert outcome.settled, "the fixes never come to an end"
+    assert not outcome.rejected, outcome.rejected
+    return outcome.changed.get(PATH, source).text
+
+
+def _comments(text: str) -> list[str]:
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [token.string for token in tokens if token.type == tokenize.COMMENT]
+
+
+@pytest.mark.parametrize(("rule", "example"), BAD)
+def test_bad_example_is_reported_at_its_lines(rule: Rule, example: Example) -> None:
+    assert example.bad is not None
+    found = _check(example.bad, rule.code)
+    assert _rows(found, example.bad) == example.lines
+    assert example.lines, "say which lines are reported"
+
+
+@pytest.mark.parametrize(("rule", "example"), BAD)
+def test_every_finding_carries_a_fix_of_the_stated_level(rule: Rule, example: Example) -> None:
+    assert example.bad is not None
+    fixes = [finding.fix for finding in _check(example.bad, rule.code)]
+    for fix in fixes:
+        assert fix is not None
+        assert fix.message
+        assert fix.level is Level.SAFE or fix.reason, "say why it is not safe"
+    # A width that two layers share is padded at the first and shown at the second: the level is that of the best fix.
+    assert example.level in (None, max(fix.level for fix in fixes if fix))
+
+
+@pytest.mark.parametrize(("rule", "example"), BAD)
+def test_message_is_one_sentence_with_nothing_left_open(rule: Rule, example: Example) -> None:
+    assert example.bad is not None
+    for finding in _check(example.bad, rule.code):
+        assert finding.message[-1] in ".)", finding.message
+        assert "\n" not in finding.message
+        assert rule.code not in finding.message
+        assert not re.search(r"\{(what|where|workers|interval|size|aligned|side|tensor|line)\}", finding.message)
+
+
+@pytest.mark.parametrize(("rule", "example"), STEPS)
+def test_fixed_example_is_what_the_fixes_make(rule: Rule, example: Example) -> None:
+    assert example.bad is not None
+    levels = [finding.fix.level for finding in _check(example.bad, rule.code) if finding.fix]
+    applied = _fixed(example.bad, Level.UNSAFE, rule.code)
+    if example.fixed is None:
+        assert applied == example.bad, "display fixes are never applied; give the fixed text for the others"
+        assert max(levels) is Level.DISPLAY
+        return
+    assert applied == example.fixed
+    ast.parse(applied)
+    assert _fixed(applied, Level.UNSAFE, rule.code) == applied, "a second run changes something"
+    assert _comments(example.bad) == _comments(applied), "a comment is lost"
+
+
+@pytest.mark.parametrize(("rule", "example"), STEPS)
+def test_only_safe_fixes_are_applied_without_being_asked(rule: Rule, example: Example) -> None:
+    assert example.bad is not None
+    levels = {finding.fix.level for finding in _check(example.bad, rule.code) if finding.fix}
+    changed = _fixed(example.bad, Level.SAFE, rule.code) != example.bad
+    assert changed is (Level.SAFE in levels)
+
+
+@pytest.mark.parametrize(("rule", "example"), STEPS)
+def test_noqa_silences_each_finding_and_nothing_else(rule: Rule, example: Example) -> None:
+    assert example.bad is not None
+    source = Source(PATH, example.bad)
+    for finding in _check(example.bad, rule.code):
+        row = source.lines.position(finding.end)[0]
+        if source.lines.line(row).endswith("\\"):
+            continue
+        rows = example.bad.splitlines(keepends=True)
+        rows[row - 1] = rows[row - 1].rstrip("\n") + f"  # noqa: {rule.code}\n"
+        left = _check("".join(rows), rule.code)
+        assert len(left) < len(example.lines)
+        assert all(other.start != finding.start for other in left)
+
+
+@pytest.mark.parametrize(("rule", "example"), GOOD)
+def test_good_example_is_not_reported(rule: Rule, example: Example) -> None:
+    assert example.good is not None
+    found = _check(example.good, rule.code)
+    assert [(finding.message, _rows([finding], example.good)) for finding in found] == []
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
+def test_rule_shows_what_it_means(rule: Rule) -> None:
+    if rule.code in NEEDS_NO_EXAMPLE:
+        return
+    assert any(example.bad for example in rule.examples)
+    assert any(example.good for example in rule.examples)
+    assert rule.references
+    if rule.fix_level is not Level.DISPLAY:
+        assert any(example.fixed for example in rule.examples)
+    if rule.fix_level is not Level.SAFE:
+        assert rule.fix_reason
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
+def test_name_reads_well_after_allow(rule: Rule) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name), "kebab-case, as in `allow host-sync-in-step`"
+    assert not re.match(r"(use|avoid|do-not|no-more)-", rule.name), "name the problem, not the remedy"
+
+
+@pytest.mark.parametrize(("rule", "example"), BAD)
+def test_all_rules_together_give_one_finding_a_place(rule: Rule, example: Example) -> None:
+    assert example.bad is not None
+    found = _check(example.bad, "ALL")
+    for one in found:
+        for other in found:
+            nested = one is not other and one.start <= other.start and other.end <= one.end
+            assert not nested, (one.message, other.message)
