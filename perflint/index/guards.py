@@ -184,6 +184,8 @@ def _rare_call(test: ast.Call, value: bool) -> bool:
     if last in ("any", "all", "item", "numpy", "bool") and isinstance(test.func, ast.Attribute):
         inner = test.func.value
         return isinstance(inner, ast.Call) and _rare_call(inner, value)
+    if last == "any" and test.args and isinstance(test.args[0], (ast.Name, ast.Attribute)):
+        return not value  # nothing is there at all
     if last in ("any", "all", "bool") and test.args and isinstance(test.args[0], ast.Call):
         return _rare_call(test.args[0], value)
     return value and bool(_FLAGS.search(last))

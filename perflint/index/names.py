@@ -122,6 +122,11 @@ class Names:
         """The top-level packages that the file imports from."""
         return frozenset(self._packages)
 
+    @property
+    def targets(self) -> frozenset[str]:
+        """The qualified names that imports and definitions bind."""
+        return frozenset(self._table.values())
+
     def is_bound(self, name: str) -> bool:
         """Whether an import or a definition binds this first name."""
         return name in self._table
@@ -133,5 +138,5 @@ class Names:
         if not node.level:
             return node.module or ""
         parts = self._package.split(".") if self._package else []
-        parts = parts[: len(parts) - (node.level - 1)] if node.level > 1 else parts
+        parts = parts[: max(len(parts) - (node.level - 1), 0)]
         return ".".join([*parts, *([node.module] if node.module else [])])

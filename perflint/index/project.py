@@ -31,7 +31,7 @@ from perflint.index.scopes import Class, FileScopes, Loop, Place, Scope, Stateme
 from perflint.source import Source
 
 _MAX_DEPTH = 5
-_QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|conftest|unittests?|ut|testing)$")
+_QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
 _OFFLINE_PARTS = re.compile(
     r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$",
     re.IGNORECASE,
@@ -108,6 +108,14 @@ class FileIndex:
         """Code for another framework: it imports one, and nothing of Paddle's."""
         packages = self.names.packages
         return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)
+
+    @cached_property
+    def knows_paddle(self) -> bool:
+        """Whether the file, or a file of the project that it imports from, imports Paddle or something built on it."""
+        if any("paddle" in package for package in self.names.packages):
+            return True
+        imported = (self.project.find(target, self) for target in self.names.targets)
+        return any(found and any("paddle" in package for package in found[0].names.packages) for found in imported)
 
     @cached_property
     def misaligned(self) -> Mapping[int, layers.Misaligned]:
@@ -510,7 +518,7 @@ class Hot:
         names = self._project.training_names | training.EVIDENCE | training.STEP_METHODS
         if not any(statement.loop for statement in scope.statements):
             return
-        if not any(_may_train(statement, names) for statement in scope.statements):
+        if not any(_may_train(statement, names) for statement in scope.statements) or not file.knows_paddle:
             return
         if _QUIET_FUNCTIONS.search(scope.name) or training.without_gradients(scope):
             return

@@ -137,9 +137,7 @@ class FileScopes:
             return
         scope.statements.append(Statement(node, place, *_own_calls(node)))
         if isinstance(node, ast.If):
-            self._block(scope, node.body, Place(place, node, "body"))
-            if node.orelse:
-                self._block(scope, node.orelse, Place(place, node, "else"))
+            self._if(scope, node, place)
         elif isinstance(node, LOOPS):
             self._block(scope, node.body, Place(place, node, "body"))
             if node.orelse:
@@ -152,7 +150,23 @@ class FileScopes:
             for case in node.cases:
                 self._block(scope, case.body, Place(place, node, "body"))
         elif isinstance(node, ast.Assign):
-            self._self_attribute(scope, node)
+            self._self_attribute(scope, node.targets, node.value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._self_attribute(scope, [node.target], node.value)
+
+    def _if(self, scope: Scope, node: ast.If, place: Place | None) -> None:
+        # An ``elif`` is an ``if`` alone in the ``else`` before it; a chain of them must not nest our calls.
+        while True:
+            self._block(scope, node.body, Place(place, node, "body"))
+            if not node.orelse:
+                return
+            place = Place(place, node, "else")
+            inner = node.orelse[0]
+            if len(node.orelse) > 1 or not isinstance(inner, ast.If):
+                self._block(scope, node.orelse, place)
+                return
+            scope.statements.append(Statement(inner, place, *_own_calls(inner)))
+            node = inner
 
     def _try(self, scope: Scope, node: ast.Try, place: Place | None) -> None:
         self._block(scope, node.body, Place(place, node, "body"))
@@ -179,13 +193,13 @@ class FileScopes:
             else:
                 self._statement(scope, item, None)
 
-    def _self_attribute(self, scope: Scope, node: ast.Assign) -> None:
+    def _self_attribute(self, scope: Scope, targets: list[ast.expr], value: ast.expr) -> None:
         if scope.owner is None:
             return
-        for target in node.targets:
+        for target in targets:
             name = dotted(target) if isinstance(target, ast.Attribute) else None
             if name and name.startswith("self.") and name.count(".") == 1:
-                scope.owner.attributes.setdefault(name[5:], []).append((node.value, scope))
+                scope.owner.attributes.setdefault(name[5:], []).append((value, scope))
 
 
 def leaves(body: list[ast.stmt]) -> bool:
