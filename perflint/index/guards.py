@@ -24,6 +24,7 @@ _STEP = re.compile(
     r"|n_?iter|niter|cnt|count|counter|num|total_iters|current_iter|global_step)($|_)",
     re.IGNORECASE,
 )
+_NO_STEP = re.compile(r"size|class|worker|type|mode|name|rank|gpu|device|dim|channel", re.IGNORECASE)
 _EPOCH = re.compile(r"(^|_)(epoch|epochs|epo|ep|epoch_?id|epoch_?idx|pass_?id)($|_)", re.IGNORECASE)
 _WITHIN_EPOCH = re.compile(r"iter|step|batch|per_epoch|each_epoch|len|size", re.IGNORECASE)
 _ACCUMULATION = re.compile(r"accum|grad_acc|update_freq|acc_steps|gradient_acc", re.IGNORECASE)
@@ -166,8 +167,9 @@ def _counts_epochs(node: ast.expr) -> bool:
 
 
 def _counts_steps(node: ast.expr) -> bool:
-    names = [name for name in _names(node) if name != "self"]
-    return bool(names) and not isinstance(node, ast.Call) and any(_STEP.search(name) for name in names)
+    if isinstance(node, ast.Call):
+        return False
+    return any(_STEP.search(name) and not _NO_STEP.search(name) for name in _names(node))
 
 
 def _mentions_clock(node: ast.expr) -> bool:

@@ -203,6 +203,23 @@ class Project:
         self.files[path] = index
         self._modules[parts[:-1] if parts[-1] == "__init__" else parts] = index
 
+    def close(self) -> None:
+        """Let go of everything.  The parts of an index point at one another, so nothing else would free them before
+        the garbage collector runs, and that is paused while a project is checked."""
+        for file in self.files.values():
+            for scope in file.scopes.scopes:
+                scope.statements.clear()
+                scope.functions.clear()
+            for owner in file.scopes.classes.values():
+                owner.methods.clear()
+                owner.attributes.clear()
+            file.points.clear()
+            file.tree.body.clear()
+        for table in (self.files, self._modules, self._found, self._classes, self._results, self._attributes):
+            table.clear()
+        for cache in (self._trains, self._optimizes, self._defined):
+            cache.clear()
+
     # -- names across files ------------------------------------------------------------------------------------
 
     def find(self, name: str, origin: FileIndex, depth: int = 0) -> tuple[FileIndex, Scope | Class] | None:
@@ -393,16 +410,34 @@ class Project:
     def optimizes(self, file: FileIndex) -> bool:
         """Whether a file takes optimizer steps, itself or through functions it calls."""
         if file not in self._optimizes:
-            names = self.optimizing_names
             self._optimizes[file] = any(
-                training.terminal_names(statement) & names for scope in file.scopes.scopes for statement in scope.statements
+                training.takes_optimizer_step(call) or self._calls_optimizer(file, scope, call)
+                for scope in file.scopes.scopes
+                for statement in scope.statements
+                for call in statement.calls
             )
         return self._optimizes[file]
 
+    def _calls_optimizer(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        name = dotted(call.func)
+        if name is None or name.rpartition(".")[2] not in self.optimizing_names:
+            return False
+        found = self.callee(file, scope, name, {})
+        return found is not None and found[1] in self._optimizing
+
     @cached_property
     def optimizing_names(self) -> frozenset[str]:
-        """Names of functions that may take an optimizer step, by name alone, and of the calls that do."""
-        return self._closure(training.OPTIMIZES, also=("scaler",)) | training.OPTIMIZES
+        """Names of the functions that take an optimizer step themselves."""
+        return frozenset(scope.name for scope in self._optimizing)
+
+    @cached_property
+    def _optimizing(self) -> frozenset[Scope]:
+        return frozenset(
+            scope
+            for file in self.files.values()
+            for scope in file.scopes.scopes
+            if any(training.takes_optimizer_step(call) for statement in scope.statements for call in statement.calls)
+        )
 
     @cached_property
     def training_names(self) -> frozenset[str]:

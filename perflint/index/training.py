@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 
 from perflint.index.evaluate import looks_like_a_loader
@@ -20,10 +21,10 @@ STEP_CALLBACKS = frozenset({"on_train_batch_begin", "on_train_batch_end", "on_ba
 """Methods of a ``paddle.callbacks.Callback`` that ``Model.fit`` calls at each step."""
 
 EVIDENCE = frozenset({"backward", "minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad", "run"})
-OPTIMIZES = frozenset({"minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
 _CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
 _SCHEDULERS = ("sched", "lr", "prof", "env", "bar", "timer", "warmup")
-_EVALUATION = ("eval", "valid", "val_", "_val", "test", "infer", "predict", "export", "sample", "visual", "rollout", "collect")
+_EVALUATION = ("eval", "valid", "test", "infer", "predict", "export", "sample", "visual", "rollout", "collect")
+_VAL = re.compile(r"(^|_)val(_|$)")
 
 Trains = Callable[[ast.Call], bool]
 """Whether a call makes a training step, itself or in a function of the project that it reaches."""
@@ -32,7 +33,7 @@ Trains = Callable[[ast.Call], bool]
 def is_evaluation(name: str) -> bool:
     """Whether a function's name says that it evaluates, predicts or exports rather than trains."""
     lowered = name.lower()
-    return "train" not in lowered and (lowered == "val" or any(word in lowered for word in _EVALUATION))
+    return "train" not in lowered and (bool(_VAL.search(lowered)) or any(word in lowered for word in _EVALUATION))
 
 
 class _Evidence:
@@ -185,6 +186,18 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
         return is_method
     if name == "step" and isinstance(call.func, ast.Attribute):
         return "scaler" in (dotted(call.func.value) or "").lower() and bool(call.args)
+    return "scaler" in name.lower() and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
+
+
+def takes_optimizer_step(call: ast.Call) -> bool:
+    """Whether a call updates parameters (also through a loss scaler)."""
+    name = _terminal(call)
+    if name is None:
+        return False
+    if name == "step":
+        return isinstance(call.func, ast.Attribute) and not _is_scheduler(call)
+    if name == "minimize":
+        return isinstance(call.func, ast.Attribute)
     return "scaler" in name.lower() and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
 
 
