@@ -6,6 +6,8 @@ A gate may let through what turns out to be clean; it must never stop a statemen
 
 from __future__ import annotations
 
+import ast
+
 from perflint import registry
 from perflint.index.flow import Flow
 from perflint.index.names import dotted
@@ -60,12 +62,12 @@ def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
     for scope in file.scopes.scopes:
         for statement in scope.statements:
             for call in statement.calls:
+                if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
+                    ensure_points(file, scope)
+                    found.add(statement.node.lineno)
                 local = dotted(call.func)
                 if local is None:
                     continue
-                if local.rpartition(".")[2] in methods:
-                    ensure_points(file, scope)
-                    found.add(statement.node.lineno)
                 name = known.setdefault(local, file.names.resolve(local))
                 if any(code in codes and gate(call, file) for code, gate in wanted.get(name, ())):
                     ensure_points(file, scope)

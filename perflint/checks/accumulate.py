@@ -335,10 +335,12 @@ def _starts_as_list(name: str, scope: Scope) -> bool:
 def _values(name: str, scope: Scope) -> Iterator[ast.expr]:
     """What a scope assigns to a name, tuple assignments included."""
     for statement in scope.statements:
-        if not isinstance(statement.node, ast.Assign):
-            continue
-        for target in statement.node.targets:
-            yield from _matched(target, statement.node.value, name)
+        node = statement.node
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield from _matched(node.target, node.value, name)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                yield from _matched(target, node.value, name)
 
 
 def _matched(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:

@@ -1,0 +1,39 @@
+"""paddle.Model.fit that prints a line for each batch."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import paddle
+from paddle import nn
+
+
+def make_loader(batch_size: int) -> paddle.io.DataLoader:
+    generator = np.random.default_rng(7)
+    features = generator.random((96, 16), dtype="float32")
+    labels = generator.integers(0, 4, (96, 1))
+    dataset = paddle.io.TensorDataset([features, labels])
+    return paddle.io.DataLoader(dataset, batch_size=batch_size, shuffle=True, num_workers=0)
+
+
+def save(net: nn.Layer, report: dict[str, object]) -> None:
+    out = sys.argv[1]
+    np.savez(out + ".npz", **{name: value.numpy() for name, value in net.state_dict().items()})
+    Path(out + ".json").write_text(json.dumps(report))
+
+
+def train() -> None:
+    net = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+    model = paddle.Model(net)
+    optimizer = paddle.optimizer.Adam(learning_rate=0.01, parameters=net.parameters())
+    model.prepare(optimizer, nn.CrossEntropyLoss(), paddle.metric.Accuracy())
+    model.fit(make_loader(batch_size=4), epochs=2, log_freq=1, verbose=2)
+    result = model.evaluate(make_loader(batch_size=4), verbose=0)
+    save(net, {"accuracy": float(result["acc"])})
+
+
+if __name__ == "__main__":
+    paddle.seed(7)
+    np.random.seed(7)
+    train()

@@ -1,0 +1,44 @@
+"""A shuffling loader without workers: which samples it yields, in which order."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import paddle
+from paddle import nn
+
+
+def save(net: nn.Layer, report: dict[str, object]) -> None:
+    out = sys.argv[1]
+    np.savez(out + ".npz", **{name: value.numpy() for name, value in net.state_dict().items()})
+    Path(out + ".json").write_text(json.dumps(report))
+
+
+def train() -> None:
+    net = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+    optimizer = paddle.optimizer.Adam(learning_rate=0.01, parameters=net.parameters())
+    criterion = nn.CrossEntropyLoss()
+    orders = []
+    for _ in range(2):
+        order: list[int] = []
+        for index, x, y in make_numbered_loader():
+            loss = criterion(net(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            order.extend(index.tolist())
+        orders.append(order)
+    save(net, {"orders": orders})
+
+
+def make_numbered_loader() -> paddle.io.DataLoader:
+    generator = np.random.default_rng(7)
+    arrays = [np.arange(96), generator.random((96, 16), dtype="float32"), generator.integers(0, 4, (96, 1))]
+    return paddle.io.DataLoader(paddle.io.TensorDataset(arrays), batch_size=4, shuffle=True)
+
+
+if __name__ == "__main__":
+    paddle.seed(7)
+    np.random.seed(7)
+    train()

@@ -1,0 +1,47 @@
+"""A logger that is handed a tensor at each step."""
+
+import json
+import logging
+import sys
+from pathlib import Path
+
+import numpy as np
+import paddle
+from paddle import nn
+
+
+def make_loader(batch_size: int) -> paddle.io.DataLoader:
+    generator = np.random.default_rng(7)
+    features = generator.random((96, 16), dtype="float32")
+    labels = generator.integers(0, 4, (96, 1))
+    dataset = paddle.io.TensorDataset([features, labels])
+    return paddle.io.DataLoader(dataset, batch_size=batch_size, shuffle=True, num_workers=0)
+
+
+def save(net: nn.Layer, report: dict[str, object]) -> None:
+    out = sys.argv[1]
+    np.savez(out + ".npz", **{name: value.numpy() for name, value in net.state_dict().items()})
+    Path(out + ".json").write_text(json.dumps(report))
+
+
+logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(message)s", force=True)
+logger = logging.getLogger(__name__)
+
+
+def train() -> None:
+    net = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+    optimizer = paddle.optimizer.Adam(learning_rate=0.01, parameters=net.parameters())
+    criterion = nn.CrossEntropyLoss()
+    for it, (x, y) in enumerate(make_loader(batch_size=4)):
+        loss = criterion(net(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        logger.info("step %d loss %.6f", it, loss.item())
+    save(net, {"steps": it + 1})
+
+
+if __name__ == "__main__":
+    paddle.seed(7)
+    np.random.seed(7)
+    train()
