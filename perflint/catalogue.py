@@ -7,7 +7,7 @@ tests read it from here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -33,8 +33,10 @@ class ArgumentMatch:
     ``call`` is the canonical name (``paddle.io.DataLoader``); ``parameter`` may be passed by keyword or at
     ``position`` (from 0, None: keyword only); ``default`` is its value when it is absent; the call is reported
     when the value is one of ``bad``.  ``set`` is the value the fix writes (``{default-workers}`` and the like are
-    replaced from the settings).  ``unless`` names parameters whose presence makes the call fine, and
-    ``unless_kind`` maps a parameter to the kind of value that does so.
+    replaced from the settings).  ``unless`` names parameters whose presence makes the call fine,
+    ``unless_kind`` maps a parameter to the kinds of value that do so, and ``unless_comment`` is a pattern: a comment
+    on the argument's row that matches it shows that the value was chosen.  ``positions`` gives the places of the other
+    parameters that are named here.
     """
 
     call: str
@@ -45,8 +47,9 @@ class ArgumentMatch:
     set: str
     message: str
     unless: tuple[str, ...] = ()
-    unless_kind: Mapping[str, tuple[str, ...]] = ()  # type: ignore[assignment]
-    positions: Mapping[str, int] = ()  # type: ignore[assignment]
+    unless_kind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unless_comment: str = ""
+    positions: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,7 @@ def _read_match(path: Path, data: dict[str, Any]) -> ArgumentMatch:
         message=fields.take("message", str, ""),
         unless=tuple(fields.take("unless", list, [])),
         unless_kind={key: tuple(value) for key, value in fields.take("unless_kind", dict, {}).items()},
+        unless_comment=fields.take("unless_comment", str, ""),
         positions=dict(fields.take("positions", dict, {})),
     )
     fields.finish()

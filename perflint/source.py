@@ -95,7 +95,7 @@ def decode(path: str, data: bytes) -> Source:
         UnreadableSource: unknown encoding, bytes that do not decode, or a null byte.
     """
     if b"\0" in data:
-        raise UnreadableSource("it holds a null byte: is it a binary file?")
+        raise UnreadableSource("it holds a null byte, as binary files do")
     bom = data.startswith(b"\xef\xbb\xbf")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import libcst as cst
 
@@ -78,9 +79,18 @@ def find_argument(call: cst.Call, parameter: str, position: int | None) -> cst.A
 
 def _is_bad(argument: cst.Arg, match: ArgumentMatch, context: Context) -> bool:
     expression = context.expression(argument.value)
-    if not isinstance(expression, ast.Constant):
+    if not isinstance(expression, ast.Constant) or _is_explained(argument, match, context):
         return False
     return any(expression.value == bad and type(expression.value) is type(bad) for bad in match.bad)
+
+
+def _is_explained(argument: cst.Arg, match: ArgumentMatch, context: Context) -> bool:
+    """Whether a comment on the argument's row gives a reason for its value."""
+    lines = context.file.source.lines
+    end = context.range(argument)[1]
+    row = lines.position(end)[0]
+    _, _, comment = context.file.source.text[end : lines.line_end(row)].partition("#")
+    return bool(match.unless_comment) and bool(re.search(match.unless_comment, comment, re.IGNORECASE))
 
 
 def _kind_of(call: cst.Call, parameter: str, match: ArgumentMatch, context: Context) -> str:
@@ -94,7 +104,7 @@ def _fix(call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMa
         edits = insert_argument(call, f"{match.parameter}={value}", context)
     else:
         edits = [Edit(*context.range(argument.value), value)]
-    level, reason = rule.fix_level, rule.fix_reason
+    level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
     dataset = find_argument(call, "dataset", 0)
     if dataset is not None and context.kind(dataset.value).tag == "iterable":
         level, reason = Level.DISPLAY, "each worker of an IterableDataset yields all of it unless it asks get_worker_info()"

@@ -1,0 +1,137 @@
+"""The command line.  Commands, and all that is heavy, are imported only when they are asked for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from perflint.commands import REPORT_TO, CommandError
+
+CLEAN, FOUND, FAILED = 0, 1, 2
+"""Exit status: nothing (left) to report; findings; perflint could not do its work."""
+
+_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``perflint`` with these arguments (default: those of the process) and give its exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        return _run(options)
+    except CommandError as error:
+        print(f"perflint: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except Exception as error:  # the last resort: a person gets a sentence, not a traceback
+        if os.environ.get("PERFLINT_DEBUG") == "1":
+            raise
+        print(_internal_error(error), file=sys.stderr)
+    return FAILED
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.version:
+        from perflint.commands import version
+
+        return version.run()
+    if options.command == "check":
+        from perflint.commands import check
+
+        return check.run(options)
+    if options.command == "rule":
+        from perflint.commands import rule
+
+        return rule.run(options)
+    if options.command == "config":
+        from perflint.commands import config
+
+        return config.run(options)
+    _parser().print_help(sys.stderr)
+    return FAILED
+
+
+def _internal_error(error: Exception) -> str:
+    path = getattr(error, "path", None)
+    place = f" in {path}" if path else ""
+    cause = error.__cause__ if path and error.__cause__ else error
+    what = " ".join(f"{type(cause).__name__}: {cause}".split())
+    return (
+        f"perflint: internal error{place}: {what}. This is a bug in perflint: please report it at {REPORT_TO} "
+        "(with PERFLINT_DEBUG=1 in the environment the run shows where it happened)"
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="perflint",
+        description="Find the lines of PaddlePaddle training code that cost speed, and the edit that wins it back.",
+        epilog="Exit status: 0 nothing to report, 1 findings, 2 perflint could not do its work.",
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_check(commands.add_parser("check", help="check files and directories"))
+    _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules"))
+    _add_config(commands.add_parser("config", help="show the settings of a run and where each comes from"))
+    return parser
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", type=Path, metavar="PATH", help="file or directory (default: .), or - for standard input")
+    add("--fix", action="store_true", help="apply safe fixes and report what remains")
+    add("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes too; alone: count them in")
+    add("--diff", action="store_true", help="show what --fix would change, write nothing; exit 1 if there is a change")
+    _add_settings(parser)
+    formats = ("full", "concise", "json")
+    add("--output-format", choices=formats, default="full", help="how findings are shown (default: full)")
+    add("--output-file", type=Path, metavar="FILE", help="write the findings there instead of standard output")
+    add("--statistics", action="store_true", help="show how often each rule speaks instead of the findings")
+    add("--stdin-filename", type=Path, metavar="PATH", help="the name that standard input goes by")
+    add("--force-exclude", action="store_true", help="exclude also files that are named on the command line")
+    add("--exit-zero", action="store_true", help="exit 0 even if there are findings")
+    add("-q", "--quiet", action="store_true", help="show findings and errors only")
+    add("-j", "--jobs", type=_positive, metavar="N", help="processes to use (default: one for each available core)")
+    add("--no-cache", action="store_true", help="neither read nor write a cache")
+
+
+def _add_rule(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rule", nargs="?", metavar="CODE|NAME", help="the rule; without it, one line for each rule")
+    parser.add_argument("--all", action="store_true", help="explain all rules")
+    parser.add_argument("--output-format", choices=("text", "json"), default="text")
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="?", type=Path, default=Path(), help="the code to be checked (default: .)")
+    _add_settings(parser)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("settings")
+    for name, what in (
+        ("--select", "use these rules instead of the default ones"),
+        ("--ignore", "leave these rules out"),
+        ("--extend-select", "use these rules besides the others"),
+    ):
+        group.add_argument(name, type=_names, action="extend", metavar="RULES", help=f"{what} (codes, prefixes, names)")
+    group.add_argument("--config", type=Path, metavar="FILE", help="a pyproject.toml or perflint.toml to use")
+    group.add_argument("--isolated", action="store_true", help="read no configuration file")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+_positive.__name__ = "number of processes"  # what argparse calls a wrong value
+
+if __name__ == "__main__":  # ``python -m perflint.cli`` works even where another perflint's __main__ stands
+    sys.exit(main())

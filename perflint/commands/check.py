@@ -1,0 +1,108 @@
+"""``perflint check``: find, fix, show."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+
+from perflint import engine
+from perflint.commands import InternalError, saving, showing
+from perflint.commands.reading import Batch, read
+from perflint.findings import Finding, Level
+from perflint.fixer import Check, FixOutcome, fix_all
+from perflint.output import summary
+from perflint.output.console import Console
+from perflint.output.progress import Progress
+from perflint.output.report import Report
+from perflint.source import Source
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, and fix where asked; the exit status.
+
+    Raises:
+        CommandError: the paths, the configuration or the output file cannot be used.
+        InternalError: a rule failed.
+    """
+    console = Console()
+    batch = read(options)
+    if not batch.sources and not batch.unreadable and batch.piped is None and not options.quiet:
+        console.note("warning: no Python files found")
+    try:
+        if options.diff:
+            return _diff(options, batch, console)
+        return _fix(options, batch, console) if options.fix else _look(options, batch, console)
+    finally:
+        console.close()
+
+
+def _look(options: argparse.Namespace, batch: Batch, console: Console) -> int:
+    findings = _checker(options, batch)(batch.sources)
+    closing = summary.found(findings, len(batch.sources), _level(options))
+    showing.findings(options, Report(findings, batch.sources, _level(options)), closing, console)
+    return _status(options, bool(findings))
+
+
+def _fix(options: argparse.Namespace, batch: Batch, console: Console) -> int:
+    tried = _fixed(options, batch)
+    lost = saving.save(tried, batch, console)
+    outcome = tried.without(lost)
+    showing.shortcomings(outcome, console)
+    sources = {**batch.sources, **outcome.changed}
+    report = Report(outcome.remaining, sources, _level(options))
+    showing.findings(options, report, summary.fixed(outcome), console)
+    return 2 if lost else _status(options, bool(outcome.remaining))
+
+
+def _diff(options: argparse.Namespace, batch: Batch, console: Console) -> int:
+    outcome = _fixed(options, batch)
+    showing.changes(options, batch.sources, outcome.changed, console)
+    showing.shortcomings(outcome, console)
+    if not options.quiet:
+        console.note(summary.would_fix(outcome))
+    return _status(options, bool(outcome.changed))
+
+
+def _fixed(options: argparse.Namespace, batch: Batch) -> FixOutcome:
+    return fix_all(batch.sources, _checker(options, batch), _level(options))
+
+
+def _level(options: argparse.Namespace) -> Level:
+    return Level.UNSAFE if options.unsafe_fixes else Level.SAFE
+
+
+def _status(options: argparse.Namespace, found: bool) -> int:
+    return 1 if found and not options.exit_zero else 0
+
+
+def _checker(options: argparse.Namespace, batch: Batch) -> Check:
+    """The engine under this run's options; findings about unreadable files are part of every result."""
+    jobs = options.jobs or _cores()
+
+    def check(sources: Mapping[str, Source]) -> list[Finding]:
+        progress = Progress(sys.stderr, enabled=not options.quiet)
+        try:
+            findings = engine.check(sources, batch.settings, jobs, progress)
+        except Exception as error:
+            raise InternalError(_guilty(sources, batch)) from error
+        finally:
+            progress.clear()
+        return sorted([*batch.unreadable, *findings], key=lambda item: (item.path, item.start, item.end, item.code))
+
+    return check
+
+
+def _guilty(sources: Mapping[str, Source], batch: Batch) -> str | None:
+    """The first file that makes the engine fail by itself."""
+    for path, source in sources.items():
+        try:
+            engine.check({path: source}, batch.settings)
+        except Exception:
+            return path
+    return None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,21 @@
+"""``perflint config``: the settings of a run and where each value comes from."""
+
+from __future__ import annotations
+
+import argparse
+
+from perflint.commands.settings import common_directory, resolve
+from perflint.config import describe
+from perflint.output.console import Console
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the settings that ``perflint check`` would use for the same path and options.
+
+    Raises:
+        CommandError: the configuration cannot be used.
+    """
+    console = Console()
+    console.write(describe(resolve(options, common_directory([options.path]))))
+    console.close()
+    return 0

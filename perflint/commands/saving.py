@@ -1,0 +1,50 @@
+"""Writes what ``--fix`` made: to the files, or to standard output for what came through standard input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perflint.commands.reading import Batch
+from perflint.fixer import FixOutcome
+from perflint.output.console import Console
+from perflint.source import Source
+from perflint.writing import replace_file
+
+_INEXACT = "its encoding does not give the same bytes back"
+
+
+def save(outcome: FixOutcome, batch: Batch, console: Console) -> list[str]:
+    """Write all changed files; the paths of those that had to stay as they were (each is explained)."""
+    if batch.piped is not None:
+        return _pass_on(outcome, batch, batch.piped, console)
+    return [path for path, after in outcome.changed.items() if not _write(batch.sources[path], after, console)]
+
+
+def _write(before: Source, after: Source, console: Console) -> bool:
+    path = Path(after.path)
+    try:
+        if not _is_exact(before, path.read_bytes()):
+            console.note(f"error: {path} was left as it is: it changed during the run, or {_INEXACT}")
+            return False
+        replace_file(path, after.encode(after.text))
+    except OSError as error:
+        console.note(f"error: {path} was left as it is: it could not be written: {error.strerror or error}")
+        return False
+    return True
+
+
+def _pass_on(outcome: FixOutcome, batch: Batch, data: bytes, console: Console) -> list[str]:
+    lost = [path for path in outcome.changed if not _is_exact(batch.sources[path], data)]
+    for path in lost:
+        console.note(f"error: {path} was passed on as it came: {_INEXACT}")
+    fixed = [after.encode(after.text) for path, after in outcome.changed.items() if path not in lost]
+    console.write_bytes(fixed[0] if fixed else data)
+    return lost
+
+
+def _is_exact(source: Source, data: bytes) -> bool:
+    """Whether the source still is these bytes, so that all but the edits will come out as it went in."""
+    try:
+        return source.encode(source.text) == data
+    except UnicodeEncodeError:
+        return False

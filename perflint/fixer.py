@@ -1,0 +1,336 @@
+"""Applies fixes to texts: one pass (`apply`), and round after round until nothing changes (`fix_all`).
+
+A fix is applied whole or not at all.  A result that is no Python, or that the file's encoding cannot hold, is
+never kept: the file keeps the text it had before, and the outcome says which rules were to blame.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+from perflint.findings import Edit, Finding, Fix, Level
+from perflint.import_place import ImportPlace
+from perflint.source import Source
+
+Check = Callable[[Mapping[str, Source]], list[Finding]]
+_Mark = tuple[str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The result of one pass over one text.  ``skipped`` are fixes that clashed with an applied one."""
+
+    text: str
+    fixes: tuple[Fix, ...]
+    skipped: tuple[Fix, ...]
+    edits: tuple[Edit, ...]
+
+    @cached_property
+    def _shifts(self) -> tuple[list[int], list[int]]:
+        ends, shifts, shift = [], [], 0
+        for edit in self.edits:
+            shift += len(edit.content) - (edit.end - edit.start)
+            ends.append(edit.end)
+            shifts.append(shift)
+        return ends, shifts
+
+    def moved(self, start: int, end: int) -> tuple[int, int]:
+        """Where the old range ``start:end`` is in the new text; a range inside an edit becomes the whole edit."""
+        ends, shifts = self._shifts
+        before = bisect_right(ends, start)
+        low = start + (shifts[before - 1] if before else 0)
+        if before < len(self.edits) and self.edits[before].start < start:
+            low = self.edits[before].start + (shifts[before - 1] if before else 0)
+        until = bisect_right(ends, end)
+        high = end + (shifts[until - 1] if until else 0)
+        if until < len(self.edits) and self.edits[until].start < end:
+            high = ends[until] + shifts[until]
+        return low, max(low, high)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Fixes that were not made because their result cannot be kept; ``reason`` is for a person.
+
+    ``bug`` tells perflint's own mistake (the result does not parse) from a file that cannot hold the text.
+    """
+
+    path: str
+    codes: tuple[str, ...]
+    reason: str
+    bug: bool
+
+
+@dataclass(frozen=True)
+class FixOutcome:
+    """What fixing did.
+
+    ``changed`` holds the new sources of the files that changed, ``remaining`` the findings of the last check and
+    ``fixed`` how many findings of each (path, code) had their fix applied and are gone.  ``settled`` is False when
+    the rounds ran out while there was still something to apply.
+    """
+
+    level: Level
+    first: tuple[Finding, ...]
+    changed: Mapping[str, Source]
+    remaining: tuple[Finding, ...]
+    fixed: Mapping[tuple[str, str], int]
+    rejected: tuple[Rejected, ...] = ()
+    settled: bool = True
+
+    @property
+    def fixed_count(self) -> int:
+        """How many findings were fixed."""
+        return sum(self.fixed.values())
+
+    @property
+    def unsafe_count(self) -> int:
+        """How many of the remaining findings ``--unsafe-fixes`` could fix, had it been given."""
+        return self._remaining_at(Level.UNSAFE) if self.level > Level.UNSAFE else 0
+
+    @property
+    def display_count(self) -> int:
+        """How many of the remaining findings have a fix that is only shown."""
+        return self._remaining_at(Level.DISPLAY)
+
+    def _remaining_at(self, level: Level) -> int:
+        return sum(finding.fix is not None and finding.fix.level is level for finding in self.remaining)
+
+    def without(self, paths: Iterable[str]) -> FixOutcome:
+        """The outcome if these files keep their old text (because they could not be written)."""
+        lost = frozenset(paths)
+        kept = [finding for finding in self.remaining if finding.path not in lost]
+        back = [finding for finding in self.first if finding.path in lost]
+        return replace(
+            self,
+            changed={path: source for path, source in self.changed.items() if path not in lost},
+            remaining=tuple(sorted([*kept, *back], key=_order)),
+            fixed={key: count for key, count in self.fixed.items() if key[0] not in lost},
+        )
+
+
+def apply(text: str, fixes: Iterable[Fix]) -> Applied:
+    """One pass: every fix that does not clash with one before it, in the order of their first edits.
+
+    Edits that overlap, or that touch so that their order would matter, clash; an edit that two fixes share is
+    made once.  Missing imports are added after the docstring and the first imports.
+    """
+    chosen: list[Fix] = []
+    skipped: list[Fix] = []
+    taken: list[Edit] = []
+    wanted: list[str] = []
+    place = ImportPlace(text)
+    for fix in sorted(dict.fromkeys(fixes), key=lambda fix: (min(fix.edits, default=Edit(0, 0, "")), fix.edits)):
+        missing = [statement for statement in place.missing(fix.imports) if statement not in wanted]
+        fits = bool(fix.edits) and _fits(fix, taken, text)
+        if fits and (missing or wanted):
+            fits = place.free([*taken, *fix.edits])
+        if not fits:
+            skipped.append(fix)
+            continue
+        chosen.append(fix)
+        wanted += missing
+        taken += [edit for edit in dict.fromkeys(fix.edits) if edit not in taken]
+    # The sort is stable and compares positions only: edits of one fix at one place keep the order the rule gave.
+    edits = sorted([*place.edits(wanted), *taken], key=lambda edit: (edit.start, edit.end))
+    return Applied(_splice(text, edits), tuple(chosen), tuple(skipped), tuple(edits))
+
+
+def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
+    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks."""
+    place = ImportPlace(text)
+    edits = [*place.edits(place.missing(fix.imports)), *dict.fromkeys(fix.edits)]
+    return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
+
+
+def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_rounds: int = 10) -> FixOutcome:
+    """Apply all fixes of ``level`` and above, check again, and so on until nothing changes.
+
+    ``check`` gets all sources each time, since findings in one file can depend on another.
+    """
+    current = dict(sources)
+    first = findings = check(current)
+    fixed: Counter[tuple[str, str]] = Counter()
+    refused = _Refused()
+    settled = True
+    for _ in range(max_rounds):
+        results = _round(current, findings, level, refused)
+        if not results:
+            break
+        current.update({path: replace(current[path], text=result.text) for path, result in results.items()})
+        after = check(current)
+        fixed += _gone(findings, after, results)
+        findings = after
+    else:
+        settled = not _round(current, findings, level, refused)
+    changed = {path: source for path, source in current.items() if source.text != sources[path].text}
+    return FixOutcome(level, tuple(first), changed, tuple(findings), dict(fixed), tuple(refused.reports), settled)
+
+
+def parses(text: str) -> bool:
+    """Whether ``text`` is Python for the interpreter that runs perflint."""
+    return _accepted(text, ast.PyCF_ONLY_AST)
+
+
+def _compiles(text: str) -> bool:
+    """The stricter question: compiling also finds a keyword given twice or a ``return`` outside a function."""
+    return _accepted(text, 0)
+
+
+def _accepted(text: str, flags: int) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "<fixed>", "exec", flags, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
+
+
+@dataclass
+class _Refused:
+    """What was rejected so far; a fix that gave a bad result is known again by its code, line and contents."""
+
+    marks: dict[str, set[_Mark]] = field(default_factory=dict)
+    reports: list[Rejected] = field(default_factory=list)
+
+    def allows(self, source: Source, finding: Finding) -> bool:
+        return _mark(source, finding) not in self.marks.get(source.path, ())
+
+    def add(self, source: Source, findings: Sequence[Finding], reason: str, bug: bool) -> None:
+        self.marks.setdefault(source.path, set()).update(_mark(source, finding) for finding in findings)
+        codes = tuple(sorted({finding.code for finding in findings}))
+        report = Rejected(source.path, codes, reason, bug)
+        if report not in self.reports:
+            self.reports.append(report)
+
+
+def _mark(source: Source, finding: Finding) -> _Mark:
+    row, _ = source.lines.position(finding.start)
+    contents = tuple(edit.content for edit in finding.fix.edits) if finding.fix else ()
+    return finding.code, source.lines.line(row).strip(), contents
+
+
+def _round(
+    sources: Mapping[str, Source], findings: Sequence[Finding], level: Level, refused: _Refused
+) -> dict[str, Applied]:
+    """One pass over each file that has something to apply; only results that change the file and may be kept."""
+    results = {}
+    for path, candidates in _by_path(findings).items():
+        source = sources.get(path)
+        if source is None:
+            continue
+        wanted = [item for item in candidates if item.fix and item.fix.level >= level and refused.allows(source, item)]
+        result = _apply_checked(source, wanted, refused)
+        if result and result.text != source.text:
+            results[path] = result
+    return results
+
+
+def _apply_checked(source: Source, findings: Sequence[Finding], refused: _Refused) -> Applied | None:
+    """Apply the fixes of these findings; leave out those to blame if the result cannot be kept."""
+    while findings:
+        result = apply(source.text, _fixes(findings))
+        problem = _problem(source, result.text)
+        if problem is None:
+            return result
+        if not parses(source.text):
+            return None
+        used = [finding for finding in findings if finding.fix in result.fixes]
+        blamed = [item for item in used if _problem(source, apply(source.text, _fixes([item])).text)] or used
+        refused.add(source, blamed, *problem)
+        findings = [finding for finding in findings if refused.allows(source, finding)]
+    return None
+
+
+def _problem(source: Source, text: str) -> tuple[str, bool] | None:
+    """Why ``text`` cannot stand in this file, and whether that is perflint's fault."""
+    if not parses(text) or (_compiles(source.text) and not _compiles(text)):
+        return "the result is not valid Python", True
+    try:
+        source.encode(text)
+    except UnicodeEncodeError as error:
+        return f"the file's encoding ({source.encoding}) cannot hold {error.object[error.start : error.end]!r}", False
+    return None
+
+
+def _fixes(findings: Iterable[Finding]) -> list[Fix]:
+    return [finding.fix for finding in findings if finding.fix]
+
+
+def _by_path(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    grouped: dict[str, list[Finding]] = {}
+    for finding in findings:
+        grouped.setdefault(finding.path, []).append(finding)
+    return grouped
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str]:
+    return finding.path, finding.start, finding.end, finding.code
+
+
+def _gone(
+    before: Iterable[Finding], after: Iterable[Finding], results: Mapping[str, Applied]
+) -> Counter[tuple[str, str]]:
+    """How many findings of each (path, code) had their fix applied and are no longer reported where they stood."""
+    now = _by_path(after)
+    gone: Counter[tuple[str, str]] = Counter()
+    for path, findings in _by_path(before).items():
+        if path not in results:
+            continue
+        result = results[path]
+        left = list(now.get(path, ()))
+        # Findings that were not touched claim theirs first, so that each applied one is judged by its own place.
+        for finding in sorted(findings, key=lambda item: item.fix in result.fixes):
+            low, high = result.moved(finding.start, finding.end)
+            place = range(low, max(high, low + 1))
+            same = next((item for item in left if item.code == finding.code and item.start in place), None)
+            if same:
+                left.remove(same)
+            elif finding.fix in result.fixes:
+                gone[path, finding.code] += 1
+    return gone
+
+
+def _fits(fix: Fix, taken: Sequence[Edit], text: str) -> bool:
+    """Whether a fix can join the edits already taken, and does not contradict itself."""
+    own = sorted(set(fix.edits))
+    if any(left.end > right.start for left, right in pairwise(own)):
+        return False
+    # An edit shared with an earlier fix is already made, and this fix knows how its other edits stand to it.
+    others = [edit for edit in taken if edit not in own]
+    return not any(_clash(edit, other, text) for edit in own if edit not in taken for other in others)
+
+
+def _clash(one: Edit, other: Edit, text: str) -> bool:
+    """Whether two edits overlap, or touch so that their order matters."""
+    if one.start > other.end or other.start > one.end:
+        return False
+    return not (_is_row(one, text) and _is_row(other, text) and _indent(one) == _indent(other))
+
+
+def _is_row(edit: Edit, text: str) -> bool:
+    """Whether an edit inserts one line that is a whole statement, as fixes do behind a loop, one for each sum in it."""
+    if edit.start != edit.end or text[edit.start - 1 : edit.start] not in ("\n", "\r"):
+        return False
+    line = edit.content.rstrip("\r\n")
+    return line != edit.content and not {"\n", "\r"} & set(line) and parses(line.strip())
+
+
+def _indent(edit: Edit) -> str:
+    return edit.content[: len(edit.content) - len(edit.content.lstrip())]
+
+
+def _splice(text: str, edits: Iterable[Edit]) -> str:
+    parts, at = [], 0
+    for edit in edits:
+        parts += [text[at : edit.start], edit.content]
+        at = edit.end
+    return "".join([*parts, text[at:]])

@@ -1,0 +1,30 @@
+"""``concise``: one line a finding.
+
+The mark after the code is always there, so that the lines are easy to take apart:
+``[*]`` ``--fix`` applies the fix (with the options of this run), ``[u]`` it needs ``--unsafe-fixes``,
+``[d]`` it is only ever shown, ``[-]`` there is no fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perflint.findings import Finding, Level
+from perflint.output.report import Report
+
+
+def render(report: Report) -> Iterator[str]:
+    """``path:row:column: CODE [mark] message`` for each finding."""
+    paint = report.palette
+    for finding in report.findings:
+        row, column = report.lines(finding.path).position(finding.start)
+        place = f"{paint.bold(finding.path)}:{row}:{column}:"
+        yield f"{place} {paint.code(finding.code)} {paint.level(_mark(report, finding))} {finding.message}\n"
+
+
+def _mark(report: Report, finding: Finding) -> str:
+    if finding.fix is None:
+        return "[-]"
+    if report.would_fix(finding):
+        return "[*]"
+    return "[d]" if finding.fix.level is Level.DISPLAY else "[u]"

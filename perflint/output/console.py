@@ -1,0 +1,57 @@
+"""Standard output and standard error, for text and bytes, and quiet when the reader has gone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+
+class Console:
+    """Writes to the process's streams.
+
+    When standard output is a pipe whose reader has gone (``| head``), the rest is dropped without a word: the work
+    is done all the same, and the exit status stays true.
+    """
+
+    def __init__(self) -> None:
+        """Make the streams take any text: a path may hold bytes that no encoding has."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+
+    def write(self, text: str) -> None:
+        """Text to standard output."""
+        try:
+            sys.stdout.write(text)
+        except BrokenPipeError:
+            _hang_up()
+
+    def write_bytes(self, data: bytes) -> None:
+        """Bytes to standard output, as they are."""
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+        except BrokenPipeError:
+            _hang_up()
+
+    def write_aside(self, text: str) -> None:
+        """Text to standard error."""
+        with contextlib.suppress(BrokenPipeError):
+            sys.stderr.write(text)
+
+    def note(self, line: str) -> None:
+        """One line to standard error."""
+        self.write_aside(line + "\n")
+
+    def close(self) -> None:
+        """Flush; to be called before the process ends."""
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _hang_up()
+
+
+def _hang_up() -> None:
+    # What is still buffered must go somewhere, or the interpreter complains when it flushes at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,27 @@
+"""What every output says about a code: its name, its class of bottleneck, where to read on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perflint import catalogue
+
+FILE_CODES = frozenset({"PPF001", "PPF003"})
+"""Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """``bottleneck`` is None for the codes about files that cannot be checked, ``url`` for codes of no rule."""
+
+    name: str
+    bottleneck: str | None
+    url: str | None
+
+
+def facts(code: str) -> Facts:
+    """The facts of a code; a code that no rule file describes is its own name."""
+    rule = catalogue.shipped().get(code)
+    if rule is None:
+        return Facts(code, None, None)
+    return Facts(rule.name, None if code in FILE_CODES else rule.bottleneck, rule.url)

@@ -1,0 +1,79 @@
+"""The lines that a fix changes, as the small diff beside a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from perflint.findings import Edit
+from perflint.source import LineTable
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One line that goes (``row`` is its number) or comes (``row`` is None); it differs from character ``at`` on."""
+
+    row: int | None
+    text: str
+    at: int = 0
+
+
+def changed_lines(lines: LineTable, edits: Sequence[Edit]) -> Iterator[Changed | None]:
+    """What ``edits`` (sorted, not overlapping) change, in order; None stands for unchanged lines in between."""
+    behind = None
+    for row, old, new in _blocks(lines, edits):
+        if behind is not None and row > behind:
+            yield None
+        behind = row + len(old)
+        at = [_common(*pair) for pair in zip(old, new, strict=False)]
+        at += [0] * (max(len(old), len(new)) - len(at))
+        yield from (Changed(row + index, text, at[index]) for index, text in enumerate(old))
+        yield from (Changed(None, text, at[index]) for index, text in enumerate(new))
+
+
+def _blocks(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, list[str], list[str]]]:
+    """Rows that change: the number of the first, the old ones and the new ones."""
+    for first, last, group in _groups(lines, edits):
+        start, end = lines.line_start(first), lines.line_end(last)
+        old = _split(lines.text[start:end])
+        new = _split(_spliced(lines.text, start, end, group))
+        for tag, low, high, left, right in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if tag != "equal":
+                yield first + low, old[low:high], new[left:right]
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two lines have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _groups(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, int, list[Edit]]]:
+    """Edits that share rows, with the first and last of these rows."""
+    group: list[Edit] = []
+    first = last = 0
+    for edit in edits:
+        top, bottom = lines.position(edit.start)[0], lines.position(edit.end)[0]
+        if group and top > last:
+            yield first, last, group
+            group = []
+        first = first if group else top
+        last = max(last, bottom)
+        group.append(edit)
+    if group:
+        yield first, last, group
+
+
+def _spliced(text: str, start: int, end: int, edits: Sequence[Edit]) -> str:
+    parts = []
+    for edit in edits:
+        parts += [text[start : edit.start], edit.content]
+        start = edit.end
+    return "".join([*parts, text[start:end]])
+
+
+def _split(text: str) -> list[str]:
+    table = LineTable(text)
+    rows = [table.line(row) for row in range(1, table.rows + 1)]
+    return rows if rows[-1] else rows[:-1]

@@ -1,0 +1,67 @@
+"""``full``: each finding with its code, the fix as a small diff, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perflint.findings import Finding, Fix, Level
+from perflint.fixer import complete_edits
+from perflint.output.facts import facts
+from perflint.output.fix_lines import Changed, changed_lines
+from perflint.output.frame import frame
+from perflint.output.report import Report
+from perflint.output.width import clip
+
+_LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
+_MOST = 24
+"""Changed lines shown for one fix."""
+
+
+def render(report: Report) -> Iterator[str]:
+    """The findings one after the other, each followed by an empty line."""
+    for finding in report.findings:
+        yield "\n".join([*_lines(report, finding), "", ""])
+
+
+def _lines(report: Report, finding: Finding) -> Iterator[str]:
+    paint = report.palette
+    table = report.lines(finding.path)
+    row, column = table.position(finding.start)
+    label = f" {paint.level(_LABELS[finding.fix.level])}" if finding.fix else ""
+    yield f"{paint.bold(f'{finding.path}:{row}:{column}')} {paint.code(finding.code)}{label} {finding.message}"
+    if table.text:
+        yield from frame(table, finding.start, finding.end, paint)
+    about = facts(finding.code)
+    if about.bottleneck:
+        yield f"  {paint.frame('= bottleneck:')} {about.bottleneck} ({about.name})"
+    if finding.fix:
+        yield from _fix(report, finding.path, finding.fix)
+    for place in finding.related:
+        yield f"  {paint.frame('= see')} {place.path}:{place.line}: {place.message}"
+
+
+def _fix(report: Report, path: str, fix: Fix) -> Iterator[str]:
+    paint = report.palette
+    if fix.level is Level.DISPLAY:
+        yield f"  {paint.frame('= suggestion (never applied):')} {fix.message}"
+    else:
+        yield f"  {paint.frame(f'= fix ({fix.level}):')} {fix.message}"
+    table = report.lines(path)
+    changed = list(changed_lines(table, complete_edits(table.text, fix)))
+    gutter = max((len(str(line.row)) for line in changed if line and line.row), default=1)
+    for line in changed[:_MOST]:
+        yield "    " + _changed(report, line, gutter)
+    left = sum(line is not None for line in changed[_MOST:])
+    if left:
+        yield f"    {' ' * gutter} ... {left} more lines (all of them: --diff)"
+    if fix.reason and fix.level is not Level.SAFE:
+        yield f"  {paint.frame('= reason:')} {fix.reason}"
+
+
+def _changed(report: Report, line: Changed | None, gutter: int) -> str:
+    if line is None:
+        return report.palette.frame("." * gutter)
+    text, _, _ = clip(line.text, line.at, line.at)
+    if line.row:
+        return report.palette.removed(f"{line.row:>{gutter}} - {text}".rstrip())
+    return report.palette.added(f"{'':>{gutter}} + {text}".rstrip())

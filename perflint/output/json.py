@@ -1,0 +1,83 @@
+"""``json``: the objects Ruff writes, so that what reads Ruff reads perflint, and four keys more.
+
+Added are ``bottleneck``, ``related``, ``fix.reason``, and ``display`` as a value of ``fix.applicability``.  Rows and
+columns count from 1, columns in code points; ends are exclusive.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from perflint.findings import Edit, Finding, Related
+from perflint.fixer import complete_edits
+from perflint.output.facts import FILE_CODES, facts
+from perflint.output.report import Report
+from perflint.source import LineTable
+
+
+def render(report: Report) -> Iterator[str]:
+    """One JSON list."""
+    # ASCII only: a pipe may have any encoding, and a path any bytes.
+    yield json.dumps([_finding(report, finding) for finding in report.findings], indent=2) + "\n"
+
+
+def _finding(report: Report, finding: Finding) -> dict[str, Any]:
+    table = report.lines(finding.path)
+    about = facts(finding.code)
+    return {
+        "cell": None,
+        "code": finding.code,
+        "name": about.name,
+        "message": finding.message,
+        "severity": "error" if finding.code in FILE_CODES else "warning",
+        "bottleneck": about.bottleneck,
+        "filename": _absolute(finding.path),
+        "location": _place(table, finding.start),
+        "end_location": _place(table, finding.end),
+        "noqa_row": _noqa_row(table, finding),
+        "fix": _fix(table, finding),
+        "related": [_related(place) for place in finding.related],
+        "url": about.url,
+    }
+
+
+def _fix(table: LineTable, finding: Finding) -> dict[str, Any] | None:
+    if finding.fix is None:
+        return None
+    edits = complete_edits(table.text, finding.fix)
+    return {
+        "applicability": str(finding.fix.level),
+        "message": finding.fix.message,
+        "reason": finding.fix.reason or None,
+        "edits": [_edit(table, edit) for edit in edits],
+    }
+
+
+def _edit(table: LineTable, edit: Edit) -> dict[str, Any]:
+    return {
+        "content": edit.content,
+        "location": _place(table, edit.start),
+        "end_location": _place(table, edit.end),
+    }
+
+
+def _related(place: Related) -> dict[str, Any]:
+    return {"filename": _absolute(place.path), "row": place.line, "message": place.message}
+
+
+def _place(table: LineTable, offset: int) -> dict[str, int]:
+    row, column = table.position(offset)
+    return {"row": row, "column": column}
+
+
+def _noqa_row(table: LineTable, finding: Finding) -> int | None:
+    if finding.code in FILE_CODES:
+        return None
+    return table.position(finding.statement[0] if finding.statement else finding.start)[0]
+
+
+def _absolute(path: str) -> str:
+    return path if path == "-" else str(Path(path).absolute())

@@ -1,0 +1,87 @@
+"""A rule's page, from its catalogue entry."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from perflint.catalogue import Example, Rule
+
+_WIDTH = 100
+
+
+def text(rule: Rule) -> str:
+    """The page for a terminal, in plain Markdown."""
+    return "\n".join(_lines(rule)).rstrip() + "\n"
+
+
+def data(rule: Rule) -> dict[str, Any]:
+    """The same as JSON-ready values."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": rule.summary,
+        "bottleneck": rule.bottleneck,
+        "default": rule.default,
+        "message": rule.message,
+        "why": rule.why,
+        "ignore_when": rule.ignore_when,
+        "fix": {"level": str(rule.fix_level), "title": rule.fix_title, "reason": rule.fix_reason or None},
+        "examples": [_example(example) for example in rule.examples],
+        "evidence": rule.evidence,
+        "references": list(rule.references),
+        "url": rule.url,
+    }
+
+
+def _example(example: Example) -> dict[str, Any]:
+    return {
+        "title": example.title,
+        "bad": example.bad,
+        "fixed": example.fixed,
+        "good": example.good,
+        "lines": list(example.lines),
+        "level": str(example.level) if example.level is not None else None,
+    }
+
+
+def _lines(rule: Rule) -> Iterator[str]:
+    yield from (f"# {rule.code} {rule.name}", "", *_paragraphs(rule.summary))
+    yield f"Bottleneck: {rule.bottleneck}"
+    yield f"On by default: {'yes' if rule.default else f'no (turn it on with --extend-select {rule.code})'}"
+    yield from (f"Page: {rule.url}", "")
+    yield from ("## Why it costs", "", *_paragraphs(rule.why))
+    yield from ("## When to leave it", "", *_paragraphs(rule.ignore_when))
+    yield from ("## The fix", "", *_paragraphs(f"{rule.fix_title} ({rule.fix_level})"))
+    if rule.fix_reason:
+        yield from _paragraphs(rule.fix_reason)
+    yield from ("## Examples", "")
+    for example in rule.examples:
+        yield from _example_lines(example)
+    yield from ("## Evidence", "", *_paragraphs(rule.evidence))
+    yield from ("## References", "", *(f"- {reference}" for reference in rule.references))
+
+
+def _example_lines(example: Example) -> Iterator[str]:
+    yield from (f"### {example.title}", "")
+    rows = ", ".join(map(str, example.lines))
+    reported = f"Reported (line {rows}):" if len(example.lines) == 1 else f"Reported (lines {rows}):"
+    level = f" ({example.level})" if example.level is not None else ""
+    for heading, code in (
+        (reported, example.bad),
+        (f"After the fix{level}:", example.fixed),
+        ("Not reported:", example.good),
+    ):
+        if code:
+            yield from (heading, "", textwrap.indent(code.strip("\n"), "    "), "")
+
+
+def _paragraphs(prose: str) -> Iterator[str]:
+    """Prose folded to lines; blank lines part paragraphs, and indented lines and list items keep their own."""
+    for paragraph in prose.strip().split("\n\n"):
+        if any(line.startswith((" ", "-", "|", "*")) for line in paragraph.splitlines()):
+            yield paragraph
+        else:
+            yield textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False)
+        yield ""

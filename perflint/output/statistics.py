@@ -1,0 +1,44 @@
+"""``--statistics``: how often each rule speaks.
+
+``[*]`` means that ``--fix`` repairs all findings of the rule (with the options of this run), ``[-]`` some of them,
+``[ ]`` none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+from perflint.output.facts import facts
+from perflint.output.report import Report
+
+
+def render(report: Report) -> Iterator[str]:
+    """``count  CODE  [mark]  name`` for each code, the most frequent first."""
+    rows = _rows(report)
+    width = max((len(str(count)) for _, count, _ in rows), default=1)
+    for code, count, fixable in rows:
+        mark = "[*]" if fixable == count else "[-]" if fixable else "[ ]"
+        yield f"{count:>{width}}  {report.palette.code(code)}  {report.palette.level(mark)}  {facts(code).name}\n"
+
+
+def render_json(report: Report) -> Iterator[str]:
+    """The same as a JSON list of objects, as Ruff writes it."""
+    rows = [
+        {
+            "code": code,
+            "name": facts(code).name,
+            "count": count,
+            "fixable": fixable == count,
+            "fixable_count": fixable,
+        }
+        for code, count, fixable in _rows(report)
+    ]
+    yield json.dumps(rows, indent=2) + "\n"
+
+
+def _rows(report: Report) -> list[tuple[str, int, int]]:
+    counts = Counter(finding.code for finding in report.findings)
+    fixable = Counter(finding.code for finding in report.findings if report.would_fix(finding))
+    return [(code, counts[code], fixable[code]) for code in sorted(counts, key=lambda code: (-counts[code], code))]

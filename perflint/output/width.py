@@ -1,0 +1,65 @@
+"""How wide text stands on a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+TAB = 4
+LIMIT = 160
+"""Columns of a code line that are shown; longer lines are cut around what matters."""
+_LEAD = 30
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A line as it is shown; character ``i`` of the source stands at display column ``columns[i]``, from 0."""
+
+    text: str
+    columns: Sequence[int]
+
+
+def char_width(char: str) -> int:
+    """Columns a character takes: 2 for wide (CJK) ones, 0 for combining ones, else 1."""
+    if char.isascii():
+        return 1
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def show(line: str) -> Shown:
+    """A source line with tabs expanded and control characters made visible."""
+    parts, columns, at = [], [], 0
+    for char in line:
+        columns.append(at)
+        shown = " " * (TAB - at % TAB) if char == "\t" else visible(char)
+        parts.append(shown)
+        at += len(shown) if char == "\t" else char_width(shown)
+    return Shown("".join(parts), [*columns, at])
+
+
+def visible(char: str) -> str:
+    """A control character as a picture of itself, so that no text can steer the terminal."""
+    if char < " ":
+        return chr(0x2400 + ord(char))
+    return "\u2421" if char == "\x7f" else "\ufffd" if "\x80" <= char <= "\x9f" else char
+
+
+def clip(line: str, start: int, end: int) -> tuple[str, int, int]:
+    """A line to show, and the range ``start:end`` of its characters in display columns of what is shown.
+
+    Of a line longer than `LIMIT` columns only the part around ``start`` is kept, with an ellipsis for the rest.
+    """
+    whole = show(line)
+    if whole.columns[-1] <= LIMIT:
+        return whole.text, whole.columns[start], whole.columns[end]
+    first = next(i for i, column in enumerate(whole.columns) if column >= max(0, whole.columns[start] - _LEAD))
+    head = "…" if first else ""
+    last = first
+    while last < len(line) and whole.columns[last + 1] - whole.columns[first] <= LIMIT:
+        last += 1
+    part = show(line[first:last])
+    text = head + part.text + ("…" if last < len(line) else "")
+    return text, len(head) + part.columns[start - first], len(head) + part.columns[min(end, last) - first]

@@ -1,0 +1,65 @@
+"""Replaces files atomically: readers see the old bytes or the new ones, never a mixture, whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put ``data`` in the place of the file at ``path``, with the mode and, where permitted, the owner it had.
+
+    A symbolic link stays a link: the file it leads to is replaced.
+
+    Raises:
+        OSError: the file is missing, is not writable, is no regular file, or its directory takes no new file;
+            the file is then as it was, and no temporary file is left.
+    """
+    target = Path(os.path.realpath(path))
+    status = _status(target)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(f"{path} is not a regular file")
+    if not os.access(target, os.W_OK):
+        raise PermissionError(f"{path} is write-protected")
+    temporary = _write_beside(target, data)
+    try:
+        _copy_owner(temporary, status)
+        # After the owner, because changing the owner clears the set-user bit.
+        temporary.chmod(stat.S_IMODE(status.st_mode))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _status(target: Path) -> os.stat_result:
+    return target.stat()
+
+
+def _write_beside(target: Path, data: bytes) -> Path:
+    # Beside the target, because only a rename within one file system is atomic.
+    handle, name = tempfile.mkstemp(prefix=".perflint-", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return Path(name)
+
+
+def _copy_owner(temporary: Path, status: os.stat_result) -> None:
+    own = temporary.stat()
+    if not hasattr(os, "chown") or (own.st_uid, own.st_gid) == (status.st_uid, status.st_gid):
+        return
+    try:
+        os.chown(temporary, status.st_uid, status.st_gid)
+    except OSError:
+        # Only root may give a file away; the group alone may still be ours to set.
+        with contextlib.suppress(OSError):
+            os.chown(temporary, -1, status.st_gid)
