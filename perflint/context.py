@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -93,7 +94,9 @@ class Context:
         """The same expression for the index, which speaks ``ast``."""
         if node not in self._expressions:
             try:
-                self._expressions[node] = ast.parse(f"({self.text(node)}\n)", mode="eval").body
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self._expressions[node] = ast.parse(f"({self.text(node)}\n)", mode="eval").body
             except (SyntaxError, ValueError):
                 self._expressions[node] = None
         return self._expressions[node]

@@ -36,11 +36,16 @@ def test_all_of_it_is_read(sources: dict[str, Source]) -> None:
     assert len(sources) == 592
 
 
-def test_there_is_something_to_find(findings: list[Finding]) -> None:
-    found = Counter(finding.code for finding in findings)
-    assert found["PPF201"] >= 5
-    # Read by hand: the step loop of paddleseg.core.train accumulates float(loss) at each step.
-    assert any(finding.path.endswith("paddleseg/core/train.py") and finding.code == "PPF201" for finding in findings)
+def test_findings_are_those_that_were_read(sources: dict[str, Source], findings: list[Finding]) -> None:
+    # Each was judged right by reading; a change of this list is a change to read again.
+    found = {(finding.path, sources[finding.path].lines.position(finding.start)[0], finding.code) for finding in findings}
+    assert found == {
+        ("paddledet-2.6.0/ppdet/modeling/ssod/utils.py", 38, "PPF201"),  # called from the step loop of trainer_ssod
+        ("paddledet-2.6.0/ppdet/modeling/ssod/utils.py", 52, "PPF201"),
+        ("paddleseg-2.8.0/paddleseg/core/train.py", 262, "PPF201"),  # avg_loss += float(loss)
+        ("paddleseg-2.8.0/paddleseg/core/train.py", 267, "PPF201"),  # avg_loss_list[i] += loss_list[i].numpy()
+        ("paddleseg-2.8.0/paddleseg/models/ginet.py", 120, "PPF306"),  # word embeddings of width 300 under AMP
+    }
 
 
 def test_gates_lose_nothing(sources: dict[str, Source], findings: list[Finding]) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from perflint.index.names import dotted
-from perflint.index.scopes import Place, exits
+from perflint.index.scopes import Place, exits, headers
 
 _FLAGS = re.compile(
     r"(^|_)(debug|verbose|should_(log|print|save|eval|display|report|record)|need_(log|print|save|eval)"
@@ -87,6 +87,22 @@ def off_the_hot_path(place: Place | None, loop: ast.stmt | None, definitions: De
                 return True
         elif rare(node.test, True, definitions) or _ends_the_loop(node.body, link, loop):
             return True
+    return False
+
+
+def within_expression(call: ast.Call, node: ast.stmt, definitions: Definitions) -> bool:
+    """Whether a conditional expression of a statement makes one of its calls only on a few steps."""
+    for header in headers(node):
+        for item in ast.walk(header):
+            branches: list[ast.expr] = []
+            if isinstance(item, ast.IfExp):
+                branches = [part for part, value in ((item.body, True), (item.orelse, False)) if rare(item.test, value, definitions)]
+            elif isinstance(item, ast.BoolOp):
+                truth = isinstance(item.op, ast.And)
+                guard = next((i for i, part in enumerate(item.values) if rare(part, truth, definitions)), len(item.values))
+                branches = item.values[guard + 1 :]
+            if any(call is inner for branch in branches for inner in ast.walk(branch)):
+                return True
     return False
 
 

@@ -81,7 +81,13 @@ def join(first: Kind, second: Kind) -> Kind:
             return UNKNOWN if other.is_host or not (other.items or other.tag != TUPLE_TAG) else other
         if one.is_host and not other.is_host:
             return other
-    return first if first.tag == second.tag else UNKNOWN
+    return replace(first, type=_common_type(first.type, second.type)) if first.tag == second.tag else UNKNOWN
+
+
+def _common_type(first: str, second: str) -> str:
+    """The class to take for two: the project's own, whose methods can be followed; none for two of Paddle's."""
+    own = sorted(name for name in (first, second) if not name.startswith("paddle."))
+    return own[0] if own else ""
 
 
 def element(kind: Kind) -> Kind:

@@ -82,6 +82,8 @@ class Names:
         self._package = module if is_package else module.rpartition(".")[0]
         self._table: dict[str, str] = {}
         self._packages: set[str] = set()
+        self.stars: list[str] = []
+        """Modules whose names are all imported, in order."""
 
     def add_import(self, node: ast.Import | ast.ImportFrom) -> None:
         """Enter the names that one import statement binds."""
@@ -99,6 +101,7 @@ class Names:
             self._packages.add(base.partition(".")[0])
         for alias in node.names:
             if alias.name == "*":
+                self.stars.append(base)
                 for name in _STAR_NAMES.get(base, ()):
                     self._bind(name, f"{base}.{name}")
             else:

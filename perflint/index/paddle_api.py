@@ -18,7 +18,10 @@ from perflint.index.kinds import (
     layer,
 )
 
-HOST_METHODS = frozenset({"item", "numpy", "tolist", "element_size", "is_dense", "is_leaf", "get_tensor", "keys"})
+HOST_METHODS = frozenset(
+    {"item", "numpy", "tolist", "element_size", "is_dense", "is_leaf", "get_tensor", "keys", "dim", "ndimension", "data_ptr"}
+    | {"is_floating_point", "is_complex", "is_integer", "is_sparse", "is_dist", "is_contiguous", "get_device"}
+)
 """Tensor methods whose result lives on the host."""
 
 HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "place", "name", "stop_gradient", "size", "persistable", "is_leaf"})
@@ -47,6 +50,8 @@ _LOSS_FUNCTIONS = frozenset(
         "ctc_loss",
     }
 )
+# Loss layers that give one value a sample, or a tuple.
+_UNREDUCED = frozenset({"paddle.nn.HSigmoidLoss", "paddle.nn.AdaptiveLogSoftmaxWithLoss"})
 _HOST_PREFIXES = (
     "paddle.distributed.get_",
     "paddle.device.",
@@ -149,7 +154,7 @@ def layer_result(type_name: str) -> Kind:
     """What calling an instance of a Layer class gives."""
     name, _, reduced = type_name.partition("|")
     if name.startswith("paddle.nn.") and name.endswith("Loss"):
-        return TENSOR if reduced == "none" else LOSS
+        return TENSOR if reduced == "none" or name in _UNREDUCED else LOSS
     return TENSOR
 
 
@@ -181,7 +186,8 @@ def _reduces(call: ast.Call) -> bool:
             return isinstance(keyword.value, ast.Constant) and keyword.value.value in ("mean", "sum")
         if keyword.arg is None:
             return False
-    return True
+    words = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    return all(word in ("mean", "sum") for word in words)
 
 
 def _dataset(last: str) -> Kind:

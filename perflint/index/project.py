@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -194,7 +195,9 @@ class Project:
 
     def _add(self, path: str, source: Source, root: str) -> None:
         try:
-            tree = ast.parse(source.text)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a stray "\\d" in scanned code is none of our users' business
+                tree = ast.parse(source.text)
             parts = _parts(path, root)
             index = FileIndex(source, tree, parts, self)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -224,7 +227,7 @@ class Project:
 
     def find(self, name: str, origin: FileIndex, depth: int = 0) -> tuple[FileIndex, Scope | Class] | None:
         """The function or class a qualified name stands for, seen from a file (its directory and those above)."""
-        key = (name, origin.parts[:-1])
+        key = (name, origin.parts if origin.names.stars else origin.parts[:-1])
         if key not in self._found:
             self._found[key] = None  # a cycle of re-exports finds nothing
             self._found[key] = self._find(name, origin, depth)
@@ -242,7 +245,12 @@ class Project:
                     found = self._member(file, parts[split:], depth)
                     if found is not None:
                         return found
-        return None
+        return self._starred(origin, parts, depth) if not depth and not origin.names.is_bound(parts[0]) else None
+
+    def _starred(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
+        """What a name stands for that a file has from one of its ``from x import *``."""
+        found = (self.find(".".join((base, *rest)), file, depth + 1) for base in file.names.stars)
+        return next(filter(None, found), None)
 
     def _member(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
         first = rest[0]
@@ -258,7 +266,8 @@ class Project:
             target = file.names.resolve(".".join(rest))
             if target != ".".join((file.module, *rest)):
                 return self.find(target, file, depth + 1)
-        return None
+            return None
+        return self._starred(file, rest, depth)
 
     def class_named(self, qualified: str) -> tuple[FileIndex, Class] | None:
         """A project class by the qualified name that ``Kind.type`` holds."""
@@ -473,7 +482,8 @@ class Project:
             enclosing = enclosing.parent
         if first == "self" and rest and "." not in rest and scope.owner is not None:
             return self._method_of(file, scope.owner, rest)
-        found = self.find(file.names.resolve(name), file) if file.names.is_bound(first) else None
+        named = file.names.is_bound(first) or file.names.stars
+        found = self.find(file.names.resolve(name), file) if named else None
         if found and isinstance(found[1], Scope):
             return found[0], found[1]
         receiver, _, method = name.rpartition(".")
@@ -573,12 +583,12 @@ class Hot:
     def _step_methods(self, file: FileIndex) -> None:
         """Methods that are a training step by name and by what they do, wherever their loop is."""
         for owner in file.scopes.classes.values():
-            for name in training.STEP_METHODS & owner.methods.keys():
+            for name in sorted(training.STEP_METHODS & owner.methods.keys()):
                 scope = owner.methods[name]
                 if self._project.trains(file, scope):
                     self._start(file, scope)
             if any(base.startswith("paddle.callbacks.") for base in owner.bases):
-                for name in training.STEP_CALLBACKS & owner.methods.keys():
+                for name in sorted(training.STEP_CALLBACKS & owner.methods.keys()):
                     self._start(file, owner.methods[name])
 
     def _start(self, file: FileIndex, scope: Scope) -> None:
@@ -628,6 +638,8 @@ class Hot:
             return
         target_file, target = found
         if target is scope or not _is_followed(self._project, target_file, target):
+            return
+        if guards.within_expression(call, statement.node, self._project.definitions(file, scope)):
             return
         evaluator = Evaluator(file, with_comprehensions(statement.node, env, file))
         arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
