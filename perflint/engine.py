@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import libcst as cst
 
 from perflint import catalogue, gates, messages, noqa, registry, selection, units
 from perflint.catalogue import Rule
@@ -64,7 +63,8 @@ def check(
         progress: called with files done and files in all.
         gated: parse only what can hold a finding.  False parses everything, which must find the same.
     """
-    with _collector_paused():
+    with _collector_paused(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Python says of the checked code ("invalid escape sequence")
         return _check(sources, settings, jobs, progress, gated)
 
 
@@ -97,7 +97,11 @@ def _check(
 def _found(run: _Run, sources: Mapping[str, Source], jobs: int, progress: Progress | None) -> list[Finding]:
     project, codes = run.project, run.codes
     project.analyse()
-    found = [_syntax_error(sources[path], error) for path, error in project.broken.items() if "PPF001" in codes]
+    found = [
+        _syntax_error(sources[path], error)
+        for path, error in project.broken.items()
+        if "PPF001" in codes and not noqa.skips_file(sources[path])
+    ]
     paths = [path for path, file in project.files.items() if not noqa.skips_file(file.source)]
     busy = [path for path in paths if not run.gated or run.rows(project.files[path])]
     drafts = _drafts(run, busy, jobs, progress)
@@ -133,13 +137,13 @@ class _Run:
         points = {lines.offset(node.lineno, node.col_offset): point for node, point in file.points.items()}
         drafts: list[Draft] = []
         for piece in pieces:
+            if piece.is_too_deep:
+                continue
             try:
                 context = Context(file, units.parse(file.source, piece), self.settings, catalogue.shipped(), self.codes, points)
                 context.unit.module.visit(Walk(context, registry.checks))
-            except (cst.ParserSyntaxError, RecursionError):
-                # Syntax newer than the installed LibCST, or nesting beyond the interpreter's stack: ast has
-                # accepted the file, so the rest of it is still worth checking.
-                continue
+            except (units.Unparsable, RecursionError):
+                continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
         return drafts
 
@@ -189,7 +193,7 @@ def _syntax_error(source: Source, error: Exception) -> Finding:
     elif isinstance(error, (RecursionError, MemoryError)):
         what = "it is nested too deeply to be parsed"
     line = min(max(line, 1), source.lines.rows)
-    start = min(source.lines.line_start(line) + column - 1, len(source.text))
+    start = source.lines.line_start(line) + min(column - 1, len(source.lines.line(line)))
     rule = catalogue.shipped()["PPF001"]
     return Finding("PPF001", source.path, start, start, rule.message.format(what=what, line=line), _by_hand(rule))
 

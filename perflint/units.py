@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import libcst as cst
 from libcst.metadata.span_provider import SpanProvidingCodegenState
@@ -13,6 +14,14 @@ from libcst.metadata.span_provider import SpanProvidingCodegenState
 from perflint.source import Source
 
 _HEADER = "if 1:\n"
+_DEEPEST = 500
+_FORM_FEED = "\x0c"
+_PAGE = re.compile(r"(\r\n|\r|\n)(\x0c+)")
+
+
+class Unparsable(Exception):
+    """A piece that LibCST cannot read."""
+
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,20 @@ class Unit:
     first: int
     last: int
     indented: bool
+    nodes: tuple[ast.stmt, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def is_too_deep(self) -> bool:
+        """Whether the nesting is such that LibCST, which recurses, could end the process or never end itself."""
+        level: list[ast.AST] = list(self.nodes)
+        for _ in range(_DEEPEST):
+            if not level:
+                return False
+            # ``a and b and c`` is flat for ast, but nested for LibCST.
+            if any(isinstance(node, ast.BoolOp) and len(node.values) > _DEEPEST for node in level):
+                return True
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+        return True
 
 
 @dataclass
@@ -57,13 +80,22 @@ def parse(source: Source, unit: Unit) -> ParsedUnit:
     """A unit as a LibCST module, with the offsets of its nodes.
 
     Raises:
-        libcst.ParserSyntaxError: LibCST does not know this syntax (it is newer than the installed release).
+        Unparsable: LibCST does not know this syntax (it is newer than the installed release), or nests too deeply
+            over it, or does not give the text back as it stands, so that offsets would be wrong.
     """
     lines = source.lines
     start, end = lines.line_start(unit.first), lines.line_end(unit.last)
+    piece = source.text[start:end]
+    text = piece.lstrip(_FORM_FEED)
+    start += len(piece) - len(text)
     header = _HEADER if unit.indented else ""
-    module = cst.parse_module(header + source.text[start:end])
-    return ParsedUnit(module, _spans(module, start - len(header)))
+    # LibCST loses a form feed before a statement, and keeps one at the end of a row: no offset of code changes.
+    text = header + _PAGE.sub(r"\2\1", text)
+    try:
+        module = cst.parse_module(text)
+        return ParsedUnit(module, _spans(module, text, start - len(header)))
+    except (cst.ParserSyntaxError, RecursionError) as error:
+        raise Unparsable from error
 
 
 class _Spans:
@@ -73,7 +105,7 @@ class _Spans:
         self._computed: dict[cst.CSTNode, object] = {}
 
 
-def _spans(module: cst.Module, shift: int) -> dict[cst.CSTNode, tuple[int, int]]:
+def _spans(module: cst.Module, text: str, shift: int) -> dict[cst.CSTNode, tuple[int, int]]:
     store = _Spans()
     state = SpanProvidingCodegenState(
         default_indent=module.default_indent,
@@ -81,7 +113,12 @@ def _spans(module: cst.Module, shift: int) -> dict[cst.CSTNode, tuple[int, int]]
         provider=store,  # type: ignore[arg-type]
         get_length=len,
     )
-    module._codegen(state)
+    try:
+        module._codegen(state)
+    except KeyError as error:  # what LibCST makes of a RecursionError on its way out
+        raise Unparsable from error
+    if "".join(state.tokens).rstrip("\r\n") != text.rstrip("\r\n"):  # a last "\r" is lost, and does not matter
+        raise Unparsable
     return {
         node: (span.start + shift, span.start + span.length + shift)  # type: ignore[attr-defined]
         for node, span in store._computed.items()
@@ -96,13 +133,15 @@ def _cut(body: list[ast.stmt], indented: bool, found: list[Unit]) -> None:
             _cut(node.body, True, found)
             continue
         if found and first <= found[-1].last:
-            found[-1] = Unit(found[-1].first, max(last, found[-1].last), found[-1].indented)
+            previous = found[-1]
+            found[-1] = Unit(previous.first, max(last, previous.last), previous.indented, (*previous.nodes, node))
         else:
-            found.append(Unit(first, last, indented))
+            found.append(Unit(first, last, indented, (node,)))
 
 
 def _shares_row(child: ast.stmt, node: ast.ClassDef) -> bool:
     """Whether a class body starts on the last row of the class header."""
-    header_end = max([node.lineno, *((base.end_lineno or 0) for base in [*node.bases, *(k.value for k in node.keywords)])])
-    first = min([child.lineno, *(d.lineno for d in getattr(child, "decorator_list", []))])
-    return first <= header_end
+    arguments = [*node.bases, *(keyword.value for keyword in node.keywords)]
+    header_end = max([node.lineno, *(argument.end_lineno or 0 for argument in arguments)])
+    decorators: list[ast.expr] = getattr(child, "decorator_list", [])
+    return min([child.lineno, *(decorator.lineno for decorator in decorators)]) <= header_end

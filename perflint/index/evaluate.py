@@ -100,7 +100,10 @@ class Evaluator:
         if isinstance(node, (ast.Constant, ast.JoinedStr)):
             return HOST
         handler = self._handlers.get(type(node))
-        return handler(node) if handler else UNKNOWN
+        try:
+            return handler(node) if handler else UNKNOWN
+        except RecursionError:  # a sum of a thousand terms: what is that deep inside stays unknown
+            return UNKNOWN
 
     def _name(self, node: ast.Name) -> Kind:
         return self._named(node.id) or UNKNOWN

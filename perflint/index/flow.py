@@ -49,14 +49,16 @@ def _summands(scope: Scope, tensors: set[str]) -> Iterable[str]:
             yield from _terms(node.value)
 
 
-def _terms(node: ast.expr) -> Iterable[str]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-        yield from _terms(node.left)
-        yield from _terms(node.right)
-    elif isinstance(node, ast.Name) and is_loss_name(node.id):
-        yield node.id
-    elif isinstance(node, ast.Call) and dotted(node.func) == "sum" and node.args and isinstance(node.args[0], ast.Name):
-        yield node.args[0].id
+def _terms(value: ast.expr) -> Iterable[str]:
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            stack += [node.left, node.right]
+        elif isinstance(node, ast.Name) and is_loss_name(node.id):
+            yield node.id
+        elif isinstance(node, ast.Call) and dotted(node.func) == "sum" and node.args and isinstance(node.args[0], ast.Name):
+            yield node.args[0].id
 
 
 class Flow:
@@ -86,7 +88,10 @@ class Flow:
     def _block(self, body: list[ast.stmt], env: dict[str, Kind]) -> dict[str, Kind]:
         for node in body:
             self.before[node] = env
-            env = self._statement(node, env)
+            try:
+                env = self._statement(node, env)
+            except RecursionError:  # a chain of hundreds of ``elif``: what its end binds stays unknown
+                continue
         return env
 
     def _statement(self, node: ast.stmt, env: dict[str, Kind]) -> dict[str, Kind]:
@@ -193,7 +198,10 @@ class Flow:
             if not isinstance(node, ast.While):
                 bind(node.target, self._evaluator(env).iterated(node.iter), inner)
                 self._name_unknown(node.target, node.iter, inner)
-            env = _merged(env, self._block(node.body, inner))
+            merged = _merged(env, self._block(node.body, inner))
+            if merged == env:  # a second pass would see nothing new; nested loops would double the passes each time
+                break
+            env = merged
         return self._block(node.orelse, env) if node.orelse else env
 
     def _with(self, node: ast.With | ast.AsyncWith, env: dict[str, Kind]) -> dict[str, Kind]:

@@ -74,9 +74,10 @@ def join(first: Kind, second: Kind) -> Kind:
             floating=first.floating and second.floating,
             guess=first.guess and second.guess,
         )
-    for one, other in ((first, second), (second, first)):
+    for one in (first, second):
         if one.is_tensor:
             return replace(one, scalar=False, floating=False) if one.tag == TENSOR_TAG else TENSOR
+    for one, other in ((first, second), (second, first)):
         if one.tag == UNKNOWN_TAG:
             return UNKNOWN if other.is_host or not (other.items or other.tag != TUPLE_TAG) else other
         if one.is_host and not other.is_host:
@@ -86,8 +87,9 @@ def join(first: Kind, second: Kind) -> Kind:
 
 def _common_type(first: str, second: str) -> str:
     """The class to take for two: the project's own, whose methods can be followed; none for two of Paddle's."""
-    own = sorted(name for name in (first, second) if not name.startswith("paddle."))
-    return own[0] if own else ""
+    if first == second:
+        return first
+    return next((name for name in sorted((first, second)) if not name.startswith("paddle.")), "")
 
 
 def element(kind: Kind) -> Kind:

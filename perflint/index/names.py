@@ -130,6 +130,11 @@ class Names:
         """The qualified names that imports and definitions bind."""
         return frozenset(self._table.values())
 
+    @property
+    def bound(self) -> list[str]:
+        """The names that imports and definitions bind in the file."""
+        return list(self._table)
+
     def is_bound(self, name: str) -> bool:
         """Whether an import or a definition binds this first name."""
         return name in self._table

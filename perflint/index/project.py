@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,6 +33,9 @@ from perflint.index.scopes import Class, FileScopes, Loop, Place, Scope, Stateme
 from perflint.source import Source
 
 _MAX_DEPTH = 5
+_MAX_VISITS = 8
+"""How often a function is looked at again because another call hands it other kinds of values."""
+
 _QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
 _OFFLINE_PARTS = re.compile(
     r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$",
@@ -187,6 +191,7 @@ class Project:
         self._attributes: dict[tuple[str, str], Kind | None] = {}
         self._trains: dict[Scope, bool] = {}
         self._optimizes: dict[FileIndex, bool] = {}
+        self._stars: dict[FileIndex, dict[str, FileIndex]] = {}
         self._defined: dict[Scope, dict[str, ast.expr]] = {}
         self._depth = 0
         root = _common_root(list(sources))
@@ -220,7 +225,7 @@ class Project:
             file.tree.body.clear()
         for table in (self.files, self._modules, self._found, self._classes, self._results, self._attributes):
             table.clear()
-        for cache in (self._trains, self._optimizes, self._defined):
+        for cache in (self._trains, self._optimizes, self._defined, self._stars):
             cache.clear()
 
     # -- names across files ------------------------------------------------------------------------------------
@@ -249,8 +254,27 @@ class Project:
 
     def _starred(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
         """What a name stands for that a file has from one of its ``from x import *``."""
-        found = (self.find(".".join((base, *rest)), file, depth + 1) for base in file.names.stars)
-        return next(filter(None, found), None)
+        source = self._star_names(file).get(rest[0])
+        return self._member(source, rest, depth + 1) if source is not None and depth <= _MAX_DEPTH else None
+
+    def _star_names(self, file: FileIndex) -> Mapping[str, FileIndex]:
+        """The names that a file's star imports bring in, each with the file that has it; worked out once a file."""
+        known = self._stars.get(file)
+        if known is None:
+            known = self._stars[file] = {}  # a cycle of star imports adds nothing
+            for base in file.names.stars:
+                source = self._module(base, file)
+                if source is not None and source is not file:
+                    for name in source.names.bound:
+                        known.setdefault(name, source)
+                    for name, origin in self._star_names(source).items():
+                        known.setdefault(name, origin)
+        return known
+
+    def _module(self, name: str, origin: FileIndex) -> FileIndex | None:
+        parts, directory = tuple(name.split(".")), origin.parts[:-1]
+        files = (self._modules.get((*directory[:length], *parts)) for length in range(len(directory), -1, -1))
+        return next((file for file in files if file is not None), None)
 
     def _member(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
         first = rest[0]
@@ -543,6 +567,7 @@ class Hot:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._seen: dict[Scope, tuple[Env, Step]] = {}
+        self._visits: Counter[Scope] = Counter()
         self._queue: list[tuple[FileIndex, Scope, dict[str, Kind], Step, int]] = []
 
     def run(self) -> None:
@@ -597,7 +622,10 @@ class Hot:
 
     def _called(self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], step: Step, depth: int) -> None:
         known = self._seen.get(scope)
+        self._visits[scope] += 1
         if known is not None:
+            if self._visits[scope] > _MAX_VISITS:
+                return
             merged = {name: join(kind, known[0].get(name, UNKNOWN)) for name, kind in parameters.items()}
             step = known[1] if known[1].line else step
             if all(known[0].get(name) == kind for name, kind in merged.items()):
