@@ -33,7 +33,7 @@ class ArgumentMatch:
     ``call`` is the canonical name (``paddle.io.DataLoader``); ``parameter`` may be passed by keyword or at
     ``position`` (from 0, None: keyword only); ``default`` is its value when it is absent; the call is reported
     when the value is one of ``bad``.  ``set`` is the value the fix writes (``{default-workers}`` and the like are
-    replaced from the settings).  ``unless`` names parameters whose presence makes the call fine,
+    replaced from the settings).  ``needs`` names parameters of which one has to be given, ``unless`` names parameters whose presence makes the call fine,
     ``unless_kind`` maps a parameter to the kinds of value that do so, and ``unless_comment`` is a pattern: a comment
     on the argument's row that matches it shows that the value was chosen.  ``positions`` gives the places of the other
     parameters that are named here.
@@ -46,6 +46,7 @@ class ArgumentMatch:
     bad: tuple[Any, ...]
     set: str
     message: str
+    needs: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     unless_kind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unless_comment: str = ""
@@ -174,6 +175,7 @@ def _read_match(path: Path, data: dict[str, Any]) -> ArgumentMatch:
         bad=tuple(fields.take("bad", list)),
         set=fields.take("set", str),
         message=fields.take("message", str, ""),
+        needs=tuple(fields.take("needs", list, [])),
         unless=tuple(fields.take("unless", list, [])),
         unless_kind={key: tuple(value) for key, value in fields.take("unless_kind", dict, {}).items()},
         unless_comment=fields.take("unless_comment", str, ""),

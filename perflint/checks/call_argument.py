@@ -54,6 +54,8 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
         return
     if any(argument.keyword and argument.keyword.value in match.unless for argument in call.args):
         return
+    if match.needs and not any(find_argument(call, name, match.positions.get(name)) for name in match.needs):
+        return
     argument = find_argument(call, match.parameter, match.position)
     if argument is None and match.default not in match.bad:
         return
@@ -105,9 +107,6 @@ def _fix(call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMa
     else:
         edits = [Edit(*context.range(argument.value), value)]
     level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    dataset = find_argument(call, "dataset", 0)
-    if dataset is not None and context.kind(dataset.value).tag == "iterable":
-        level, reason = Level.DISPLAY, "each worker of an IterableDataset yields all of it unless it asks get_worker_info()"
     return Fix(rule.fix_title.format(value=value, parameter=match.parameter), tuple(edits), level, reason)
 
 

@@ -138,6 +138,8 @@ def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -
         modulo = _modulo(side, definitions)
         if modulo is not None:
             return _is_interval(modulo, definitions) and value != isinstance(operator, (ast.NotEq, ast.Gt))
+    if isinstance(operator, (ast.Eq, ast.NotEq)) and _is_length(left) and isinstance(right, ast.Constant) and right.value == 0:
+        return value == isinstance(operator, ast.Eq)  # empty: at the start, or when something is wrong
     if isinstance(operator, (ast.Eq, ast.NotEq)):
         counts = _counts_steps(left) or _counts_steps(right)
         return counts and value == isinstance(operator, ast.Eq)
@@ -186,6 +188,12 @@ def _counts_steps(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return False
     return any(_STEP.search(name) and not _NO_STEP.search(name) for name in _names(node))
+
+
+def _is_length(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Call) and dotted(node.func) == "len") or (
+        isinstance(node, ast.Attribute) and node.attr == "size"
+    )
 
 
 def _mentions_clock(node: ast.expr) -> bool:
