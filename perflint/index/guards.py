@@ -16,7 +16,8 @@ from perflint.index.scopes import Place, exits, headers
 _FLAGS = re.compile(
     r"(^|_)(debug|verbose|should_(log|print|save|eval|display|report|record)|need_(log|print|save|eval)"
     r"|do_(log|print|save|eval|logging)|is_(log|print|save|eval|last|first|end)\w*|log_now|print_now|first_(step|iter|batch)"
-    r"|last_(step|iter|batch)|every_n\w*|profil\w*|dry_run)($|_)",
+    r"|last_(step|iter|batch)|every_n\w*|profil\w*|dry_run|dump\w*|visuali[sz]e|show_\w+"
+    r"|save_(edge|image|img|imgs|images|vis|fig|pred|preds|result|results|output|outputs|feat|feature|features))($|_)",
     re.IGNORECASE,
 )
 _STEP = re.compile(
@@ -49,25 +50,46 @@ def rare(test: ast.expr, value: bool, definitions: Definitions, depth: int = 0) 
     if isinstance(test, ast.NamedExpr):
         return rare(test.value, value, definitions, depth + 1)
     if isinstance(test, ast.Compare):
-        return _rare_comparison(test, value, definitions)
+        known = _constant_comparison(test, definitions)
+        return known != value if known is not None else _rare_comparison(test, value, definitions)
     if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
         return not value and _is_interval(test, definitions)
     if isinstance(test, ast.Constant):
         return bool(test.value) != value
     if isinstance(test, ast.Call):
         return _rare_call(test, value)
-    name = dotted(test)
+    name = dotted(test) or _key(test)
     if name is None:
         return False
     if name in definitions and not isinstance(definitions[name], ast.Constant):
         return rare(definitions[name], value, definitions, depth + 1)
     last = name.rpartition(".")[2]
+    constant = definitions.get(name)
+    if isinstance(constant, ast.Constant):
+        return bool(constant.value) != value
     if value:
-        constant = definitions.get(name)
-        if isinstance(constant, ast.Constant):
-            return not constant.value
         return bool(_FLAGS.search(last))
     return bool(_EMPTY.search(last))
+
+
+def _constant_comparison(test: ast.Compare, definitions: Definitions) -> bool | None:
+    """What ``flag is True``, ``mode == "train"`` or ``x is not None`` gives where the name is a known constant."""
+    name = dotted(test.left)
+    left = definitions.get(name) if name else None
+    right, operator = test.comparators[0], test.ops[0]
+    if len(test.ops) != 1 or not isinstance(left, ast.Constant) or not isinstance(right, ast.Constant):
+        return None
+    if not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        return None
+    same = left.value == right.value and type(left.value) is type(right.value)
+    return same == isinstance(operator, (ast.Is, ast.Eq))
+
+
+def _key(node: ast.expr) -> str | None:
+    """The key of a look-up in a configuration: ``cfg["debug"]``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return node.slice.value
+    return None
 
 
 def off_the_hot_path(place: Place | None, loop: ast.stmt | None, definitions: Definitions) -> bool:

@@ -135,6 +135,11 @@ class Names:
         """The names that imports and definitions bind in the file."""
         return list(self._table)
 
+    @property
+    def bound(self) -> frozenset[str]:
+        """The names that imports and definitions bind."""
+        return frozenset(self._table)
+
     def is_bound(self, name: str) -> bool:
         """Whether an import or a definition binds this first name."""
         return name in self._table

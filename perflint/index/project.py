@@ -102,11 +102,14 @@ class FileIndex:
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
-        """Every name and parameter of the file (attributes are no names)."""
-        nodes = list(ast.walk(self.tree))
-        return frozenset(
-            [node.id for node in nodes if isinstance(node, ast.Name)] + [node.arg for node in nodes if isinstance(node, ast.arg)]
-        )
+        """Every name that the file reads or binds (attributes are no names)."""
+        found = {
+            name
+            for node in ast.walk(self.tree)
+            for name in (getattr(node, "id", None), getattr(node, "arg", None), getattr(node, "name", None))
+            if name
+        }
+        return frozenset(found | self.names.bound)
 
     @cached_property
     def is_foreign(self) -> bool:
@@ -569,6 +572,7 @@ class Hot:
         self._seen: dict[Scope, tuple[Env, Step]] = {}
         self._visits: Counter[Scope] = Counter()
         self._queue: list[tuple[FileIndex, Scope, dict[str, Kind], Step, int]] = []
+        self._defaults: dict[Scope, dict[str, ast.expr]] = {}
 
     def run(self) -> None:
         """Fill ``points`` of every file."""
@@ -637,10 +641,19 @@ class Hot:
             if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and is_loss_name(name):
                 env[name] = GUESS
         flow = Flow(scope, file, env, guess_losses=True).run()
-        definitions = self._project.definitions(file, scope)
+        definitions = {**self._project.definitions(file, scope), **self._defaults.get(scope, {})}
         for statement in scope.statements:
             cold = guards.off_the_hot_path(statement.place, None, definitions)
             self._point(file, scope, statement, None if cold else step, flow, None, depth)
+
+    def _keep_defaults(self, target: Scope, call: ast.Call) -> None:
+        """Remember which parameters every call at a step leaves at their defaults: ``if verbose:`` may be dead."""
+        found = default_values(target, call)
+        known = self._defaults.get(target)
+        kept = found if known is None else {name: value for name, value in known.items() if name in found}
+        if known is not None and kept != known:
+            self._seen.pop(target, None)  # a later call turns something on: look again
+        self._defaults[target] = kept
 
     def _point(
         self, file: FileIndex, scope: Scope, statement: Statement, step: Step | None, flow: Flow, loop: Loop | None, depth: int
@@ -675,7 +688,27 @@ class Hot:
         spread = [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
         parameters = parameter_env(target, arguments, keywords, spread)
         via = Step(step.path, step.line, (*step.via, (file.source.path, call.lineno)), step.function)
+        self._keep_defaults(target, call)
         self._queue.append((target_file, target, parameters, via, depth + 1))
+
+
+def default_values(scope: Scope, call: ast.Call) -> dict[str, ast.expr]:
+    """Parameters that a call leaves at a constant default and that the function does not bind again."""
+    if isinstance(scope.node, ast.Module) or any(keyword.arg is None for keyword in call.keywords):
+        return {}
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return {}
+    args = scope.node.args
+    positional = [arg.arg for arg in [*args.posonlyargs, *args.args]]
+    defaults = dict(zip(positional[len(positional) - len(args.defaults) :], args.defaults))
+    defaults.update({arg.arg: value for arg, value in zip(args.kwonlyargs, args.kw_defaults) if value is not None})
+    given = {*scope.parameters[: len(call.args)], *(keyword.arg for keyword in call.keywords)}
+    bound = {name for statement in scope.statements for name in _targets(statement.node)}
+    return {
+        name: value
+        for name, value in defaults.items()
+        if isinstance(value, ast.Constant) and name not in given and name not in bound
+    }
 
 
 def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:

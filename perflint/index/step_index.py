@@ -41,7 +41,7 @@ def step_index(scope: Scope, loop: Loop, used: frozenset[str]) -> StepIndex | No
         return None
     unnamed = _count(loop)
     if unnamed is not None:
-        return StepIndex(new, unnamed=unnamed) if unnamed.id == "_" else None
+        return StepIndex(new, unnamed=unnamed) if unnamed.id == "_" and not _reads(scope, "_") else None
     return StepIndex(new, enumerate=True)
 
 
@@ -78,6 +78,12 @@ def _incremented(scope: Scope, loop: Loop) -> str | None:
     return None
 
 
+def _reads(scope: Scope, name: str) -> bool:
+    return any(
+        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load) for item in ast.walk(scope.node)
+    )
+
+
 def _rebound(loop: Loop, name: str) -> bool:
     return _assignments(loop, name) > 0
 
@@ -100,4 +106,6 @@ def _assignments(loop: Loop, name: str) -> int:
 def _can_enumerate(loop: ast.For) -> bool:
     """A loop over batches, or over what a plain name or call gives; not one that unpacks with a star."""
     starred = any(isinstance(item, ast.Starred) for item in ast.walk(loop.target))
+    if isinstance(loop.iter, ast.Tuple):  # without its parentheses it would become several arguments
+        return False
     return not starred and (over_batches(loop) or isinstance(loop.iter, (ast.Name, ast.Attribute, ast.Call)))
