@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from perflint.checks.edits import insert_row_after_loop, source_of
+from perflint.checks.edits import insert_row_after_loop, on_device, source_of
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import Kind
@@ -51,7 +51,7 @@ def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix:
 
 
 def _display(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix:
-    kept = f"{source_of(_on_device(tensor), context)}.detach()"
+    kept = f"{source_of(on_device(tensor), context)}.detach()"
     edit = Edit(*context.range(call), kept)
     return Fix(_DISPLAY_TITLE, (edit,), Level.DISPLAY, "what uses the value must be able to hold a tensor, or run less often")
 
@@ -71,19 +71,7 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
             node = parent
         else:
             break
-    return _Read(node, _on_device(tensor), spelling)
-
-
-def _on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
-    """A tensor without the ``.detach()`` and ``.cpu()`` that lead to its read."""
-    while (
-        isinstance(tensor, cst.Call)
-        and not tensor.args
-        and isinstance(tensor.func, cst.Attribute)
-        and tensor.func.attr.value in ("cpu", "detach", "clone")
-    ):
-        tensor = tensor.func.value
-    return tensor
+    return _Read(node, on_device(tensor), spelling)
 
 
 def _sum(read: _Read, loop: Loop, context: Context) -> Fix | None:
@@ -207,7 +195,7 @@ def _uses(name: str, scope: Scope, loop: Loop, context: Context, but: cst.CSTNod
         parent = parents[-1]
         if found is but or isinstance(parent, cst.AssignTarget) or _is_label(found, parent):
             continue
-        if any(isinstance(item, (cst.Lambda, cst.FunctionDef)) for item in parents):
+        if any(isinstance(item, (cst.Lambda, cst.FunctionDef)) or _shows_its_text(item) for item in parents):
             return None
         each_step = _runs_each_step(parents, context)
         if isinstance(parent, cst.AugAssign) and parent.target is found:
@@ -221,6 +209,11 @@ def _uses(name: str, scope: Scope, loop: Loop, context: Context, but: cst.CSTNod
     return uses
 
 
+def _shows_its_text(node: cst.CSTNode) -> bool:
+    """Whether an f-string prints the expression beside its value: ``{total=}``."""
+    return isinstance(node, cst.FormattedStringExpression) and node.equal is not None
+
+
 def _is_label(found: cst.Name, parent: cst.CSTNode) -> bool:
     """Whether a name is a keyword or an attribute that happens to be spelled the same."""
     return (isinstance(parent, cst.Arg) and parent.keyword is found) or (
@@ -230,6 +223,8 @@ def _is_label(found: cst.Name, parent: cst.CSTNode) -> bool:
 
 def _runs_each_step(parents: tuple[cst.CSTNode, ...], context: Context) -> bool:
     for parent in reversed(parents):
+        if parent is parents[0]:  # the header of the loop: what it runs over is read once, what it tests each time
+            return isinstance(parent, cst.While)
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             point = context.points.get(context.range(parent)[0])
             return point is None or point.step is not None

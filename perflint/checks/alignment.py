@@ -74,10 +74,8 @@ def _uses(found: Misaligned, context: Context) -> list[ast.Call] | None:
 
 
 def _attribute(call: ast.Call, owner: Class) -> str | None:
-    for name, values in owner.attributes.items():
-        if len(values) == 1 and values[0][0] is call:
-            return name
-    return None
+    names = [name for name, values in owner.attributes.items() if any(value is call for value, _ in values)]
+    return names[0] if len(names) == 1 and len(owner.attributes[names[0]]) == 1 else None
 
 
 def _is_own(node: ast.AST, attribute: str) -> bool:

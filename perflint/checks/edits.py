@@ -21,7 +21,7 @@ def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edi
     start, end = context.range(last)
     before = source.text[source.lines.line_start(source.lines.position(start)[0]) : start]
     comma = isinstance(last.comma, cst.Comma)
-    at = source.text.index(",", end) + 1 if comma else end
+    at = context.range(last.comma)[1] if isinstance(last.comma, cst.Comma) else end
     if before.strip():
         return [Edit(at, at, f" {argument}," if comma else f", {argument}")]
     return _insert_own_line(source, at, before + argument, comma, context.range(call)[1])
@@ -87,3 +87,15 @@ def source_of(node: cst.BaseExpression, context: Context) -> str:
     text = context.text(node)
     atoms = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
     return text if isinstance(node, atoms) and "\n" not in text else f"({text})"
+
+
+def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
+    """A tensor without the ``.detach()`` and ``.cpu()`` that lead to its read."""
+    while (
+        isinstance(tensor, cst.Call)
+        and not tensor.args
+        and isinstance(tensor.func, cst.Attribute)
+        and tensor.func.attr.value in ("cpu", "detach", "clone")
+    ):
+        tensor = tensor.func.value
+    return tensor

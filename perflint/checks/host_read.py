@@ -5,11 +5,12 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks import accumulate
+from perflint.checks.edits import on_device
 from perflint.context import Context
 from perflint.registry import check, triggers
 
 CODE = "PPF201"
-READ_METHODS = frozenset({"numpy", "item", "tolist"})
+READ_METHODS = frozenset({"numpy", "item", "tolist", "cpu"})
 _CONVERSIONS = frozenset({"float", "int", "bool", "complex"})
 # NumPy functions that say something about an array and so read it; np.random and the like take no tensor.
 _NUMPY = frozenset(
@@ -25,12 +26,14 @@ def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | Non
     """The device tensor that a call copies to the host; None when it reads none."""
     function = call.func
     if isinstance(function, cst.Attribute) and function.attr.value in READ_METHODS:
-        kind = context.kind(function.value)
+        # What .cpu() and .detach() lead to is one read: `loss.detach().cpu().numpy()`.
+        tensor = on_device(function.value)
+        kind = context.kind(tensor)
         if kind.is_host or kind.tag not in ("tensor", "unknown", "tuple"):
             return None
-        if function.attr.value == "tolist" and not kind.is_tensor:
+        if function.attr.value in ("tolist", "cpu") and not kind.is_tensor:
             return None
-        return function.value
+        return tensor
     argument = _only_argument(call)
     if argument is None:
         return None

@@ -30,6 +30,13 @@ def _guarded(statement: Statement, loop: Loop) -> bool:
     for link in statement.place.chain() if statement.place else ():
         if link.node is loop:
             return False
-        if isinstance(link.node, ast.If) and any(isinstance(item, _CHOOSES) for item in ast.walk(link.node.test)):
+        if isinstance(link.node, ast.If) and any(_chooses(item) for item in ast.walk(link.node.test)):
             return True
     return False
+
+
+def _chooses(node: ast.AST) -> bool:
+    """Whether a part of a test picks out some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In)):
+        return any(isinstance(item, ast.Name) and guards.is_epoch_name(item.id) for item in ast.walk(node))
+    return isinstance(node, _CHOOSES)

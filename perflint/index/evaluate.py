@@ -309,7 +309,7 @@ class Evaluator:
         if paddle_api.is_reduction(method):
             result = paddle_api.reduction(method, paddle_api.has_axis(node, 0))
             return Kind(TENSOR_TAG, result.scalar, base.floating or result.floating, base.guess)
-        if method in ("detach", "clone", "abs", "sqrt", "exp", "log", "cpu", "cuda", "scale", "clip"):
+        if method in ("detach", "clone", "abs", "sqrt", "exp", "log", "cuda", "scale", "clip"):
             return base
         if method in ("astype", "cast"):
             return Kind(TENSOR_TAG, scalar=base.scalar, guess=base.guess)
