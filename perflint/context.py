@@ -21,7 +21,14 @@ from perflint.registry import Check
 from perflint.settings import Settings
 from perflint.units import ParsedUnit
 
-_SKIPPED = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine, cst.Comma, cst.AssignEqual, cst.Dot)
+_SKIPPED = (
+    cst.BaseParenthesizableWhitespace,
+    cst.TrailingWhitespace,
+    cst.EmptyLine,
+    cst.Comma,
+    cst.AssignEqual,
+    cst.Dot,
+)
 _STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 
 
@@ -157,7 +164,9 @@ class Context:
                 step,
                 fix,
                 related,
-                self.range(statement) if statement is not None and isinstance(statement, cst.BaseSmallStatement) else None,
+                self.range(statement)
+                if statement is not None and isinstance(statement, cst.BaseSmallStatement)
+                else None,
             )
         )
 

@@ -140,9 +140,11 @@ class _Run:
             if piece.is_too_deep:
                 continue
             try:
-                context = Context(file, units.parse(file.source, piece), self.settings, catalogue.shipped(), self.codes, points)
+                context = Context(
+                    file, units.parse(file.source, piece), self.settings, catalogue.shipped(), self.codes, points
+                )
                 context.unit.module.visit(Walk(context, registry.checks))
-            except (units.Unparsable, RecursionError):
+            except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
         return drafts

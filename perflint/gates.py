@@ -54,9 +54,11 @@ def _triggered(statement: Statement, triggers: frozenset[str]) -> bool:
 
 def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
     wanted = {name: gates for name, gates in registry.call_gates.items() if any(code in codes for code, _ in gates)}
-    methods = {
-        name for name, gates in registry.method_gates.items() if any(code in codes for code, _ in gates)
-    } if "paddle" in file.source.text else set()
+    methods = (
+        {name for name, gates in registry.method_gates.items() if any(code in codes for code, _ in gates)}
+        if "paddle" in file.source.text
+        else set()
+    )
     found: set[int] = set()
     known: dict[str, str] = {}
     for scope in file.scopes.scopes:

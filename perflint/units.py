@@ -19,9 +19,8 @@ _FORM_FEED = "\x0c"
 _PAGE = re.compile(r"(\r\n|\r|\n)(\x0c+)")
 
 
-class Unparsable(Exception):
+class UnparsableError(Exception):
     """A piece that LibCST cannot read."""
-
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def parse(source: Source, unit: Unit) -> ParsedUnit:
     """A unit as a LibCST module, with the offsets of its nodes.
 
     Raises:
-        Unparsable: LibCST does not know this syntax (it is newer than the installed release), or nests too deeply
+        UnparsableError: LibCST does not know this syntax (it is newer than the installed release), or nests too deeply
             over it, or does not give the text back as it stands, so that offsets would be wrong.
     """
     lines = source.lines
@@ -95,7 +94,7 @@ def parse(source: Source, unit: Unit) -> ParsedUnit:
         module = cst.parse_module(text)
         return ParsedUnit(module, _spans(module, text, start - len(header)))
     except (cst.ParserSyntaxError, RecursionError) as error:
-        raise Unparsable from error
+        raise UnparsableError from error
 
 
 class _Spans:
@@ -116,9 +115,9 @@ def _spans(module: cst.Module, text: str, shift: int) -> dict[cst.CSTNode, tuple
     try:
         module._codegen(state)
     except KeyError as error:  # what LibCST makes of a RecursionError on its way out
-        raise Unparsable from error
+        raise UnparsableError from error
     if "".join(state.tokens).rstrip("\r\n") != text.rstrip("\r\n"):  # a last "\r" is lost, and does not matter
-        raise Unparsable
+        raise UnparsableError
     return {
         node: (span.start + shift, span.start + span.length + shift)  # type: ignore[attr-defined]
         for node, span in store._computed.items()

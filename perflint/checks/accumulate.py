@@ -17,7 +17,9 @@ from perflint.index.scopes import FUNCTIONS, Loop, Scope
 _TITLE = "keep the sum on the device and read it once after the loop"
 _LIST_TITLE = "keep the tensors and read them once after the loop"
 _DISPLAY_TITLE = "keep the tensor on the device, and read it only when you log"
-_SHAPE_REASON = "a loss of shape [1] (Paddle before 2.5, or reduction='none') cannot be read back with float() everywhere"
+_SHAPE_REASON = (
+    "a loss of shape [1] (Paddle before 2.5, or reduction='none') cannot be read back with float() everywhere"
+)
 _COUNT_REASON = "a whole number, such as a count, comes back as a float"
 _NUMPY_REASON = "the value becomes a Python float where it was a NumPy array"
 _FACTOR_REASON = "the factor must be a plain number, and its type is not known"
@@ -53,7 +55,9 @@ def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix:
 def _display(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix:
     kept = f"{source_of(on_device(tensor), context)}.detach()"
     edit = Edit(*context.range(call), kept)
-    return Fix(_DISPLAY_TITLE, (edit,), Level.DISPLAY, "what uses the value must be able to hold a tensor, or run less often")
+    return Fix(
+        _DISPLAY_TITLE, (edit,), Level.DISPLAY, "what uses the value must be able to hold a tensor, or run less often"
+    )
 
 
 def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> _Read | None:
@@ -277,7 +281,11 @@ def _is_shared(name: str, scope: Scope, context: Context) -> bool:
             continue
         if not module and not _is_within(other, scope):
             continue
-        if any(isinstance(item, ast.Name) and item.id == name for item in ast.walk(other.node) if not isinstance(other.node, ast.Module)):
+        if any(
+            isinstance(item, ast.Name) and item.id == name
+            for item in ast.walk(other.node)
+            if not isinstance(other.node, ast.Module)
+        ):
             return True
     declared = (ast.Global, ast.Nonlocal)
     return any(isinstance(item, declared) and name in item.names for item in ast.walk(scope.node))
@@ -342,5 +350,5 @@ def _matched(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]
     if isinstance(target, ast.Name) and target.id == name:
         yield value
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        for part, item in zip(target.elts, value.elts):
+        for part, item in zip(target.elts, value.elts, strict=True):
             yield from _matched(part, item, name)

@@ -39,9 +39,7 @@ def misaligned_layer(call: cst.Call, context: Context) -> None:
     if found is None:
         return
     width = layers.aligned(found.width)
-    context.report(
-        CODE, call, _fix(found, context), size=str(found.width), aligned=str(width), side=found.side
-    )
+    context.report(CODE, call, _fix(found, context), size=str(found.width), aligned=str(width), side=found.side)
 
 
 def _fix(found: Misaligned, context: Context) -> Fix:
@@ -68,7 +66,9 @@ def _uses(found: Misaligned, context: Context) -> list[ast.Call] | None:
         return None
     calls = [item for item in ast.walk(owner.node) if isinstance(item, ast.Call) and _is_own(item.func, attribute)]
     loads = [
-        item for item in ast.walk(owner.node) if _is_own(item, attribute) and isinstance(getattr(item, "ctx", None), ast.Load)
+        item
+        for item in ast.walk(owner.node)
+        if _is_own(item, attribute) and isinstance(getattr(item, "ctx", None), ast.Load)
     ]
     return calls if calls and len(calls) == len(loads) else None
 

@@ -9,17 +9,71 @@ import libcst as cst
 from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
 from perflint.context import Context, local_name
 from perflint.findings import Edit, Fix, Level
-from perflint.index.scopes import Loop
 from perflint.index.step_index import StepIndex, step_index
 from perflint.source import LineTable
 
 _CHECKPOINT_INTERVAL = 1000
 # Calls that only look: leaving them out on most steps changes nothing but the log.
 _PURE = frozenset(
-    {"item", "numpy", "tolist", "float", "int", "bool", "len", "str", "repr", "round", "format", "join", "mean", "sum", "max"}
-    | {"min", "abs", "time", "perf_counter", "get_lr", "get_last_lr", "items", "keys", "values", "get", "astype", "cast"}
-    | {"detach", "cpu", "list", "dict", "tuple", "zip", "range", "sorted", "type", "now", "strftime", "basename", "ljust"}
-    | {"rjust", "center", "clone", "squeeze", "reshape", "get_rank", "get_world_size", "array", "asarray", "exp", "sqrt"}
+    {
+        "item",
+        "numpy",
+        "tolist",
+        "float",
+        "int",
+        "bool",
+        "len",
+        "str",
+        "repr",
+        "round",
+        "format",
+        "join",
+        "mean",
+        "sum",
+        "max",
+    }
+    | {
+        "min",
+        "abs",
+        "time",
+        "perf_counter",
+        "get_lr",
+        "get_last_lr",
+        "items",
+        "keys",
+        "values",
+        "get",
+        "astype",
+        "cast",
+    }
+    | {
+        "detach",
+        "cpu",
+        "list",
+        "dict",
+        "tuple",
+        "zip",
+        "range",
+        "sorted",
+        "type",
+        "now",
+        "strftime",
+        "basename",
+        "ljust",
+    }
+    | {
+        "rjust",
+        "center",
+        "clone",
+        "squeeze",
+        "reshape",
+        "get_rank",
+        "get_world_size",
+        "array",
+        "asarray",
+        "exp",
+        "sqrt",
+    }
 )
 _PLAIN_LOGGERS = frozenset({"info", "warning", "warn", "error", "critical"})
 _RECORD_REASON = "the recorded curve keeps only every {interval}th point"
@@ -41,7 +95,9 @@ def fix(call: cst.Call, family: str, context: Context) -> Fix:
 def format_fix(node: cst.BaseExpression, tensor: cst.BaseExpression, context: Context) -> Fix:
     """Making text of a tensor: shown under a guard, since what uses the text has to go there too."""
     interval = context.settings.log_interval
-    return _display(context, f"make the text every {interval}th step", interval, "what uses the text must move under the guard too")
+    return _display(
+        context, f"make the text every {interval}th step", interval, "what uses the text must move under the guard too"
+    )
 
 
 def checkpoint_fix(call: cst.Call, context: Context) -> Fix:
@@ -53,7 +109,10 @@ def _level(call: cst.Call, family: str, context: Context) -> tuple[Level, str]:
     if family == "record":
         return Level.UNSAFE, _RECORD_REASON.format(interval=context.settings.log_interval)
     if isinstance(call.func, cst.Attribute) and family == "text" and call.func.attr.value not in _PLAIN_LOGGERS:
-        return Level.UNSAFE, f"what `{local_name(call.func) or context.text(call.func)}` does with each line is not known"
+        return (
+            Level.UNSAFE,
+            f"what `{local_name(call.func) or context.text(call.func)}` does with each line is not known",
+        )
     impure = _impure(call, context)
     if impure:
         return Level.UNSAFE, f"`{impure}` would no longer run at each step"
@@ -109,7 +168,9 @@ def _block_and_line(context: Context) -> tuple[cst.IndentedBlock | None, cst.Sim
     statement = context.statement
     if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
         return None, None
-    position = next((i for i in range(len(context.parents) - 1, -1, -1) if context.parents[i] is statement), len(context.parents))
+    position = next(
+        (i for i in range(len(context.parents) - 1, -1, -1) if context.parents[i] is statement), len(context.parents)
+    )
     line = context.parents[position - 1] if position >= 1 else None
     block = context.parents[position - 2] if position >= 2 else None
     if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, cst.IndentedBlock) or len(line.body) != 1:
@@ -118,7 +179,7 @@ def _block_and_line(context: Context) -> tuple[cst.IndentedBlock | None, cst.Sim
 
 
 def _same_log(line: cst.BaseStatement | cst.BaseSmallStatement, family: str, context: Context) -> bool:
-    from perflint.checks.step_log import log_family  # noqa: PLC0415 - the two files describe one another
+    from perflint.checks.step_log import log_family  # the two files describe one another
 
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
         return False
@@ -168,7 +229,7 @@ def _header_edits(context: Context, index: StepIndex) -> list[Edit]:
         return [Edit(*_span(lines, index.unnamed), index.name)]
     if not index.enumerate or point is None or not isinstance(point.loop, ast.For):
         return []
-    loop: Loop = point.loop
+    loop = point.loop
     target, iterated = _span(lines, loop.target), _span(lines, loop.iter)
     text = context.file.source.text
     opening, closing = "", ""

@@ -14,8 +14,35 @@ READ_METHODS = frozenset({"numpy", "item", "tolist", "cpu"})
 _CONVERSIONS = frozenset({"float", "int", "bool", "complex"})
 # NumPy functions that say something about an array and so read it; np.random and the like take no tensor.
 _NUMPY = frozenset(
-    {"array", "asarray", "ascontiguousarray", "mean", "sum", "isnan", "isfinite", "isinf", "max", "min", "abs", "sqrt", "exp"}
-    | {"log", "argmax", "argmin", "any", "all", "round", "stack", "concatenate", "std", "median", "squeeze", "transpose"}
+    {
+        "array",
+        "asarray",
+        "ascontiguousarray",
+        "mean",
+        "sum",
+        "isnan",
+        "isfinite",
+        "isinf",
+        "max",
+        "min",
+        "abs",
+        "sqrt",
+        "exp",
+    }
+    | {
+        "log",
+        "argmax",
+        "argmin",
+        "any",
+        "all",
+        "round",
+        "stack",
+        "concatenate",
+        "std",
+        "median",
+        "squeeze",
+        "transpose",
+    }
     | {"float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape", "vstack", "hstack"}
 )
 
@@ -37,7 +64,11 @@ def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | Non
     argument = _only_argument(call)
     if argument is None:
         return None
-    if isinstance(function, cst.Name) and function.value in _CONVERSIONS and not context.file.names.is_bound(function.value):
+    if (
+        isinstance(function, cst.Name)
+        and function.value in _CONVERSIONS
+        and not context.file.names.is_bound(function.value)
+    ):
         return argument if context.kind(argument).is_tensor else None
     name = context.name(function)
     if name.startswith("numpy.") and name[6:] in _NUMPY and context.kind(argument).is_tensor:

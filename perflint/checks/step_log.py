@@ -117,7 +117,16 @@ def _read_in(node: cst.CSTNode, context: Context) -> Iterator[str]:
 def _passes_on(call: cst.Call, context: Context) -> bool:
     if isinstance(call.func, cst.Attribute):
         return call.func.attr.value in ("format", "join", "update", "append")
-    return isinstance(call.func, cst.Name) and call.func.value in ("str", "repr", "round", "format", "dict", "list", "max", "min")
+    return isinstance(call.func, cst.Name) and call.func.value in (
+        "str",
+        "repr",
+        "round",
+        "format",
+        "dict",
+        "list",
+        "max",
+        "min",
+    )
 
 
 def _formatted(

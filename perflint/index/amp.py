@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from perflint.index.names import dotted
 from perflint.index.scopes import FileScopes
 
-_AMP_CALLS = frozenset({"paddle.amp.auto_cast", "paddle.amp.decorate", "paddle.amp.GradScaler", "paddle.static.amp.decorate"})
+_AMP_CALLS = frozenset(
+    {"paddle.amp.auto_cast", "paddle.amp.decorate", "paddle.amp.GradScaler", "paddle.static.amp.decorate"}
+)
 
 
 def turns_on_amp(scopes: FileScopes) -> bool:
@@ -19,7 +21,11 @@ def turns_on_amp(scopes: FileScopes) -> bool:
                 name = dotted(call.func)
                 if name is not None and scopes.names.resolve(name) in _AMP_CALLS and not _disabled(call):
                     return True
-                if name is not None and name.endswith(".prepare") and any(k.arg == "amp_configs" for k in call.keywords):
+                if (
+                    name is not None
+                    and name.endswith(".prepare")
+                    and any(k.arg == "amp_configs" for k in call.keywords)
+                ):
                     return True
     return False
 
@@ -29,7 +35,9 @@ def _disabled(call: ast.Call) -> bool:
     return any(isinstance(value, ast.Constant) and value.value is False for value in values)
 
 
-def applications(amp_files: Iterable[tuple[str, ...]], packages: frozenset[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
+def applications(
+    amp_files: Iterable[tuple[str, ...]], packages: frozenset[tuple[str, ...]]
+) -> frozenset[tuple[str, ...]]:
     """The directories (as path parts) whose files are trained under AMP.
 
     A trainer inside a package trains that package: the whole package counts.  A script beside its models counts

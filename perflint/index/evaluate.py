@@ -31,12 +31,46 @@ from perflint.index.names import dotted
 Env = Mapping[str, Kind]
 
 _HOST_CALLS = frozenset(
-    {"float", "int", "bool", "complex", "str", "repr", "len", "range", "type", "isinstance", "hasattr", "id", "ord", "hash"}
+    {
+        "float",
+        "int",
+        "bool",
+        "complex",
+        "str",
+        "repr",
+        "len",
+        "range",
+        "type",
+        "isinstance",
+        "hasattr",
+        "id",
+        "ord",
+        "hash",
+    }
     | {"format", "print", "open", "input", "callable"}
 )
-_SAME_AS_ARGUMENT = frozenset({"sum", "max", "min", "abs", "list", "tuple", "sorted", "reversed", "set", "copy.deepcopy", "copy.copy"})
-_HOST_MODULES = ("numpy.", "np.", "math.", "time.", "os.", "random.", "sys.", "json.", "datetime.", "cv2.", "PIL.", "sklearn.", "scipy.", "pandas.")
-_WRAPPERS = frozenset({"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"})
+_SAME_AS_ARGUMENT = frozenset(
+    {"sum", "max", "min", "abs", "list", "tuple", "sorted", "reversed", "set", "copy.deepcopy", "copy.copy"}
+)
+_HOST_MODULES = (
+    "numpy.",
+    "np.",
+    "math.",
+    "time.",
+    "os.",
+    "random.",
+    "sys.",
+    "json.",
+    "datetime.",
+    "cv2.",
+    "PIL.",
+    "sklearn.",
+    "scipy.",
+    "pandas.",
+)
+_WRAPPERS = frozenset(
+    {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
+)
 _MODEL_NAME = re.compile(
     r"^(.*_)?(model|net|network|criterion|loss|losses|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
     r"(_?(fn|func|function|layer|op|[GDABgdab12]|\d))?$"

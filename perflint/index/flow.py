@@ -57,7 +57,12 @@ def _terms(value: ast.expr) -> Iterable[str]:
             stack += [node.left, node.right]
         elif isinstance(node, ast.Name) and is_loss_name(node.id):
             yield node.id
-        elif isinstance(node, ast.Call) and dotted(node.func) == "sum" and node.args and isinstance(node.args[0], ast.Name):
+        elif (
+            isinstance(node, ast.Call)
+            and dotted(node.func) == "sum"
+            and node.args
+            and isinstance(node.args[0], ast.Name)
+        ):
             yield node.args[0].id
 
 

@@ -118,10 +118,16 @@ def within_expression(call: ast.Call, node: ast.stmt, definitions: Definitions) 
         for item in ast.walk(header):
             branches: list[ast.expr] = []
             if isinstance(item, ast.IfExp):
-                branches = [part for part, value in ((item.body, True), (item.orelse, False)) if rare(item.test, value, definitions)]
+                branches = [
+                    part
+                    for part, value in ((item.body, True), (item.orelse, False))
+                    if rare(item.test, value, definitions)
+                ]
             elif isinstance(item, ast.BoolOp):
                 truth = isinstance(item.op, ast.And)
-                guard = next((i for i, part in enumerate(item.values) if rare(part, truth, definitions)), len(item.values))
+                guard = next(
+                    (i for i, part in enumerate(item.values) if rare(part, truth, definitions)), len(item.values)
+                )
                 branches = item.values[guard + 1 :]
             if any(call is inner for branch in branches for inner in ast.walk(branch)):
                 return True
@@ -160,7 +166,12 @@ def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -
         modulo = _modulo(side, definitions)
         if modulo is not None:
             return _is_interval(modulo, definitions) and value != isinstance(operator, (ast.NotEq, ast.Gt))
-    if isinstance(operator, (ast.Eq, ast.NotEq)) and _is_length(left) and isinstance(right, ast.Constant) and right.value == 0:
+    if (
+        isinstance(operator, (ast.Eq, ast.NotEq))
+        and _is_length(left)
+        and isinstance(right, ast.Constant)
+        and right.value == 0
+    ):
         return value == isinstance(operator, ast.Eq)  # empty: at the start, or when something is wrong
     if isinstance(operator, (ast.Eq, ast.NotEq)):
         counts = _counts_steps(left) or _counts_steps(right)
@@ -180,7 +191,11 @@ def _modulo(node: ast.expr, definitions: Definitions) -> ast.BinOp | None:
     name = dotted(node)
     if name and name in definitions:
         node = definitions[name]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and not isinstance(node.left, (ast.Constant, ast.JoinedStr)):
+    if (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mod)
+        and not isinstance(node.left, (ast.Constant, ast.JoinedStr))
+    ):
         return node
     return None
 

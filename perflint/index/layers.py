@@ -85,7 +85,7 @@ def _is_off(width: int | None) -> bool:
 
 
 def _layers(file: FileIndex) -> list[LayerSize]:
-    from perflint.index.project import definitions_of  # noqa: PLC0415 - project asks this module for nothing
+    from perflint.index.project import definitions_of  # project asks this module for nothing
 
     constants = definitions_of(file.scopes.module)
     found: list[LayerSize] = []
@@ -118,9 +118,12 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
 
 
 def _is_grouped(call: ast.Call) -> bool:
-    return any(
-        keyword.arg is None or (keyword.arg == "groups" and not _is_one(keyword.value)) for keyword in call.keywords
-    ) or len(call.args) > 6
+    return (
+        any(
+            keyword.arg is None or (keyword.arg == "groups" and not _is_one(keyword.value)) for keyword in call.keywords
+        )
+        or len(call.args) > 6
+    )
 
 
 def _is_one(node: ast.expr) -> bool:

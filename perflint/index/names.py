@@ -131,11 +131,6 @@ class Names:
         return frozenset(self._table.values())
 
     @property
-    def bound(self) -> list[str]:
-        """The names that imports and definitions bind in the file."""
-        return list(self._table)
-
-    @property
     def bound(self) -> frozenset[str]:
         """The names that imports and definitions bind."""
         return frozenset(self._table)

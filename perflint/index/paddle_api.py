@@ -19,12 +19,27 @@ from perflint.index.kinds import (
 )
 
 HOST_METHODS = frozenset(
-    {"item", "numpy", "tolist", "element_size", "is_dense", "is_leaf", "get_tensor", "keys", "dim", "ndimension", "data_ptr"}
+    {
+        "item",
+        "numpy",
+        "tolist",
+        "cpu",
+        "element_size",
+        "is_dense",
+        "is_leaf",
+        "get_tensor",
+        "keys",
+        "dim",
+        "ndimension",
+        "data_ptr",
+    }
     | {"is_floating_point", "is_complex", "is_integer", "is_sparse", "is_dist", "is_contiguous", "get_device"}
 )
 """Tensor methods whose result lives on the host."""
 
-HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "place", "name", "stop_gradient", "size", "persistable", "is_leaf"})
+HOST_ATTRIBUTES = frozenset(
+    {"shape", "dtype", "ndim", "place", "name", "stop_gradient", "size", "persistable", "is_leaf"}
+)
 """Tensor attributes that are read without waiting for the device."""
 
 _REDUCTIONS = frozenset({"mean", "sum", "max", "min", "prod", "norm", "std", "var", "median", "nanmean", "nansum"})
@@ -129,7 +144,10 @@ def call_result(name: str, call: ast.Call) -> Kind:
         return layer(name) if "models" in name else UNKNOWN
     if name.startswith("paddle.nn.") and name.count(".") == 2:
         return layer(name + reduction_suffix(call)) if last[:1].isupper() else UNKNOWN
-    if name.startswith(("paddle.optimizer.", "paddle.amp.", "paddle.static.", "paddle.callbacks.")) and last[:1].isupper():
+    if (
+        name.startswith(("paddle.optimizer.", "paddle.amp.", "paddle.static.", "paddle.callbacks."))
+        and last[:1].isupper()
+    ):
         return instance(name)
     if name in ("paddle.static.accuracy", "paddle.static.auc"):  # they work, and are used, in dynamic graphs too
         return TENSOR

@@ -41,7 +41,9 @@ _OFFLINE_PARTS = re.compile(
     r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$",
     re.IGNORECASE,
 )
-_OTHER_FRAMEWORKS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"})
+_OTHER_FRAMEWORKS = frozenset(
+    {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
+)
 _QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
 
 
@@ -107,9 +109,9 @@ class FileIndex:
             name
             for node in ast.walk(self.tree)
             for name in (getattr(node, "id", None), getattr(node, "arg", None), getattr(node, "name", None))
-            if name
+            if isinstance(name, str)
         }
-        return frozenset(found | self.names.bound)
+        return self.names.bound | found
 
     @cached_property
     def is_foreign(self) -> bool:
@@ -133,7 +135,9 @@ class FileIndex:
     @cached_property
     def is_static(self) -> bool:
         """Whether the file builds static graphs."""
-        return bool(re.search(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\.Executor\(", self.source.text))
+        return bool(
+            re.search(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\.Executor\(", self.source.text)
+        )
 
     @cached_property
     def is_offline(self) -> bool:
@@ -413,9 +417,9 @@ class Project:
         for base in owner.bases:
             found = self.find(base, file)
             if found and isinstance(found[1], Class) and found[1] is not owner:
-                kind = self._attribute(found[0], found[1], name, depth + 1)
-                if kind is not None:
-                    return kind
+                inherited = self._attribute(found[0], found[1], name, depth + 1)
+                if inherited is not None:
+                    return inherited
         return None
 
     # -- training ----------------------------------------------------------------------------------------------
@@ -493,7 +497,9 @@ class Project:
         while grown:
             grown = False
             for name, called in calls.items():
-                if name not in found and (called & reached or any(word in item.lower() for item in called for word in also)):
+                if name not in found and (
+                    called & reached or any(word in item.lower() for item in called for word in also)
+                ):
                     found.add(name)
                     reached.add(name)
                     grown = True
@@ -603,7 +609,9 @@ class Hot:
         steps = {loop: Step(file.source.path, loop.lineno) for loop in loops}
         definitions = self._project.definitions(file, scope)
         for statement in scope.statements:
-            loop = next((link.node for link in _chain(statement.place) if link.branch == "body" and link.node in steps), None)
+            loop = next(
+                (link.node for link in _chain(statement.place) if link.branch == "body" and link.node in steps), None
+            )
             hot = loop is not None and not guards.off_the_hot_path(statement.place, loop, definitions)
             outer = _outermost(statement.place, steps)
             step = steps[outer] if hot and outer is not None else None
@@ -656,7 +664,14 @@ class Hot:
         self._defaults[target] = kept
 
     def _point(
-        self, file: FileIndex, scope: Scope, statement: Statement, step: Step | None, flow: Flow, loop: Loop | None, depth: int
+        self,
+        file: FileIndex,
+        scope: Scope,
+        statement: Statement,
+        step: Step | None,
+        flow: Flow,
+        loop: Loop | None,
+        depth: int,
     ) -> None:
         env = flow.before.get(statement.node, {})
         known = file.points.get(statement.node)
@@ -700,8 +715,10 @@ def default_values(scope: Scope, call: ast.Call) -> dict[str, ast.expr]:
         return {}
     args = scope.node.args
     positional = [arg.arg for arg in [*args.posonlyargs, *args.args]]
-    defaults = dict(zip(positional[len(positional) - len(args.defaults) :], args.defaults))
-    defaults.update({arg.arg: value for arg, value in zip(args.kwonlyargs, args.kw_defaults) if value is not None})
+    defaults = dict(zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True))
+    defaults.update(
+        {arg.arg: value for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value is not None}
+    )
     given = {*scope.parameters[: len(call.args)], *(keyword.arg for keyword in call.keywords)}
     bound = {name for statement in scope.statements for name in _targets(statement.node)}
     return {
@@ -712,7 +729,12 @@ def default_values(scope: Scope, call: ast.Call) -> dict[str, ast.expr]:
 
 
 def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
-    if file.is_quiet or file.is_foreign or target.name in ("forward", "__init__") or training.is_evaluation(target.name):
+    if (
+        file.is_quiet
+        or file.is_foreign
+        or target.name in ("forward", "__init__")
+        or training.is_evaluation(target.name)
+    ):
         return False
     if _QUIET_FUNCTIONS.search(target.name):
         return False
@@ -750,9 +772,7 @@ def definitions_of(scope: Scope) -> dict[str, ast.expr]:
             targets, value = node.targets, node.value
         elif isinstance(node, ast.AnnAssign):
             targets, value = [node.target], node.value
-        elif isinstance(node, ast.AugAssign):
-            targets = [node.target]
-        elif isinstance(node, (ast.For, ast.AsyncFor)):
+        elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor)):
             targets = [node.target]
         for target in targets:
             for name in _bound_names(target):
@@ -783,7 +803,7 @@ def parameter_env(
     scope: Scope, arguments: list[Kind], keywords: dict[str, Kind], spread: list[Kind] | None = None
 ) -> dict[str, Kind]:
     """Kinds of a function's parameters for one call, ``*args`` and ``**kwargs`` included."""
-    env = dict(zip(scope.parameters, arguments))
+    env = dict(zip(scope.parameters, arguments, strict=False))
     if isinstance(scope.node, ast.Module):
         return env
     args = scope.node.args

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Union
 
 from perflint.index.names import Names, dotted
 
-Loop = Union[ast.For, ast.AsyncFor, ast.While]
-Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+Loop = ast.For | ast.AsyncFor | ast.While
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)

@@ -80,7 +80,8 @@ def _incremented(scope: Scope, loop: Loop) -> str | None:
 
 def _reads(scope: Scope, name: str) -> bool:
     return any(
-        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load) for item in ast.walk(scope.node)
+        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load)
+        for item in ast.walk(scope.node)
     )
 
 
@@ -99,7 +100,9 @@ def _assignments(loop: Loop, name: str) -> int:
                 targets = [item.target]
             elif isinstance(item, (ast.With, ast.AsyncWith)):
                 targets = [part.optional_vars for part in item.items if part.optional_vars is not None]
-            count += sum(name == dotted(part) for target in targets for part in ast.walk(target) if isinstance(part, ast.expr))
+            count += sum(
+                name == dotted(part) for target in targets for part in ast.walk(target) if isinstance(part, ast.expr)
+            )
     return count
 
 

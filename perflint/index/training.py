@@ -12,7 +12,15 @@ from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Loop, Scope, Statement
 
 STEP_METHODS = frozenset(
-    {"train_iter", "train_step", "training_step", "train_batch", "train_one_batch", "train_one_step", "optimize_parameters"}
+    {
+        "train_iter",
+        "train_step",
+        "training_step",
+        "train_batch",
+        "train_one_batch",
+        "train_one_step",
+        "optimize_parameters",
+    }
     | {"update_core", "fit_batch", "_fit_impl", "train_on_batch", "learn"}
 )
 """Methods whose name alone says that one call is one training step."""
@@ -20,7 +28,9 @@ STEP_METHODS = frozenset(
 STEP_CALLBACKS = frozenset({"on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end"})
 """Methods of a ``paddle.callbacks.Callback`` that ``Model.fit`` calls at each step."""
 
-EVIDENCE = frozenset({"backward", "minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad", "run"})
+EVIDENCE = frozenset(
+    {"backward", "minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad", "run"}
+)
 _CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
 _SCHEDULERS = ("sched", "lr", "prof", "env", "bar", "timer", "warmup")
 _EVALUATION = ("eval", "valid", "test", "infer", "predict", "export", "sample", "visual", "rollout", "collect")
@@ -73,7 +83,8 @@ def trains_outside_loops(scope: Scope, trains: Trains) -> bool:
         return True
     # A step may hold a small loop (several critics, several optimizers): not one over a loader or over epochs.
     return any(
-        loop is not None and item.any and _is_small(loop) and not _outer_loops(scope, loop) for loop, item in evidence.items()
+        loop is not None and item.any and _is_small(loop) and not _outer_loops(scope, loop)
+        for loop, item in evidence.items()
     )
 
 
@@ -110,12 +121,10 @@ def _outermost_step_loop(scope: Scope, loop: Loop) -> Loop:
     """A small inner loop (critic steps, accumulation, MAML tasks) belongs to the step of the loop around it."""
     result = loop
     for outer in _outer_loops(scope, loop):
-        if over_batches(outer) and not over_batches(result):
-            result = outer
-        elif _is_small(result) and not counts_epochs(outer):
-            result = outer
-        else:
+        holds_the_batches = over_batches(outer) and not over_batches(result)
+        if not holds_the_batches and (not _is_small(result) or counts_epochs(outer)):
             break
+        result = outer
     return result
 
 
