@@ -1,0 +1,108 @@
+"""Messages: one sentence that names the loop, the call that leads there, and the other reads of the loop."""
+
+from __future__ import annotations
+
+from perflint.findings import Finding, Related
+from tests.support import Files, check, in_step
+
+
+def message(files: Files, code: str = "PPF201") -> str:
+    found = [item for item in check(files) if item.code == code]
+    return found[0].message
+
+
+def test_the_loop_is_named_by_its_line() -> None:
+    text = message(in_step("meter.update(loss.item())"))
+    assert "`loss.item()`" in text
+    assert "each step of the loop at line 7;" in text
+    assert "more host read" not in text
+
+
+def test_the_other_reads_of_the_loop_are_listed() -> None:
+    text = in_step("a.update(loss.item())\nb.update(loss.numpy())\nprint(loss)\nprint(step)")
+    found = check(text, "PPF2", "PPF4")
+    assert [item.code for item in found] == ["PPF201", "PPF201", "PPF202", "PPF405"]
+    assert "each step of the loop at line 7 (2 more host reads there: lines 13, 14)" in found[0].message
+    assert "(2 more host reads there: lines 12, 14)" in found[1].message
+    assert "(2 more host reads there: lines 12, 13)" in found[2].message
+    assert "more host read" not in found[3].message
+
+
+def test_one_other_read_is_singular_and_a_row_counts_once() -> None:
+    found = check(in_step("a.update(loss.item(), loss.numpy())\nb.update(float(loss))"), "PPF201")
+    assert "(1 more host read there: line 13)" in found[0].message
+    assert "(1 more host read there: line 13)" in found[1].message
+    assert "(1 more host read there: line 12)" in found[2].message
+
+
+def test_many_reads_are_cut_short() -> None:
+    found = check(in_step("a.update(loss.item())\n" * 9), "PPF201")
+    assert "(8 more host reads there: lines 13, 14, 15, 16, 17, 18, ...)" in found[0].message
+
+
+def test_reads_of_another_loop_are_another_matter() -> None:
+    step = in_step("a.update(loss.item())")
+    second = step.split("\n\n\n")[1].replace("train", "train_more")
+    for found in check(f"{step}\n\n{second}", "PPF201"):
+        assert "more host read" not in found.message
+
+
+def test_another_file_is_named_by_its_path() -> None:
+    files = {
+        "train.py": in_step("note(loss)\na.update(loss.item())").replace(
+            "import numpy", "from log import note\nimport numpy"
+        ),
+        "log.py": "def note(value):\n    value.item()\n",
+    }
+    in_log, in_train = check(files, "PPF201")
+    assert in_log.path == "log.py"
+    expected = "each step of the loop at train.py:8, called from train.py:13 (1 more host read there: line train.py:14)"
+    assert expected in in_log.message
+    assert "each step of the loop at line 8 (1 more host read there: line log.py:2)" in in_train.message
+    assert in_log.related == (
+        Related("train.py", 13, "called here at each step"),
+        Related("train.py", 8, "the step loop"),
+    )
+    assert in_train.related == (Related("train.py", 8, "the step loop"),)
+
+
+def test_a_call_in_the_same_file_is_named_by_its_line() -> None:
+    text = in_step("note(loss)") + "\n\ndef note(value):\n    value.item()\n"
+    assert "each step of the loop at line 7, called from line 12" in message(text)
+
+
+def test_a_step_function_known_by_its_name() -> None:
+    text = """
+        import paddle
+
+        class Trainer:
+            def train_batch(self, x):
+                loss = self.model(x).mean()
+                loss.backward()
+                self.optimizer.step()
+                return loss.item()
+        """
+    assert "each call of the training step Trainer.train_batch" in message(text)
+    assert check(text)[0].related == ()
+
+
+def test_long_and_many_lined_code_is_shortened() -> None:
+    found = check(
+        in_step("meter.update((loss * one_long_name\n    + another_long_name - a_third_long_name).item())"), "PPF201"
+    )
+    [shown] = [item.message.split("`")[1] for item in found]
+    assert len(shown) == 40
+    assert "\n" not in shown
+    assert shown.startswith("(loss * one_long_name + ")
+    assert shown.endswith(".item()")
+
+
+def test_braces_in_code_do_not_disturb() -> None:
+    found: list[Finding] = check(in_step("print('{0} {x}'.format(loss, x={}), f'{{}}{loss}', {'a': {1}})"), "PPF202")
+    assert len(found) == 1
+    assert "`print(" in found[0].message
+
+
+def test_settings_are_in_the_messages() -> None:
+    text = "import paddle\npaddle.io.DataLoader(dataset, shuffle=True)\n"
+    assert "num_workers=7" in check(text, default_workers=7)[0].message
