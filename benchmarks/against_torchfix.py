@@ -24,6 +24,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+PERFLINT = ["--isolated", "--no-cache", "--exit-zero", "--quiet"]
+FIELDS = ("wall", "cpu", "peak")
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -42,7 +45,7 @@ def main() -> None:
         lines = _copy(tree, paddle, rename=False)
         _copy(tree, torch, rename=True)
         commands = {
-            "perflint": ([*shlex.split(options.perflint), "check", "--isolated", "--no-cache", "--exit-zero", "--quiet", "."], paddle),
+            "perflint": ([*shlex.split(options.perflint), "check", *PERFLINT, "."], paddle),
             "torchfix": ([*shlex.split(options.torchfix), "--select", "ALL", "."], torch),
         }
         costs: dict[str, list[Cost]] = {name: [] for name in commands}
@@ -50,7 +53,8 @@ def main() -> None:
             for name, (command, directory) in commands.items():
                 cost = _measure(command, directory)
                 costs[name].append(cost)
-                print(f"run {turn + 1} {name}: {cost.wall:.1f} s wall, {cost.cpu:.1f} s CPU, {cost.peak:.0f} MiB", flush=True)
+                figures = f"{cost.wall:.1f} s wall, {cost.cpu:.1f} s CPU, {cost.peak:.0f} MiB"
+                print(f"run {turn + 1} {name}: {figures}", flush=True)
     result = _summary(costs, lines, options, tree)
     print(json.dumps(result["ratio"], indent=1))
     if options.output:
@@ -95,7 +99,7 @@ def _measure(command: list[str], directory: Path) -> Cost:
 
 def _summary(costs: dict[str, list[Cost]], lines: int, options: argparse.Namespace, tree: Path) -> dict[str, object]:
     median = {
-        name: {field: round(statistics.median(getattr(cost, field) for cost in runs), 2) for field in ("wall", "cpu", "peak")}
+        name: {field: round(statistics.median(getattr(cost, field) for cost in runs), 2) for field in FIELDS}
         for name, runs in costs.items()
     }
     return {
@@ -105,9 +109,7 @@ def _summary(costs: dict[str, list[Cost]], lines: int, options: argparse.Namespa
         "versions": {name: _version(getattr(options, name)) for name in costs},
         "runs": {name: [asdict(cost) for cost in runs] for name, runs in costs.items()},
         "median": median,
-        "ratio": {
-            field: round(median["torchfix"][field] / median["perflint"][field], 1) for field in ("wall", "cpu", "peak")
-        },
+        "ratio": {field: round(median["torchfix"][field] / median["perflint"][field], 1) for field in FIELDS},
     }
 
 

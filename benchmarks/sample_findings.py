@@ -43,7 +43,8 @@ def _options() -> argparse.Namespace:
 
 
 def _check(tree: Path) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "perflint", "check", "--isolated", "--exit-zero", "--output-format", "json", str(tree)]
+    options = ["--isolated", "--exit-zero", "--output-format", "json"]
+    command = [sys.executable, "-m", "perflint", "check", *options, str(tree)]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     found: list[dict[str, Any]] = json.loads(run.stdout)
     return found

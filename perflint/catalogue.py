@@ -33,7 +33,8 @@ class ArgumentMatch:
     ``call`` is the canonical name (``paddle.io.DataLoader``); ``parameter`` may be passed by keyword or at
     ``position`` (from 0, None: keyword only); ``default`` is its value when it is absent; the call is reported
     when the value is one of ``bad``.  ``set`` is the value the fix writes (``{default-workers}`` and the like are
-    replaced from the settings).  ``needs`` names parameters of which one has to be given, ``unless`` names parameters whose presence makes the call fine,
+    replaced from the settings).  ``needs`` names parameters of which one has to be given, ``unless`` names parameters
+    whose presence makes the call fine,
     ``unless_kind`` maps a parameter to the kinds of value that do so, and ``unless_comment`` is a pattern: a comment
     on the argument's row that matches it shows that the value was chosen.  ``positions`` gives the places of the other
     parameters that are named here.
@@ -132,7 +133,7 @@ def shipped() -> Mapping[str, Rule]:
 def _read_rule(path: Path) -> Rule:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - a safe loader
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
     except yaml.YAMLError as error:
         raise CatalogueError(f"{path}: not valid YAML: {error}") from error
     if not isinstance(data, dict):

@@ -14,7 +14,7 @@ from perflint.settings import Settings
 SUFFIX = ".py"
 
 
-class NoSuchPath(Exception):  # noqa: N818 - it is the name of what happened
+class NoSuchPath(Exception):
     """A path that was asked for and does not exist; ``str(error)`` says so for a person."""
 
 

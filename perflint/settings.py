@@ -15,7 +15,7 @@ class Settings:
     ``origins`` says for each key where its value came from, for ``perflint config``.
     """
 
-    root: Path = Path(".")
+    root: Path = Path()
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()

@@ -16,7 +16,10 @@ import numpy as np
 import paddle
 import pytest
 
+from perflint import engine, fixer
 from perflint.findings import Level
+from perflint.settings import Settings
+from perflint.source import Source
 from tests.support import check, fixed, fixed_body, in_step
 
 SCRIPT = """\
@@ -918,3 +921,34 @@ def test_a_checkpoint_at_each_step_is_shown_under_a_guard() -> None:
     assert found.fix is not None
     assert "if step % 1000 == 0:" in found.fix.edits[0].content
     assert check(in_step("if step % 1000 == 0:\n    paddle.save(model.state_dict(), 'a')"), "PPF401", "PPF402") == []
+
+
+NEIGHBOURS = """\
+import paddle
+
+
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = paddle.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        print("loss", loss)
+        print("step", step){comment}
+"""
+
+
+@pytest.mark.parametrize(
+    ("comment", "select"),
+    [("  # noqa: PPF405", ("PPF202", "PPF405")), ("  # noqa", ("PPF202", "PPF405")), ("", ("PPF202",))],
+)
+def test_a_neighbour_that_nobody_complains_of_stays_where_it_is(comment: str, select: tuple[str, ...]) -> None:
+    source = Source("train.py", NEIGHBOURS.format(comment=comment))
+    settings = Settings(select=select)
+    outcome = fixer.fix_all({"train.py": source}, lambda given: engine.check(given, settings), Level.SAFE)
+    rows = outcome.changed["train.py"].text.splitlines()
+    assert rows[-3:] == [
+        "        if step % 10 == 0:",
+        '            print("loss", loss)',
+        f'        print("step", step){comment}',
+    ]

@@ -38,7 +38,9 @@ def test_all_of_it_is_read(sources: dict[str, Source]) -> None:
 
 def test_findings_are_those_that_were_read(sources: dict[str, Source], findings: list[Finding]) -> None:
     # Each was judged right by reading; a change of this list is a change to read again.
-    found = {(finding.path, sources[finding.path].lines.position(finding.start)[0], finding.code) for finding in findings}
+    found = {
+        (finding.path, sources[finding.path].lines.position(finding.start)[0], finding.code) for finding in findings
+    }
     assert found == {
         ("paddledet-2.6.0/ppdet/modeling/ssod/utils.py", 38, "PPF201"),  # called from the step loop of trainer_ssod
         ("paddledet-2.6.0/ppdet/modeling/ssod/utils.py", 52, "PPF201"),
@@ -74,7 +76,7 @@ def test_only_what_an_edit_touches_differs(sources: dict[str, Source], fixed: Fi
         lost = before - after
         gained = after - before
         # Every statement that changed or came in is one that the fixes of this file are about.
-        words = ("num_workers", "detach()", "float(", "async_save", "% 10 == 0", "log_freq", "enumerate(", "[...,", "[:, :", "nn.")
+        words = ("num_workers", "detach()", "float(", "async_save", "% 10 == 0", "log_freq", "enumerate(", "nn.")
         assert sum(lost.values()) <= sum(gained.values())
         for statement in gained:
             assert any(word in statement for word in words), (path, statement)

@@ -1,4 +1,4 @@
-"""The rule files are their own tests: bad examples are reported where they say, fixed ones follow, good ones are quiet."""
+"""The rule files are their own tests: bad examples are reported, fixed ones follow, good ones are quiet."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def _block_and_line(context: Context) -> tuple[cst.IndentedBlock | None, cst.Sim
 
 
 def _same_log(line: cst.BaseStatement | cst.BaseSmallStatement, family: str, context: Context) -> bool:
-    from perflint.checks.step_log import log_family  # the two files describe one another
+    from perflint.checks.step_log import code_of, log_family  # the two files describe one another
 
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
         return False
@@ -187,11 +187,18 @@ def _same_log(line: cst.BaseStatement | cst.BaseSmallStatement, family: str, con
     if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
         return False
     other = log_family(statement.value, context)
-    if not other:
+    if not other or code_of(statement.value, context) not in context.codes or _is_kept(line, context):
         return False
     current = context.statement
     assert isinstance(current, cst.Expr) and isinstance(current.value, cst.Call)
     return _level(statement.value, other, context) == _level(current.value, family, context)
+
+
+def _is_kept(line: cst.SimpleStatementLine, context: Context) -> bool:
+    """Whether a ``# noqa`` asks to leave a statement as it is."""
+    lines = context.file.source.lines
+    start, end = context.range(line)
+    return any("noqa" in lines.line(lines.position(offset)[0]) for offset in (start, end))
 
 
 def _guard_edits(

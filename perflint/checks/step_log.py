@@ -62,9 +62,14 @@ def log_call(call: cst.Call, context: Context) -> None:
     family = log_family(call, context)
     if not family:
         return
-    tensor = "" if context.file.runs_on_cpu else next(_tensors(call, context), "")
-    code = TENSOR_LOG if tensor else PLAIN_LOG
-    context.report(code, call, guard.fix(call, family, context), step, tensor=tensor or "nothing")
+    context.report(code_of(call, context), call, guard.fix(call, family, context), step)
+
+
+def code_of(call: cst.Call, context: Context) -> str:
+    """The rule that a logging call belongs to: PPF202 when it reads a tensor, PPF405 when it reads none."""
+    if context.file.runs_on_cpu:
+        return PLAIN_LOG
+    return TENSOR_LOG if any(True for _ in _tensors(call, context)) else PLAIN_LOG
 
 
 @check(cst.FormattedString)

@@ -170,9 +170,10 @@ class Flow:
         if name is None or call.func.attr not in ("append", "extend", "update", "insert"):
             return env
         known = env.get(name)
-        if known is not None and known.tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
-            return env
-        kind = self._evaluator(env).kind(call.args[-1])
+        evaluator = self._evaluator(env)
+        if evaluator.kind(call.func.value).tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
+            return env  # an object with methods of its own, such as a meter
+        kind = evaluator.kind(call.args[-1])
         env = dict(env)
         if kind.is_tensor:
             env[name] = Kind("tensor", guess=kind.guess)

@@ -237,7 +237,9 @@ def _mentions_clock(node: ast.expr) -> bool:
     return any(isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS for item in ast.walk(node))
 
 
-def _rare_call(test: ast.Call, value: bool) -> bool:
+def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
+    if depth > 8:
+        return False
     name = dotted(test.func) or (test.func.attr if isinstance(test.func, ast.Attribute) else "")
     last = name.rpartition(".")[2]
     if last in ("isfinite",):
@@ -246,11 +248,11 @@ def _rare_call(test: ast.Call, value: bool) -> bool:
         return value
     if last in ("any", "all", "item", "numpy", "bool") and isinstance(test.func, ast.Attribute):
         inner = test.func.value
-        return isinstance(inner, ast.Call) and _rare_call(inner, value)
+        return isinstance(inner, ast.Call) and _rare_call(inner, value, depth + 1)
     if last == "any" and test.args and isinstance(test.args[0], (ast.Name, ast.Attribute)):
         return not value  # nothing is there at all
     if last in ("any", "all", "bool") and test.args and isinstance(test.args[0], ast.Call):
-        return _rare_call(test.args[0], value)
+        return _rare_call(test.args[0], value, depth + 1)
     return value and bool(_FLAGS.search(last))
 
 

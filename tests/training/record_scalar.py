@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import paddle
 from paddle import nn
-from visualdl import LogWriter  # type: ignore[import-not-found]  # the stand-in of the test
+from visualdl import LogWriter  # the stand-in of the test
 
 
 def make_loader(batch_size: int) -> paddle.io.DataLoader:

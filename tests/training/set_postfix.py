@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import paddle
 from paddle import nn
-from tqdm import tqdm  # type: ignore[import-untyped]  # the stand-in of the test
+from tqdm import tqdm  # the stand-in of the test
 
 
 def make_loader(batch_size: int) -> paddle.io.DataLoader:
