@@ -14,8 +14,8 @@ from perflint.catalogue import Rule
 from perflint.findings import Fix, Related
 from perflint.index import guards
 from perflint.index.evaluate import Evaluator
+from perflint.index.file import FileIndex, Point, Step
 from perflint.index.kinds import UNKNOWN, Kind
-from perflint.index.project import FileIndex, Point, Step
 from perflint.index.scopes import Statement
 from perflint.registry import Check
 from perflint.settings import Settings

@@ -16,7 +16,9 @@ from perflint.catalogue import Rule
 from perflint.checks import load_checks
 from perflint.context import Context, Draft, Walk
 from perflint.findings import Finding, Fix
-from perflint.index.project import FileIndex, Project
+from perflint.index import hot
+from perflint.index.file import FileIndex
+from perflint.index.project import Project
 from perflint.settings import Settings
 from perflint.source import Source, UnreadableSource, read
 
@@ -96,7 +98,7 @@ def _check(
 
 def _found(run: _Run, sources: Mapping[str, Source], jobs: int, progress: Progress | None) -> list[Finding]:
     project, codes = run.project, run.codes
-    project.analyse()
+    hot.analyse(project)
     found = [
         _syntax_error(sources[path], error)
         for path, error in project.broken.items()

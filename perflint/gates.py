@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 
 from perflint import registry
+from perflint.index.file import FileIndex, Point
 from perflint.index.flow import Flow
 from perflint.index.names import dotted
-from perflint.index.project import FileIndex, Point
 from perflint.index.scopes import Scope, Statement
 from perflint.index.training import terminal_names
 

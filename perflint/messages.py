@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from perflint.catalogue import Rule
 from perflint.context import Draft
 from perflint.findings import Finding, Related
-from perflint.index.project import Step
+from perflint.index.file import Step
 from perflint.settings import Settings
 
 HOST_READS = frozenset({"PPF201", "PPF202"})

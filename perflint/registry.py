@@ -10,7 +10,7 @@ import libcst as cst
 
 if TYPE_CHECKING:
     from perflint.context import Context
-    from perflint.index.project import FileIndex
+    from perflint.index.file import FileIndex
 
 Check = Callable[[Any, "Context"], None]
 Gate = Callable[[ast.Call, "FileIndex"], bool]

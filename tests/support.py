@@ -13,9 +13,11 @@ from textwrap import dedent, indent
 from perflint import engine
 from perflint.findings import Finding, Level
 from perflint.fixer import fix_all
+from perflint.index import hot
+from perflint.index.file import FileIndex
 from perflint.index.flow import Flow
 from perflint.index.kinds import Kind
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import Project
 from perflint.index.scopes import Scope
 from perflint.settings import Settings
 from perflint.source import Source
@@ -110,7 +112,7 @@ def fixed_body(body: str, *select: str, level: Level = Level.SAFE) -> str:
 def project(files: Files) -> Project:
     """A project whose step code is known."""
     result = Project(sources(files))
-    result.analyse()
+    hot.analyse(result)
     return result
 
 

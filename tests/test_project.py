@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from perflint.index import hot
 from perflint.index.project import Project
 from tests.support import expect_marked, hot_rows, project, sources
 
@@ -338,7 +339,7 @@ def test_odd_paths(path: str) -> None:
 
 def test_no_files_are_a_project_too() -> None:
     empty = Project({})
-    empty.analyse()
+    hot.analyse(empty)
     assert not empty.files
 
 

@@ -9,8 +9,8 @@ import libcst as cst
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index import layers
+from perflint.index.file import FileIndex
 from perflint.index.layers import Misaligned
-from perflint.index.project import FileIndex
 from perflint.index.scopes import Class
 from perflint.registry import check, gate
 from perflint.source import LineTable

@@ -12,7 +12,7 @@ from perflint.catalogue import ArgumentMatch, Rule
 from perflint.checks.edits import insert_argument
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
-from perflint.index.project import FileIndex
+from perflint.index.file import FileIndex
 from perflint.registry import Gate, check, gate, method_gate
 
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}

@@ -10,7 +10,7 @@ from perflint.checks import async_save, guard
 from perflint.context import Context
 from perflint.findings import Related
 from perflint.index import epochs
-from perflint.index.project import FileIndex
+from perflint.index.file import FileIndex
 from perflint.registry import check, gate, triggers
 
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perflint.index.bindings import definitions_of
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+    from perflint.index.file import FileIndex
 
 KINDS = {
     "paddle.nn.Linear": ("in_features", "out_features"),
@@ -85,8 +86,6 @@ def _is_off(width: int | None) -> bool:
 
 
 def _layers(file: FileIndex) -> list[LayerSize]:
-    from perflint.index.project import definitions_of  # project asks this module for nothing
-
     constants = definitions_of(file.scopes.module)
     found: list[LayerSize] = []
     for scope in file.scopes.scopes:

@@ -1,183 +1,25 @@
-"""All files of a run as one project: who calls whom, and which statements run at each training step."""
+"""All files of a run as one project: what a name means across files, and who calls whom."""
 
 from __future__ import annotations
 
 import ast
 import os
-import re
 import warnings
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import PurePath
 
-from perflint.index import amp, guards, layers, training
+from perflint.index import amp, training
+from perflint.index.bindings import bound_by, definitions_of, parameter_env
 from perflint.index.evaluate import Env, Evaluator
-from perflint.index.flow import Flow, is_loss_name, with_comprehensions
-from perflint.index.kinds import (
-    DATASET,
-    GUESS,
-    ITERABLE,
-    LAYER_TAG,
-    LOADER,
-    UNKNOWN,
-    UNKNOWN_TAG,
-    Kind,
-    instance,
-    join,
-    layer,
-)
-from perflint.index.names import Names, dotted
-from perflint.index.scopes import Class, FileScopes, Loop, Place, Scope, Statement
+from perflint.index.file import FileIndex, module_parts
+from perflint.index.flow import Flow
+from perflint.index.kinds import DATASET, ITERABLE, LOADER, UNKNOWN, Kind, instance, join, layer
+from perflint.index.names import dotted
+from perflint.index.scopes import Class, Scope
 from perflint.source import Source
 
 _MAX_DEPTH = 5
-_MAX_VISITS = 8
-"""How often a function is looked at again because another call hands it other kinds of values."""
-
-_QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
-_OFFLINE_PARTS = re.compile(
-    r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$",
-    re.IGNORECASE,
-)
-_OTHER_FRAMEWORKS = frozenset(
-    {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
-)
-_QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Step:
-    """What makes a statement run at each training step.
-
-    ``path``/``line``: the step loop (line 0: a step function that is known by its name alone).  ``via``: the calls
-    that lead from the loop to the statement, outermost first, as (path, line).  ``function``: the step function's
-    name where ``line`` is 0.
-    """
-
-    path: str
-    line: int
-    via: tuple[tuple[str, int], ...] = ()
-    function: str = ""
-
-
-@dataclass(eq=False)
-class Point:
-    """What is known at one statement: its step (None off the hot path) and the kinds of names before it."""
-
-    statement: Statement
-    scope: Scope
-    step: Step | None
-    env: Env
-    loop: Loop | None
-    file: FileIndex
-
-    @cached_property
-    def full_env(self) -> Env:
-        """``env`` with the targets of the statement's comprehensions."""
-        return with_comprehensions(self.statement.node, self.env, self.file)
-
-
-@dataclass(eq=False)
-class FileIndex:
-    """One parsed file of the project; also the ``Resolver`` of its expressions."""
-
-    source: Source
-    tree: ast.Module
-    parts: tuple[str, ...]
-    project: Project
-    scopes: FileScopes = field(init=False)
-    points: dict[ast.stmt, Point] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        is_package = self.parts[-1] == "__init__"
-        module = ".".join(self.parts[:-1] if is_package else self.parts)
-        self.module = module
-        self.names = Names(module, is_package)
-        self.scopes = FileScopes(self.tree, self.names)
-
-    @cached_property
-    def is_quiet(self) -> bool:
-        """Test code: nothing is reported there."""
-        return any(_QUIET_PARTS.match(part) for part in self.parts)
-
-    @cached_property
-    def identifiers(self) -> frozenset[str]:
-        """Every name that the file reads or binds (attributes are no names)."""
-        found = {
-            name
-            for node in ast.walk(self.tree)
-            for name in (getattr(node, "id", None), getattr(node, "arg", None), getattr(node, "name", None))
-            if isinstance(name, str)
-        }
-        return self.names.bound | found
-
-    @cached_property
-    def is_foreign(self) -> bool:
-        """Code for another framework: it imports one, and nothing of Paddle's."""
-        packages = self.names.packages
-        return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)
-
-    @cached_property
-    def knows_paddle(self) -> bool:
-        """Whether the file, or a file of the project that it imports from, imports Paddle or something built on it."""
-        if any("paddle" in package for package in self.names.packages):
-            return True
-        imported = (self.project.find(target, self) for target in self.names.targets)
-        return any(found and any("paddle" in package for package in found[0].names.packages) for found in imported)
-
-    @cached_property
-    def misaligned(self) -> Mapping[int, layers.Misaligned]:
-        """Layers whose width Tensor Cores cannot fill, by the offset of their call."""
-        return layers.misaligned(self)
-
-    @cached_property
-    def is_static(self) -> bool:
-        """Whether the file builds static graphs."""
-        return bool(
-            re.search(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\.Executor\(", self.source.text)
-        )
-
-    @cached_property
-    def is_offline(self) -> bool:
-        """Code that only predicts, exports or serves: its speed is not the ips of a training run."""
-        return any(_OFFLINE_PARTS.search(part) for part in self.parts) and ".backward(" not in self.source.text
-
-    @cached_property
-    def runs_on_cpu(self) -> bool:
-        """Whether the file itself pins the run to the CPU, where a host read costs nothing."""
-        devices = [
-            call.args[0].value
-            for scope in self.scopes.scopes
-            for statement in scope.statements
-            for call in statement.calls
-            if call.args and isinstance(call.args[0], ast.Constant) and (dotted(call.func) or "").endswith("set_device")
-        ]
-        return bool(devices) and all(device == "cpu" for device in devices)
-
-    @cached_property
-    def module_env(self) -> Env:
-        """The kinds of the module's globals at its end."""
-        self.module_env = {}  # a global that needs itself is unknown while it is worked out
-        return Flow(self.scopes.module, self, {}, guess_losses=False).run().final
-
-    def resolve(self, name: str) -> str:
-        """The qualified name of a local dotted name."""
-        return self.names.resolve(name)
-
-    def call_project(self, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a project function or class by qualified name."""
-        return self.project.call(name, self, arguments, keywords)
-
-    def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a method of a project class."""
-        found = self.project.method(owner, method)
-        return self.project.result(found[0], found[1], owner, arguments, keywords) if found else None
-
-    def attribute(self, owner: str, name: str) -> Kind | None:
-        """The kind of an attribute of a project class, from the assignments to ``self.name``."""
-        return self.project.attribute(owner, name)
+"""How far names, base classes and calls are followed."""
 
 
 class Project:
@@ -210,7 +52,7 @@ class Project:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a stray "\\d" in scanned code is none of our users' business
                 tree = ast.parse(source.text)
-            parts = _parts(path, root)
+            parts = module_parts(path, root)
             index = FileIndex(source, tree, parts, self)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.broken[path] = error
@@ -424,10 +266,6 @@ class Project:
 
     # -- training ----------------------------------------------------------------------------------------------
 
-    def analyse(self) -> None:
-        """Find the step loops and every statement that runs at each step; fills ``FileIndex.points``."""
-        Hot(self).run()
-
     def trains(self, file: FileIndex, scope: Scope) -> bool:
         """Whether one call of a function makes one training step."""
         if scope not in self._trains:
@@ -548,7 +386,7 @@ class Project:
         module = file.scopes.module
         if scope is module:
             return own
-        bound = {name for statement in scope.statements for name in _targets(statement.node)} | set(scope.parameters)
+        bound = {name for statement in scope.statements for name in bound_by(statement.node)} | set(scope.parameters)
         return {**{name: value for name, value in self._definitions(module).items() if name not in bound}, **own}
 
     def _definitions(self, scope: Scope) -> dict[str, ast.expr]:
@@ -570,260 +408,6 @@ class Project:
         return amp.is_under(file.parts, self.amp_directories)
 
 
-class Hot:
-    """Finds what runs at each step: from the step loops through the calls in them."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._seen: dict[Scope, tuple[Env, Step]] = {}
-        self._visits: Counter[Scope] = Counter()
-        self._queue: list[tuple[FileIndex, Scope, dict[str, Kind], Step, int]] = []
-        self._defaults: dict[Scope, dict[str, ast.expr]] = {}
-
-    def run(self) -> None:
-        """Fill ``points`` of every file."""
-        for file in self._project.files.values():
-            if file.is_quiet or file.is_foreign:
-                continue
-            for scope in file.scopes.scopes:
-                self._own_loops(file, scope)
-        for file in self._project.files.values():
-            if not file.is_quiet and not file.is_foreign:
-                self._step_methods(file)
-        while self._queue:
-            file, scope, parameters, step, depth = self._queue.pop(0)
-            self._called(file, scope, parameters, step, depth)
-
-    def _own_loops(self, file: FileIndex, scope: Scope) -> None:
-        names = self._project.training_names | training.EVIDENCE | training.STEP_METHODS
-        if not any(statement.loop for statement in scope.statements):
-            return
-        if not any(_may_train(statement, names) for statement in scope.statements) or not file.knows_paddle:
-            return
-        if _QUIET_FUNCTIONS.search(scope.name) or training.without_gradients(scope):
-            return
-        loops = training.step_loops(scope, lambda call: self._project.call_trains(file, scope, call))
-        if not loops:
-            return
-        flow = Flow(scope, file, self._project.base_env(file, scope, {}), guess_losses=True).run()
-        steps = {loop: Step(file.source.path, loop.lineno) for loop in loops}
-        definitions = self._project.definitions(file, scope)
-        for statement in scope.statements:
-            loop = next(
-                (link.node for link in _chain(statement.place) if link.branch == "body" and link.node in steps), None
-            )
-            hot = loop is not None and not guards.off_the_hot_path(statement.place, loop, definitions)
-            outer = _outermost(statement.place, steps)
-            step = steps[outer] if hot and outer is not None else None
-            self._point(file, scope, statement, step, flow, outer, depth=0)
-
-    def _step_methods(self, file: FileIndex) -> None:
-        """Methods that are a training step by name and by what they do, wherever their loop is."""
-        for owner in file.scopes.classes.values():
-            for name in sorted(training.STEP_METHODS & owner.methods.keys()):
-                scope = owner.methods[name]
-                if self._project.trains(file, scope):
-                    self._start(file, scope)
-            if any(base.startswith("paddle.callbacks.") for base in owner.bases):
-                for name in sorted(training.STEP_CALLBACKS & owner.methods.keys()):
-                    self._start(file, owner.methods[name])
-
-    def _start(self, file: FileIndex, scope: Scope) -> None:
-        step = Step(file.source.path, 0, function=scope.qualname)
-        self._queue.append((file, scope, {}, step, 1))
-
-    def _called(self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], step: Step, depth: int) -> None:
-        known = self._seen.get(scope)
-        self._visits[scope] += 1
-        if known is not None:
-            if self._visits[scope] > _MAX_VISITS:
-                return
-            merged = {name: join(kind, known[0].get(name, UNKNOWN)) for name, kind in parameters.items()}
-            step = known[1] if known[1].line else step
-            if all(known[0].get(name) == kind for name, kind in merged.items()):
-                return
-            parameters = merged
-        self._seen[scope] = (parameters, step)
-        env = self._project.base_env(file, scope, parameters)
-        for name in scope.parameters:
-            if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and is_loss_name(name):
-                env[name] = GUESS
-        flow = Flow(scope, file, env, guess_losses=True).run()
-        definitions = {**self._project.definitions(file, scope), **self._defaults.get(scope, {})}
-        for statement in scope.statements:
-            cold = guards.off_the_hot_path(statement.place, None, definitions)
-            self._point(file, scope, statement, None if cold else step, flow, None, depth)
-
-    def _keep_defaults(self, target: Scope, call: ast.Call) -> None:
-        """Remember which parameters every call at a step leaves at their defaults: ``if verbose:`` may be dead."""
-        found = default_values(target, call)
-        known = self._defaults.get(target)
-        kept = found if known is None else {name: value for name, value in known.items() if name in found}
-        if known is not None and kept != known:
-            self._seen.pop(target, None)  # a later call turns something on: look again
-        self._defaults[target] = kept
-
-    def _point(
-        self,
-        file: FileIndex,
-        scope: Scope,
-        statement: Statement,
-        step: Step | None,
-        flow: Flow,
-        loop: Loop | None,
-        depth: int,
-    ) -> None:
-        env = flow.before.get(statement.node, {})
-        known = file.points.get(statement.node)
-        if known is not None and known.step is not None and step is None:
-            return
-        file.points[statement.node] = Point(statement, scope, step, env, loop, file)
-        if step is None or depth >= _MAX_DEPTH:
-            return
-        for call in statement.calls:
-            self._follow(file, scope, call, step, env, depth, statement)
-
-    def _follow(
-        self, file: FileIndex, scope: Scope, call: ast.Call, step: Step, env: Env, depth: int, statement: Statement
-    ) -> None:
-        name = dotted(call.func)
-        if name is None:
-            return
-        found = self._project.callee(file, scope, name, env)
-        if found is None:
-            return
-        target_file, target = found
-        if target is scope or not _is_followed(self._project, target_file, target):
-            return
-        if guards.within_expression(call, statement.node, self._project.definitions(file, scope)):
-            return
-        evaluator = Evaluator(file, with_comprehensions(statement.node, env, file))
-        arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
-        keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
-        spread = [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
-        parameters = parameter_env(target, arguments, keywords, spread)
-        via = Step(step.path, step.line, (*step.via, (file.source.path, call.lineno)), step.function)
-        self._keep_defaults(target, call)
-        self._queue.append((target_file, target, parameters, via, depth + 1))
-
-
-def default_values(scope: Scope, call: ast.Call) -> dict[str, ast.expr]:
-    """Parameters that a call leaves at a constant default and that the function does not bind again."""
-    if isinstance(scope.node, ast.Module) or any(keyword.arg is None for keyword in call.keywords):
-        return {}
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
-        return {}
-    args = scope.node.args
-    positional = [arg.arg for arg in [*args.posonlyargs, *args.args]]
-    defaults = dict(zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True))
-    defaults.update(
-        {arg.arg: value for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value is not None}
-    )
-    given = {*scope.parameters[: len(call.args)], *(keyword.arg for keyword in call.keywords)}
-    bound = {name for statement in scope.statements for name in _targets(statement.node)}
-    return {
-        name: value
-        for name, value in defaults.items()
-        if isinstance(value, ast.Constant) and name not in given and name not in bound
-    }
-
-
-def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
-    if (
-        file.is_quiet
-        or file.is_foreign
-        or target.name in ("forward", "__init__")
-        or training.is_evaluation(target.name)
-    ):
-        return False
-    if _QUIET_FUNCTIONS.search(target.name):
-        return False
-    if target.owner is not None and target.name == "__call__":
-        return project.kind_of_instance(file, target.owner).tag != LAYER_TAG
-    return True
-
-
-def _may_train(statement: Statement, names: frozenset[str]) -> bool:
-    called = training.terminal_names(statement)
-    return bool(called & names) or any("scaler" in name.lower() for name in called)
-
-
-def _chain(place: Place | None) -> list[Place]:
-    return list(place.chain()) if place is not None else []
-
-
-def _outermost(place: Place | None, steps: Mapping[Loop, Step]) -> Loop | None:
-    found: Loop | None = None
-    for link in _chain(place):
-        if link.branch == "body" and link.node in steps:
-            found = link.node  # type: ignore[assignment]
-    return found
-
-
-def definitions_of(scope: Scope) -> dict[str, ast.expr]:
-    """Names that a scope binds exactly once, with the expression, for guards that are computed beforehand."""
-    found: dict[str, ast.expr] = {}
-    twice: set[str] = set()
-    for statement in scope.statements:
-        node = statement.node
-        targets: list[ast.expr] = []
-        value: ast.expr | None = None
-        if isinstance(node, ast.Assign):
-            targets, value = node.targets, node.value
-        elif isinstance(node, ast.AnnAssign):
-            targets, value = [node.target], node.value
-        elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor)):
-            targets = [node.target]
-        for target in targets:
-            for name in _bound_names(target):
-                if value is None or name in found or name in twice or isinstance(target, (ast.Tuple, ast.List)):
-                    twice.add(name)
-                    found.pop(name, None)
-                else:
-                    found[name] = value
-    return found
-
-
-def _targets(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.Assign):
-        return [name for target in node.targets for name in _bound_names(target)]
-    if isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
-        return _bound_names(node.target)
-    return []
-
-
-def _bound_names(target: ast.expr) -> list[str]:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return [name for part in target.elts for name in _bound_names(part)]
-    name = dotted(target)
-    return [name] if name else []
-
-
-def parameter_env(
-    scope: Scope, arguments: list[Kind], keywords: dict[str, Kind], spread: list[Kind] | None = None
-) -> dict[str, Kind]:
-    """Kinds of a function's parameters for one call, ``*args`` and ``**kwargs`` included."""
-    env = dict(zip(scope.parameters, arguments, strict=False))
-    if isinstance(scope.node, ast.Module):
-        return env
-    args = scope.node.args
-    names = {*scope.parameters, *(arg.arg for arg in args.kwonlyargs)}
-    extra = [kind for name, kind in keywords.items() if name not in names] + list(spread or [])
-    env.update({name: kind for name, kind in keywords.items() if name in names})
-    if args.kwarg is not None and extra:
-        result = extra[0]
-        for kind in extra[1:]:
-            result = join(result, kind)
-        env[args.kwarg.arg] = result
-    if args.vararg is not None and len(arguments) > len(scope.parameters):
-        rest = arguments[len(scope.parameters) :]
-        result = rest[0]
-        for kind in rest[1:]:
-            result = join(result, kind)
-        env[args.vararg.arg] = result
-    return env
-
-
 def _common_root(paths: list[str]) -> str:
     absolute = [os.path.dirname(os.path.abspath(path)) for path in paths]  # noqa: PTH100, PTH120 - no Path per file
     if not absolute:
@@ -832,10 +416,3 @@ def _common_root(paths: list[str]) -> str:
         return os.path.commonpath(absolute)
     except ValueError:  # different drives
         return ""
-
-
-def _parts(path: str, root: str) -> tuple[str, ...]:
-    absolute = os.path.abspath(path)  # noqa: PTH100 - no Path per file
-    relative = os.path.relpath(absolute, root) if root else absolute
-    parts = PurePath(relative).with_suffix("").parts
-    return tuple(part.replace(".", "_") for part in parts)

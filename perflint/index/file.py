@@ -1,0 +1,173 @@
+"""One file of the project: its tree, names and scopes, and what becomes known at each statement."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from perflint.index import layers
+from perflint.index.evaluate import Env
+from perflint.index.flow import Flow, with_comprehensions
+from perflint.index.kinds import Kind
+from perflint.index.names import Names, dotted
+from perflint.index.scopes import FileScopes, Loop, Scope, Statement
+from perflint.source import Source
+
+if TYPE_CHECKING:
+    from perflint.index.project import Project
+
+_QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
+_OFFLINE_PARTS = re.compile(
+    r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$",
+    re.IGNORECASE,
+)
+_OTHER_FRAMEWORKS = frozenset(
+    {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What makes a statement run at each training step.
+
+    ``path``/``line``: the step loop (line 0: a step function that is known by its name alone).  ``via``: the calls
+    that lead from the loop to the statement, outermost first, as (path, line).  ``function``: the step function's
+    name where ``line`` is 0.
+    """
+
+    path: str
+    line: int
+    via: tuple[tuple[str, int], ...] = ()
+    function: str = ""
+
+
+@dataclass(eq=False)
+class Point:
+    """What is known at one statement: its step (None off the hot path) and the kinds of names before it."""
+
+    statement: Statement
+    scope: Scope
+    step: Step | None
+    env: Env
+    loop: Loop | None
+    file: FileIndex
+
+    @cached_property
+    def full_env(self) -> Env:
+        """``env`` with the targets of the statement's comprehensions."""
+        return with_comprehensions(self.statement.node, self.env, self.file)
+
+
+@dataclass(eq=False)
+class FileIndex:
+    """One parsed file of the project; also the ``Resolver`` of its expressions."""
+
+    source: Source
+    tree: ast.Module
+    parts: tuple[str, ...]
+    project: Project
+    scopes: FileScopes = field(init=False)
+    points: dict[ast.stmt, Point] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        is_package = self.parts[-1] == "__init__"
+        module = ".".join(self.parts[:-1] if is_package else self.parts)
+        self.module = module
+        self.names = Names(module, is_package)
+        self.scopes = FileScopes(self.tree, self.names)
+
+    @cached_property
+    def is_quiet(self) -> bool:
+        """Test code: nothing is reported there."""
+        return any(_QUIET_PARTS.match(part) for part in self.parts)
+
+    @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """Every name that the file reads or binds (attributes are no names)."""
+        found = {
+            name
+            for node in ast.walk(self.tree)
+            for name in (getattr(node, "id", None), getattr(node, "arg", None), getattr(node, "name", None))
+            if isinstance(name, str)
+        }
+        return self.names.bound | found
+
+    @cached_property
+    def is_foreign(self) -> bool:
+        """Code for another framework: it imports one, and nothing of Paddle's."""
+        packages = self.names.packages
+        return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)
+
+    @cached_property
+    def knows_paddle(self) -> bool:
+        """Whether the file, or a file of the project that it imports from, imports Paddle or something built on it."""
+        if any("paddle" in package for package in self.names.packages):
+            return True
+        imported = (self.project.find(target, self) for target in self.names.targets)
+        return any(found and any("paddle" in package for package in found[0].names.packages) for found in imported)
+
+    @cached_property
+    def misaligned(self) -> Mapping[int, layers.Misaligned]:
+        """Layers whose width Tensor Cores cannot fill, by the offset of their call."""
+        return layers.misaligned(self)
+
+    @cached_property
+    def is_static(self) -> bool:
+        """Whether the file builds static graphs."""
+        return bool(
+            re.search(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\.Executor\(", self.source.text)
+        )
+
+    @cached_property
+    def is_offline(self) -> bool:
+        """Code that only predicts, exports or serves: its speed is not the ips of a training run."""
+        return any(_OFFLINE_PARTS.search(part) for part in self.parts) and ".backward(" not in self.source.text
+
+    @cached_property
+    def runs_on_cpu(self) -> bool:
+        """Whether the file itself pins the run to the CPU, where a host read costs nothing."""
+        devices = [
+            call.args[0].value
+            for scope in self.scopes.scopes
+            for statement in scope.statements
+            for call in statement.calls
+            if call.args and isinstance(call.args[0], ast.Constant) and (dotted(call.func) or "").endswith("set_device")
+        ]
+        return bool(devices) and all(device == "cpu" for device in devices)
+
+    @cached_property
+    def module_env(self) -> Env:
+        """The kinds of the module's globals at its end."""
+        self.module_env = {}  # a global that needs itself is unknown while it is worked out
+        return Flow(self.scopes.module, self, {}, guess_losses=False).run().final
+
+    def resolve(self, name: str) -> str:
+        """The qualified name of a local dotted name."""
+        return self.names.resolve(name)
+
+    def call_project(self, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a project function or class by qualified name."""
+        return self.project.call(name, self, arguments, keywords)
+
+    def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a method of a project class."""
+        found = self.project.method(owner, method)
+        return self.project.result(found[0], found[1], owner, arguments, keywords) if found else None
+
+    def attribute(self, owner: str, name: str) -> Kind | None:
+        """The kind of an attribute of a project class, from the assignments to ``self.name``."""
+        return self.project.attribute(owner, name)
+
+
+def module_parts(path: str, root: str) -> tuple[str, ...]:
+    """A file's module name in parts, seen from the root of the project."""
+    absolute = os.path.abspath(path)  # noqa: PTH100 - no Path per file
+    relative = os.path.relpath(absolute, root) if root else absolute
+    parts = PurePath(relative).with_suffix("").parts
+    return tuple(part.replace(".", "_") for part in parts)

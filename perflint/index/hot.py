@@ -1,0 +1,200 @@
+"""The hot path: which statements run at each training step, from the step loops through the calls in them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from perflint.index import guards, training
+from perflint.index.bindings import default_values, parameter_env
+from perflint.index.evaluate import Env, Evaluator
+from perflint.index.file import FileIndex, Point, Step
+from perflint.index.flow import Flow, is_loss_name, with_comprehensions
+from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join
+from perflint.index.names import dotted
+from perflint.index.project import Project
+from perflint.index.scopes import Loop, Place, Scope, Statement
+
+_MAX_DEPTH = 5
+"""How many calls deep a step is followed."""
+
+_MAX_VISITS = 8
+"""How often a function is looked at again because another call hands it other kinds of values."""
+
+_QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
+
+
+def analyse(project: Project) -> None:
+    """Find the step loops and every statement that runs at each step; fills ``FileIndex.points``."""
+    Hot(project).run()
+
+
+class Hot:
+    """Finds what runs at each step: from the step loops through the calls in them."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._seen: dict[Scope, tuple[Env, Step]] = {}
+        self._visits: Counter[Scope] = Counter()
+        self._queue: list[tuple[FileIndex, Scope, dict[str, Kind], Step, int]] = []
+        self._defaults: dict[Scope, dict[str, ast.expr]] = {}
+
+    def run(self) -> None:
+        """Fill ``points`` of every file."""
+        for file in self._project.files.values():
+            if file.is_quiet or file.is_foreign:
+                continue
+            for scope in file.scopes.scopes:
+                self._own_loops(file, scope)
+        for file in self._project.files.values():
+            if not file.is_quiet and not file.is_foreign:
+                self._step_methods(file)
+        while self._queue:
+            file, scope, parameters, step, depth = self._queue.pop(0)
+            self._called(file, scope, parameters, step, depth)
+
+    def _own_loops(self, file: FileIndex, scope: Scope) -> None:
+        names = self._project.training_names | training.EVIDENCE | training.STEP_METHODS
+        if not any(statement.loop for statement in scope.statements):
+            return
+        if not any(_may_train(statement, names) for statement in scope.statements) or not file.knows_paddle:
+            return
+        if _QUIET_FUNCTIONS.search(scope.name) or training.without_gradients(scope):
+            return
+        loops = training.step_loops(scope, lambda call: self._project.call_trains(file, scope, call))
+        if not loops:
+            return
+        flow = Flow(scope, file, self._project.base_env(file, scope, {}), guess_losses=True).run()
+        steps = {loop: Step(file.source.path, loop.lineno) for loop in loops}
+        definitions = self._project.definitions(file, scope)
+        for statement in scope.statements:
+            loop = next(
+                (link.node for link in _chain(statement.place) if link.branch == "body" and link.node in steps), None
+            )
+            hot = loop is not None and not guards.off_the_hot_path(statement.place, loop, definitions)
+            outer = _outermost(statement.place, steps)
+            step = steps[outer] if hot and outer is not None else None
+            self._point(file, scope, statement, step, flow, outer, depth=0)
+
+    def _step_methods(self, file: FileIndex) -> None:
+        """Methods that are a training step by name and by what they do, wherever their loop is."""
+        for owner in file.scopes.classes.values():
+            for name in sorted(training.STEP_METHODS & owner.methods.keys()):
+                scope = owner.methods[name]
+                if self._project.trains(file, scope):
+                    self._start(file, scope)
+            if any(base.startswith("paddle.callbacks.") for base in owner.bases):
+                for name in sorted(training.STEP_CALLBACKS & owner.methods.keys()):
+                    self._start(file, owner.methods[name])
+
+    def _start(self, file: FileIndex, scope: Scope) -> None:
+        step = Step(file.source.path, 0, function=scope.qualname)
+        self._queue.append((file, scope, {}, step, 1))
+
+    def _called(self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], step: Step, depth: int) -> None:
+        known = self._seen.get(scope)
+        self._visits[scope] += 1
+        if known is not None:
+            if self._visits[scope] > _MAX_VISITS:
+                return
+            merged = {name: join(kind, known[0].get(name, UNKNOWN)) for name, kind in parameters.items()}
+            step = known[1] if known[1].line else step
+            if all(known[0].get(name) == kind for name, kind in merged.items()):
+                return
+            parameters = merged
+        self._seen[scope] = (parameters, step)
+        env = self._project.base_env(file, scope, parameters)
+        for name in scope.parameters:
+            if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and is_loss_name(name):
+                env[name] = GUESS
+        flow = Flow(scope, file, env, guess_losses=True).run()
+        definitions = {**self._project.definitions(file, scope), **self._defaults.get(scope, {})}
+        for statement in scope.statements:
+            cold = guards.off_the_hot_path(statement.place, None, definitions)
+            self._point(file, scope, statement, None if cold else step, flow, None, depth)
+
+    def _keep_defaults(self, target: Scope, call: ast.Call) -> None:
+        """Remember which parameters every call at a step leaves at their defaults: ``if verbose:`` may be dead."""
+        found = default_values(target, call)
+        known = self._defaults.get(target)
+        kept = found if known is None else {name: value for name, value in known.items() if name in found}
+        if known is not None and kept != known:
+            self._seen.pop(target, None)  # a later call turns something on: look again
+        self._defaults[target] = kept
+
+    def _point(
+        self,
+        file: FileIndex,
+        scope: Scope,
+        statement: Statement,
+        step: Step | None,
+        flow: Flow,
+        loop: Loop | None,
+        depth: int,
+    ) -> None:
+        env = flow.before.get(statement.node, {})
+        known = file.points.get(statement.node)
+        if known is not None and known.step is not None and step is None:
+            return
+        file.points[statement.node] = Point(statement, scope, step, env, loop, file)
+        if step is None or depth >= _MAX_DEPTH:
+            return
+        for call in statement.calls:
+            self._follow(file, scope, call, step, env, depth, statement)
+
+    def _follow(
+        self, file: FileIndex, scope: Scope, call: ast.Call, step: Step, env: Env, depth: int, statement: Statement
+    ) -> None:
+        name = dotted(call.func)
+        if name is None:
+            return
+        found = self._project.callee(file, scope, name, env)
+        if found is None:
+            return
+        target_file, target = found
+        if target is scope or not _is_followed(self._project, target_file, target):
+            return
+        if guards.within_expression(call, statement.node, self._project.definitions(file, scope)):
+            return
+        evaluator = Evaluator(file, with_comprehensions(statement.node, env, file))
+        arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
+        keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
+        spread = [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+        parameters = parameter_env(target, arguments, keywords, spread)
+        via = Step(step.path, step.line, (*step.via, (file.source.path, call.lineno)), step.function)
+        self._keep_defaults(target, call)
+        self._queue.append((target_file, target, parameters, via, depth + 1))
+
+
+def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
+    if (
+        file.is_quiet
+        or file.is_foreign
+        or target.name in ("forward", "__init__")
+        or training.is_evaluation(target.name)
+    ):
+        return False
+    if _QUIET_FUNCTIONS.search(target.name):
+        return False
+    if target.owner is not None and target.name == "__call__":
+        return project.kind_of_instance(file, target.owner).tag != LAYER_TAG
+    return True
+
+
+def _may_train(statement: Statement, names: frozenset[str]) -> bool:
+    called = training.terminal_names(statement)
+    return bool(called & names) or any("scaler" in name.lower() for name in called)
+
+
+def _chain(place: Place | None) -> list[Place]:
+    return list(place.chain()) if place is not None else []
+
+
+def _outermost(place: Place | None, steps: Mapping[Loop, Step]) -> Loop | None:
+    found: Loop | None = None
+    for link in _chain(place):
+        if link.branch == "body" and link.node in steps:
+            found = link.node  # type: ignore[assignment]
+    return found
