@@ -11,7 +11,7 @@ from paddle.nn import functional
 
 from perflint.index import kinds, paddle_api
 from perflint.index.kinds import DATASET, HOST, ITERABLE, LOADER, LOSS, SCALAR, TENSOR, UNKNOWN, Kind, join
-from tests.support import expect_marked, expect_marked_in_step, kind_at_end, returned
+from tests.support import expect_marked, expect_marked_in_step, kind_at_end, places, returned
 
 HEADER = """\
 import math
@@ -438,3 +438,27 @@ def train(model, loader, optimizer):
         optimizer.step()
         print(loss)
 """
+
+
+def test_a_dict_of_numbers_read_to_the_host_holds_no_tensor() -> None:
+    files = """\
+    import paddle
+
+
+    class Trainer:
+        def step(self, batch):
+            loss = self.model(batch)
+            loss.backward()
+            self.optimizer.step()
+            return {"loss": loss.numpy(), "aux": loss.item(), "lr": self.scheduler.now()}
+
+
+    def train(loader):
+        trainer = Trainer()
+        for batch in loader:
+            losses = trainer.step(batch)
+            message = ""
+            for name, value in losses.items():
+                message += "%s %f" % (name, value)
+    """
+    assert [place[1] for place in places(files, "PPF201", "PPF202")] == [9, 9]

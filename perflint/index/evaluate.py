@@ -218,7 +218,8 @@ class Evaluator:
         kinds = [self.kind(value) for value in node.values[:32]]
         if any(kind.is_tensor for kind in kinds):
             return TENSOR
-        return HOST if kinds and all(kind.is_host for kind in kinds) else UNKNOWN
+        # Losses read to the host come with a learning rate or a time whose kind is not known.
+        return HOST if sum(kind.is_host for kind in kinds) > len(kinds) // 2 else UNKNOWN
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Kind:
         value = node.value if isinstance(node, ast.DictComp) else node.elt
