@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import paddle
 from paddle import nn
 from record import in_turns, write
@@ -23,7 +25,7 @@ KINDS = ("array", "tensor", "tensor, use_shared_memory=False")
 class Parsed:
     """Samples parsed in plain Python, about a millisecond each, as tokenizing or reading annotations is."""
 
-    def __getitem__(self, index: int) -> tuple[np.ndarray, int]:
+    def __getitem__(self, index: int) -> tuple[npt.NDArray[Any], int]:
         text = ",".join(str((index * 31 + number) % 97) for number in range(2500))
         numbers = [float(word) / 97.0 for word in text.split(",")]
         return np.array(numbers[:1024], dtype="float32"), index % 4

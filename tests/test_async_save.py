@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import paddle
 import pytest
 from paddle import nn
@@ -46,8 +47,8 @@ def train_on(layer: nn.Layer) -> None:
     optimizer.step()
 
 
-def weights_in(path: Path) -> np.ndarray:
-    value: np.ndarray = paddle.load(str(path))["weight"].numpy()
+def weights_in(path: Path) -> npt.NDArray[Any]:
+    value: npt.NDArray[Any] = paddle.load(str(path))["weight"].numpy()
     return value
 
 

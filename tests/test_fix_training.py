@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import paddle
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = ROOT / "tests" / "training"
-Arrays = dict[str, np.ndarray]
+Arrays = dict[str, npt.NDArray[Any]]
 
 ACCUMULATORS = (
     "accumulate_item",
@@ -280,7 +281,7 @@ def take(arrays: Arrays, prefix: str) -> Arrays:
     return {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
 
 
-def pad(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def pad(value: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
     return np.pad(value, [(0, wide - narrow) for wide, narrow in zip(shape, value.shape, strict=True)])
 
 
