@@ -19,7 +19,6 @@ from perflint.findings import Level
 
 URL = "https://github.com/perflint-paddle/perflint/blob/main/rules/{code}.yaml"
 BOTTLENECKS = ("I/O", "CPU", "GPU", "sync", "memory", "communication", "input")
-EXAMPLE_KINDS = ("bad", "fixed", "good")
 
 
 class CatalogueError(Exception):

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perflint import catalogue, gates, messages, noqa, registry, selection, units
@@ -17,7 +17,6 @@ from perflint.checks import load_checks
 from perflint.context import Context, Draft, Walk
 from perflint.findings import Finding, Fix
 from perflint.index import hot
-from perflint.index.file import FileIndex
 from perflint.index.project import Project
 from perflint.settings import Settings
 from perflint.source import Source, UnreadableSource, read
@@ -105,34 +104,31 @@ def _found(run: _Run, sources: Mapping[str, Source], jobs: int, progress: Progre
         if "PPF001" in codes and not noqa.skips_file(sources[path])
     ]
     paths = [path for path, file in project.files.items() if not noqa.skips_file(file.source)]
-    busy = [path for path in paths if not run.gated or run.rows(project.files[path])]
+    run.rows = {path: gates.rows(project.files[path], codes) for path in paths if not project.files[path].is_quiet}
+    busy = [path for path, rows in run.rows.items() if rows or not run.gated]
     drafts = _drafts(run, busy, jobs, progress)
     return found + messages.write(drafts, catalogue.shipped(), run.settings)
 
 
 @dataclass
 class _Run:
-    """What one process needs to check files of the project."""
+    """What one process needs to check files of the project.
+
+    ``rows`` holds, for each file, the rows of the statements that can hold a finding.
+    """
 
     project: Project
     settings: Settings
     codes: frozenset[str]
     gated: bool
-
-    def rows(self, file: FileIndex) -> set[int]:
-        """Rows of the statements that can hold a finding."""
-        if file.is_quiet:
-            return set()
-        return gates.rows(file, self.codes)
+    rows: dict[str, set[int]] = field(default_factory=dict)
 
     def check_file(self, path: str) -> list[Draft]:
         """The drafts of one file."""
         file = self.project.files[path]
-        if file.is_quiet:
-            return []
         pieces = units.units_of(file.tree)
         if self.gated:
-            pieces = units.chosen(pieces, self.rows(file))
+            pieces = units.chosen(pieces, self.rows[path])
         else:
             gates.type_all(file)
         lines = file.source.lines
