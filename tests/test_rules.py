@@ -83,7 +83,7 @@ def test_message_is_one_sentence_with_nothing_left_open(rule: Rule, example: Exa
         assert finding.message[-1] in ".)", finding.message
         assert "\n" not in finding.message
         assert rule.code not in finding.message
-        assert not re.search(r"\{(what|where|workers|interval|size|aligned|side|tensor|line)\}", finding.message)
+        assert not re.search(r"\{(what|where|workers|interval|size|aligned|role|line)\}", finding.message)
 
 
 @pytest.mark.parametrize(("rule", "example"), STEPS)

@@ -39,7 +39,8 @@ def misaligned_layer(call: cst.Call, context: Context) -> None:
     if found is None:
         return
     width = layers.aligned(found.width)
-    context.report(CODE, call, _fix(found, context), size=str(found.width), aligned=str(width), side=found.side)
+    role = "a hidden width" if found.hidden else "an input width"
+    context.report(CODE, call, _fix(found, context), size=str(found.width), aligned=str(width), role=role)
 
 
 def _fix(found: Misaligned, context: Context) -> Fix:
