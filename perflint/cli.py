@@ -116,6 +116,9 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         ("--extend-select", "use these rules besides the others"),
     ):
         group.add_argument(name, type=_names, action="extend", metavar="RULES", help=f"{what} (codes, prefixes, names)")
+    group.add_argument(
+        "--min-confidence", choices=("low", "medium", "high"), help="report what perflint is at least so sure of"
+    )
     group.add_argument("--config", type=Path, metavar="FILE", help="a pyproject.toml or perflint.toml to use")
     group.add_argument("--isolated", action="store_true", help="read no configuration file")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from perflint.findings import Confidence
 from perflint.patterns import is_valid
 from perflint.selection import ALL, closest, specificity
 from perflint.settings import Settings
@@ -167,6 +168,10 @@ def _whole_number(least: int) -> _Key:
     return _Key(f"a whole number of at least {least}", read)
 
 
+def _confidence(value: Any) -> Confidence | None:
+    return next((level for level in Confidence if str(level) == value), None)
+
+
 _RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
 _PATTERNS = _Key('a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, patterns=True)
 
@@ -185,6 +190,7 @@ _KEYS: Mapping[str, _Key] = {
     "respect-gitignore": _Key("true or false", _boolean),
     "default-workers": _whole_number(1),
     "log-interval": _whole_number(2),
+    "min-confidence": _Key('"low", "medium" or "high"', _confidence),
     "extend-safe-fixes": _RULES,
     "extend-unsafe-fixes": _RULES,
 }
@@ -399,6 +405,8 @@ def _found(value: Any) -> str:
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, Confidence):
+        return _toml(str(value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from perflint.catalogue import Rule
-from perflint.findings import Fix, Related
+from perflint.findings import Confidence, Fix, Related
 from perflint.index import guards
 from perflint.index.evaluate import Evaluator
 from perflint.index.file import FileIndex, Point, Step
@@ -46,6 +46,7 @@ class Draft:
     fix: Fix | None
     related: tuple[Related, ...]
     statement: tuple[int, int] | None
+    confidence: Confidence
 
 
 @dataclass
@@ -82,7 +83,16 @@ class Context:
 
     @property
     def step(self) -> Step | None:
-        """The step the current node runs at, None off the hot path (also under a guard within the expression)."""
+        """The step the current node runs at, None off the hot path (also under a guard within the expression).
+
+        The inside of a model's ``forward`` is not meant: ``hot`` has both.
+        """
+        hot = self.hot
+        return None if hot is None or hot.forward else hot
+
+    @property
+    def hot(self) -> Step | None:
+        """The step the current node runs at, in the training loop or in a ``forward`` (``Step.forward``)."""
         point = self.point
         if point is None or point.step is None or self._guarded_within(point):
             return None
@@ -144,10 +154,18 @@ class Context:
         fix: Fix | None,
         step: Step | None = None,
         related: tuple[Related, ...] = (),
+        confidence: Confidence = Confidence.HIGH,
+        claims: bool = True,
         **fields: str,
     ) -> None:
-        """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message."""
-        self.claim(node)  # whether the rule is selected or not: that must not change what others report
+        """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
+
+        Args:
+            claims: nothing inside the node is reported again.  False for a rule whose cost is another one than that
+                of what stands inside.
+        """
+        if claims:  # whether the rule is selected or not: that must not change what others report
+            self.claim(node)
         if code not in self.codes:
             return
         start, end = self.range(node)
@@ -167,6 +185,7 @@ class Context:
                 self.range(statement)
                 if statement is not None and isinstance(statement, cst.BaseSmallStatement)
                 else None,
+                confidence,
             )
         )
 

@@ -97,7 +97,7 @@ def _check(
 
 def _found(run: _Run, sources: Mapping[str, Source], jobs: int, progress: Progress | None) -> list[Finding]:
     project, codes = run.project, run.codes
-    hot.analyse(project)
+    hot.analyse(project, gates.forward_names(codes))
     found = [
         _syntax_error(sources[path], error)
         for path, error in project.broken.items()
@@ -201,6 +201,8 @@ def _syntax_error(source: Source, error: Exception) -> Finding:
 def _kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:
     kept: list[Finding] = []
     for finding in found:
+        if finding.confidence < settings.min_confidence:
+            continue
         if finding.code in selection.ignored_for(finding.path, settings):
             continue
         if finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):

@@ -24,6 +24,20 @@ class Level(enum.IntEnum):
         return self.name.lower()
 
 
+class Confidence(enum.IntEnum):
+    """How sure perflint is that a finding is right; ordered, so that ``--min-confidence`` is a comparison."""
+
+    LOW = 0
+    """A place worth a look: too many of them are fine to report them unasked."""
+    MEDIUM = 1
+    """Rests on a name or a convention (``loss``, ``train_step``) that is rarely wrong."""
+    HIGH = 2
+    """Follows from what the code says: imports, types of values, loops and calls."""
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
 @dataclass(frozen=True, order=True)
 class Edit:
     """Replace ``text[start:end]`` with ``content``; ``start == end`` inserts."""
@@ -73,3 +87,4 @@ class Finding:
     fix: Fix | None = None
     related: tuple[Related, ...] = ()
     statement: tuple[int, int] | None = field(default=None, compare=False)
+    confidence: Confidence = field(default=Confidence.HIGH, compare=False)

@@ -7,6 +7,7 @@ A gate may let through what turns out to be clean; it must never stop a statemen
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from perflint import registry
 from perflint.index.file import FileIndex, Point
@@ -20,13 +21,41 @@ FORMATTING = "*format*"
 
 def rows(file: FileIndex, codes: frozenset[str]) -> set[int]:
     """The first rows of the statements of a file that can hold a finding of these rules."""
-    triggers = frozenset().union(*(names for code, names in registry.step_triggers.items() if code in codes))
+    triggers = _selected(registry.step_triggers, codes)
+    forward = _selected(registry.forward_triggers, codes)
+    asked = [gate for code, gates in registry.step_statements.items() if code in codes for gate in gates]
     found = {
         point.statement.node.lineno
         for point in file.points.values()
-        if point.step is not None and _triggered(point.statement, triggers)
+        if point.step is not None
+        and (
+            _triggered(point.statement, forward if point.step.forward else triggers)
+            or any(gate(point) for gate in asked)
+        )
     }
-    return found | _calls(file, codes)
+    return found | _calls(file, codes) | _statements(file, codes)
+
+
+def forward_names(codes: frozenset[str]) -> frozenset[str]:
+    """Last names of the calls that make a model's forward pass worth a look for these rules."""
+    return _selected(registry.forward_triggers, codes)
+
+
+def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset[str]:
+    return frozenset().union(*(found for code, found in names.items() if code in codes))
+
+
+def _statements(file: FileIndex, codes: frozenset[str]) -> set[int]:
+    asked = [gate for code, gates in registry.any_statements.items() if code in codes for gate in gates]
+    found: set[int] = set()
+    if not asked:
+        return found
+    for scope in file.scopes.scopes:
+        for statement in scope.statements:
+            if any(gate(statement, scope, file) for gate in asked):
+                ensure_points(file, scope)
+                found.add(statement.node.lineno)
+    return found
 
 
 def type_all(file: FileIndex) -> None:

@@ -52,12 +52,13 @@ def _finding(
         draft.fix,
         related,
         draft.statement,
+        draft.confidence,
     )
 
 
 def _where(step: Step, path: str) -> str:
     if not step.line:
-        return f"each call of the training step {step.function}"
+        return f"each call of {'' if step.forward else 'the training step '}{step.function}"
     loop = f"line {step.line}" if step.path == path else f"{step.path}:{step.line}"
     text = f"each step of the loop at {loop}"
     if step.via:

@@ -10,16 +10,28 @@ import libcst as cst
 
 if TYPE_CHECKING:
     from perflint.context import Context
-    from perflint.index.file import FileIndex
+    from perflint.index.file import FileIndex, Point
+    from perflint.index.scopes import Scope, Statement
 
 Check = Callable[[Any, "Context"], None]
 Gate = Callable[[ast.Call, "FileIndex"], bool]
+StatementGate = Callable[["Point"], bool]
+PlaceGate = Callable[["Statement", "Scope", "FileIndex"], bool]
 
 checks: dict[type[cst.CSTNode], list[Check]] = {}
 """Node type to functions."""
 
 step_triggers: dict[str, set[str]] = {}
 """Code to the last names of calls that may make a finding of it in step code (``*format*``: formatting)."""
+
+forward_triggers: dict[str, set[str]] = {}
+"""The same for the code of a model's forward pass."""
+
+step_statements: dict[str, list[StatementGate]] = {}
+"""Code to functions that say whether a statement at a step (or in a forward pass) is worth parsing for it."""
+
+any_statements: dict[str, list[PlaceGate]] = {}
+"""Code to functions that say whether a statement anywhere is worth parsing for it."""
 
 call_gates: dict[str, list[tuple[str, Gate]]] = {}
 """Qualified name of a call to (code, gate): the call may make a finding anywhere if the gate says so."""
@@ -41,9 +53,19 @@ def check(node_type: type[cst.CSTNode]) -> Callable[[Check], Check]:
     return register
 
 
-def triggers(code: str, names: Iterable[str]) -> None:
-    """Say which calls in step code are worth parsing for a rule."""
-    step_triggers.setdefault(code, set()).update(names)
+def triggers(code: str, names: Iterable[str], forward: bool = False) -> None:
+    """Say which calls in step code are worth parsing for a rule, or in the code of a forward pass."""
+    (forward_triggers if forward else step_triggers).setdefault(code, set()).update(names)
+
+
+def step_gate(code: str, may_match: StatementGate) -> None:
+    """Say which statements of step code (``point.step.forward``: of a forward pass) are worth parsing for a rule."""
+    step_statements.setdefault(code, []).append(may_match)
+
+
+def statement_gate(code: str, may_match: PlaceGate) -> None:
+    """Say which statements anywhere are worth parsing for a rule.  It is asked of every statement: be quick."""
+    any_statements.setdefault(code, []).append(may_match)
 
 
 def gate(code: str, call: str, may_match: Gate) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from perflint.findings import Confidence
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -25,6 +27,7 @@ class Settings:
     respect_gitignore: bool = True
     default_workers: int = 4
     log_interval: int = 10
+    min_confidence: Confidence = Confidence.MEDIUM
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from perflint.config import DEFAULT_EXCLUDE, KEYS, ConfigError, describe, load
+from perflint.findings import Confidence
 from perflint.selection import closest
 from perflint.settings import Settings
 
@@ -79,6 +80,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         respect-gitignore = false
         default-workers = 8
         log-interval = 50
+        min-confidence = "high"
         extend-safe-fixes = ["PPF101"]
         extend-unsafe-fixes = ["PPF201"]
         per-file-ignores = { "tests/*" = ["PPF202", "ALL"] }
@@ -96,6 +98,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         respect_gitignore=False,
         default_workers=8,
         log_interval=50,
+        min_confidence=Confidence.HIGH,
         extend_safe_fixes=("PPF101",),
         extend_unsafe_fixes=("PPF201",),
         origins=dict.fromkeys(KEYS, origin),

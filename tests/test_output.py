@@ -286,6 +286,7 @@ def test_json_has_ruffs_keys_and_ours(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "message": "It costs time.",
         "severity": "warning",
         "bottleneck": "I/O",
+        "confidence": "high",
         "filename": str(tmp_path / "a.py"),
         "location": {"row": 5, "column": 10},
         "end_location": {"row": 5, "column": 26},
@@ -316,7 +317,7 @@ def test_json_has_the_keys_that_ruff_writes(tmp_path: Path) -> None:
     theirs = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).stdout)[0]
     ours = only(report(SAFE))
     assert theirs.keys() <= ours.keys()
-    assert ours.keys() - theirs.keys() <= {"bottleneck", "related", "severity"}
+    assert ours.keys() - theirs.keys() <= {"bottleneck", "confidence", "related", "severity"}
     fix = ours["fix"]
     assert isinstance(fix, dict)
     assert fix.keys() - theirs["fix"].keys() == {"reason"}

@@ -19,6 +19,7 @@ def resolve(options: argparse.Namespace, start: Path) -> Settings:
         CommandError: the configuration cannot be used, a rule is unknown, or the installation lacks the rule files.
     """
     overrides = {"select": options.select, "ignore": options.ignore, "extend-select": options.extend_select}
+    overrides["min-confidence"] = options.min_confidence
     try:
         known = {code: rule.name for code, rule in catalogue.shipped().items()}
         return config.load(start, known=known, config=options.config, isolated=options.isolated, overrides=overrides)

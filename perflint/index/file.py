@@ -38,13 +38,14 @@ class Step:
 
     ``path``/``line``: the step loop (line 0: a step function that is known by its name alone).  ``via``: the calls
     that lead from the loop to the statement, outermost first, as (path, line).  ``function``: the step function's
-    name where ``line`` is 0.
+    name where ``line`` is 0.  ``forward``: the statement belongs to a model's forward pass.
     """
 
     path: str
     line: int
     via: tuple[tuple[str, int], ...] = ()
     function: str = ""
+    forward: bool = False
 
 
 @dataclass(eq=False)

@@ -69,7 +69,7 @@ def rare(test: ast.expr, value: bool, definitions: Definitions, depth: int = 0) 
         return bool(constant.value) != value
     if value:
         return bool(_FLAGS.search(last))
-    return bool(_EMPTY.search(last))
+    return bool(_EMPTY.search(last)) or name == "self.training"
 
 
 def _constant_comparison(test: ast.Compare, definitions: Definitions) -> bool | None:

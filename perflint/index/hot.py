@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from perflint.index import guards, training
 from perflint.index.bindings import default_values, parameter_env
@@ -26,16 +27,21 @@ _MAX_VISITS = 8
 _QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
 
 
-def analyse(project: Project) -> None:
-    """Find the step loops and every statement that runs at each step; fills ``FileIndex.points``."""
-    Hot(project).run()
+def analyse(project: Project, forward_names: frozenset[str] = frozenset()) -> None:
+    """Find the step loops and every statement that runs at each step; fills ``FileIndex.points``.
+
+    Args:
+        forward_names: last names of the calls that make the inside of a model's ``forward`` worth a look.
+    """
+    Hot(project, forward_names).run()
 
 
 class Hot:
     """Finds what runs at each step: from the step loops through the calls in them."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, forward_names: frozenset[str] = frozenset()) -> None:
         self._project = project
+        self._forward_names = forward_names
         self._seen: dict[Scope, tuple[Env, Step]] = {}
         self._visits: Counter[Scope] = Counter()
         self._queue: list[tuple[FileIndex, Scope, dict[str, Kind], Step, int]] = []
@@ -51,9 +57,36 @@ class Hot:
         for file in self._project.files.values():
             if not file.is_quiet and not file.is_foreign:
                 self._step_methods(file)
+        self._follow_all()
+        for file in self._project.files.values():
+            if not file.is_quiet and not file.is_foreign and not file.is_offline:
+                self._forwards(file)
+        self._follow_all()
+
+    def _follow_all(self) -> None:
         while self._queue:
             file, scope, parameters, step, depth = self._queue.pop(0)
             self._called(file, scope, parameters, step, depth)
+
+    def _forwards(self, file: FileIndex) -> None:
+        """The forward passes of the file's own layers: they run at each step of whatever trains them."""
+        for owner in file.scopes.classes.values():
+            scope = owner.methods.get("forward")
+            if scope is None or scope in self._seen or training.without_gradients(scope):
+                continue
+            if self._project.kind_of_instance(file, owner).tag != LAYER_TAG:
+                continue
+            inside = {name for statement in scope.statements for name in training.terminal_names(statement)}
+            helpers = {
+                name: owner.methods[name]
+                for name in inside & owner.methods.keys()
+                if any(self._forward_names & training.terminal_names(item) for item in owner.methods[name].statements)
+            }
+            if not inside & self._forward_names and not helpers:
+                continue
+            step = Step(file.source.path, 0, function=scope.qualname, forward=True)
+            parameters = {name: GUESS for name in _required(scope)}
+            self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
 
     def _own_loops(self, file: FileIndex, scope: Scope) -> None:
         names = self._project.training_names | training.EVIDENCE | training.STEP_METHODS
@@ -100,7 +133,7 @@ class Hot:
             if self._visits[scope] > _MAX_VISITS:
                 return
             merged = {name: join(kind, known[0].get(name, UNKNOWN)) for name, kind in parameters.items()}
-            step = known[1] if known[1].line else step
+            step = known[1] if known[1].line or step.forward else step
             if all(known[0].get(name) == kind for name, kind in merged.items()):
                 return
             parameters = merged
@@ -163,7 +196,7 @@ class Hot:
         keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
         spread = [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
         parameters = parameter_env(target, arguments, keywords, spread)
-        via = Step(step.path, step.line, (*step.via, (file.source.path, call.lineno)), step.function)
+        via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
         self._keep_defaults(target, call)
         self._queue.append((target_file, target, parameters, via, depth + 1))
 
@@ -181,6 +214,13 @@ def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
     if target.owner is not None and target.name == "__call__":
         return project.kind_of_instance(file, target.owner).tag != LAYER_TAG
     return True
+
+
+def _required(scope: Scope) -> list[str]:
+    """The parameters of a function that have no default."""
+    if isinstance(scope.node, ast.Module):
+        return []
+    return scope.parameters[: len(scope.parameters) - len(scope.node.args.defaults)]
 
 
 def _may_train(statement: Statement, names: frozenset[str]) -> bool:

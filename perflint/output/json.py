@@ -34,6 +34,7 @@ def _finding(report: Report, finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "severity": "error" if finding.code in FILE_CODES else "warning",
         "bottleneck": about.bottleneck,
+        "confidence": str(finding.confidence),
         "filename": _absolute(finding.path),
         "location": _place(table, finding.start),
         "end_location": _place(table, finding.end),
