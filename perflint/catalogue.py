@@ -7,7 +7,7 @@ tests read it from here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +18,7 @@ import yaml
 from perflint.findings import Level
 
 URL = "https://github.com/perflint-paddle/perflint/blob/main/rules/{code}.yaml"
+NONZERO = "nonzero"
 BOTTLENECKS = ("I/O", "CPU", "GPU", "sync", "memory", "communication", "input")
 
 
@@ -27,29 +28,37 @@ class CatalogueError(Exception):
 
 @dataclass(frozen=True)
 class ArgumentMatch:
-    """A call that is costly because of one argument.
+    """A call that is costly: because of one argument, or because it runs at each training step.
 
-    ``call`` is the canonical name (``paddle.io.DataLoader``); ``parameter`` may be passed by keyword or at
-    ``position`` (from 0, None: keyword only); ``default`` is its value when it is absent; the call is reported
-    when the value is one of ``bad``.  ``set`` is the value the fix writes (``{default-workers}`` and the like are
-    replaced from the settings).  ``needs`` names parameters of which one has to be given, ``unless`` names parameters
-    whose presence makes the call fine,
-    ``unless_kind`` maps a parameter to the kinds of value that do so, and ``unless_comment`` is a pattern: a comment
-    on the argument's row that matches it shows that the value was chosen.  ``positions`` gives the places of the other
-    parameters that are named here.
+    ``call`` is the canonical name (``paddle.io.DataLoader``).  ``where`` is ``step`` for a call that is reported when
+    it runs at each training step, whatever its arguments; the fix then deletes it.  Else ``parameter`` may be passed
+    by keyword or at ``position`` (from 0, None: keyword only); ``default`` is its value when it is absent; the call is
+    reported when the value is one of ``bad`` (``nonzero``: any number but 0); ``set`` is the value the fix writes
+    (``{default-workers}`` and the like are replaced from the settings).
+
+    What makes such a call fine: ``needs`` names parameters of which one has to be given, ``unless`` names parameters
+    that must not be; ``unless_kind`` maps a parameter to the kinds of value that do so, ``unless_value`` to the values
+    (literals, or names bound once to one); ``unless_comment`` is a pattern: a comment on the argument's row, or on
+    the rows just above it, that matches shows that the value was chosen; ``unless_test`` is a pattern for the test of
+    an ``if`` around the call; ``unless_beside`` names calls of which the statement before or after makes one.
+    ``positions`` gives the places of the other parameters that are named here.
     """
 
     call: str
-    parameter: str
-    position: int | None
-    default: Any
-    bad: tuple[Any, ...]
-    set: str
-    message: str
+    parameter: str = ""
+    position: int | None = None
+    default: Any = None
+    bad: tuple[Any, ...] | str = ()
+    set: str = ""
+    message: str = ""
+    where: str = ""
     needs: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     unless_kind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unless_value: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     unless_comment: str = ""
+    unless_test: str = ""
+    unless_beside: tuple[str, ...] = ()
     positions: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -152,7 +161,7 @@ def _read_rule(path: Path) -> Rule:
         fix_title=fix.take("title", str),
         fix_reason=fix.take("reason", str, ""),
         calls=tuple(fields.take("calls", list, [])),
-        match=tuple(_read_match(path, item) for item in fields.take("match", list, [])),
+        match=tuple(match for item in fields.take("match", list, []) for match in _read_match(path, item)),
         examples=tuple(_read_example(path, item) for item in fields.take("examples", list)),
         references=tuple(fields.take("references", list)),
         evidence=fields.take("evidence", str),
@@ -165,24 +174,37 @@ def _read_rule(path: Path) -> Rule:
     return rule
 
 
-def _read_match(path: Path, data: dict[str, Any]) -> ArgumentMatch:
+def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:
+    """The matches of one entry: ``call`` may be a list of calls that are treated alike."""
     fields = _Fields(path, data)
+    calls = fields.take("call", (str, list))
+    where = fields.choice("where", ("step",), "")
     match = ArgumentMatch(
-        call=fields.take("call", str),
-        parameter=fields.take("parameter", str),
+        call="",
+        where=where,
+        parameter=fields.take("parameter", str, *([""] if where else [])),
         position=fields.take("position", int, None),
         default=fields.any("default"),
-        bad=tuple(fields.take("bad", list)),
-        set=fields.take("set", str),
+        bad=_values(fields.take("bad", (list, str), *([[]] if where else []))),
+        set=fields.take("set", str, *([""] if where else [])),
         message=fields.take("message", str, ""),
         needs=tuple(fields.take("needs", list, [])),
         unless=tuple(fields.take("unless", list, [])),
         unless_kind={key: tuple(value) for key, value in fields.take("unless_kind", dict, {}).items()},
+        unless_value={key: tuple(value) for key, value in fields.take("unless_value", dict, {}).items()},
         unless_comment=fields.take("unless_comment", str, ""),
+        unless_test=fields.take("unless_test", str, ""),
+        unless_beside=tuple(fields.take("unless_beside", list, [])),
         positions=dict(fields.take("positions", dict, {})),
     )
     fields.finish()
-    return match
+    if isinstance(match.bad, str) and match.bad != NONZERO:
+        raise CatalogueError(f"{path}: bad is {match.bad!r}, expected a list of values or {NONZERO}")
+    return [replace(match, call=call) for call in ([calls] if isinstance(calls, str) else calls)]
+
+
+def _values(bad: list[Any] | str) -> tuple[Any, ...] | str:
+    return bad if isinstance(bad, str) else tuple(bad)
 
 
 def _read_example(path: Path, data: dict[str, Any]) -> Example:
@@ -212,20 +234,25 @@ class _Fields:
         self._path = path
         self._left = dict(data)
 
-    def take(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:
+    def take(self, key: str, kind: type | tuple[type, ...], default: Any = _REQUIRED) -> Any:
         if key not in self._left:
             if default is _REQUIRED:
                 raise CatalogueError(f"{self._path}: {key} is missing")
             return default
         value = self._left.pop(key)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise CatalogueError(f"{self._path}: {key} is {value!r}, expected {kind.__name__}")
+            kinds = kind if isinstance(kind, tuple) else (kind,)
+            expected = " or ".join(one.__name__ for one in kinds)
+            raise CatalogueError(f"{self._path}: {key} is {value!r}, expected {expected}")
         return value.strip() if isinstance(value, str) and "\n" not in value.strip() else value
 
     def any(self, key: str) -> Any:
         return self._left.pop(key, None)
 
-    def choice(self, key: str, allowed: Any) -> str:
+    def choice(self, key: str, allowed: Any, default: Any = _REQUIRED) -> str:
+        """One of the allowed words, or the default where the key is absent."""
+        if default is not _REQUIRED and key not in self._left:
+            return str(default)
         value: str = self.take(key, str)
         if value not in allowed:
             raise CatalogueError(f"{self._path}: {key} is {value!r}, expected one of {', '.join(allowed)}")

@@ -144,8 +144,8 @@ class Context:
 
     @property
     def claimed(self) -> bool:
-        """Whether a finding already stands for the place around the current node."""
-        return any(parent in self._claimed for parent in self.parents)
+        """Whether a finding already stands for the current node or the place around it."""
+        return self.node in self._claimed or any(parent in self._claimed for parent in self.parents)
 
     def report(
         self,

@@ -77,7 +77,14 @@ def expect_marked(files: Files, *select: str) -> None:
         for match in _MARK.finditer(source.lines.line(row))
         for code in match.group(1).split()
     ]
-    assert places(files, *select) == sorted(marked)
+    found = places(files, *select)
+    missing, unmarked = sorted(set(marked) - set(found)), sorted(set(found) - set(marked))
+    assert found == sorted(marked), f"missing: {missing}, not marked: {unmarked}"
+
+
+def expect_reads(files: Files) -> None:
+    """The same for the host reads and log lines of a training step, whatever other rules have to say."""
+    expect_marked(files, "PPF201", "PPF202", "PPF405")
 
 
 def expect_marked_in_step(body: str, *select: str) -> None:

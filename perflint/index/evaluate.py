@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from perflint.index import paddle_api
 from perflint.index.kinds import (
     DATASET_TAG,
+    FUNCTION_TAG,
     GUESS,
     HOST,
     ITERABLE_TAG,
@@ -94,6 +96,12 @@ class Resolver(Protocol):
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class."""
 
+    def function_value(self, name: str) -> Kind | None:
+        """A project function that a name stands for, as a value."""
+
+    def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a function that is held as a value."""
+
 
 def looks_like_a_loader(name: str) -> bool:
     """Whether a name says that it holds batches (``train_loader``, ``dataloader``)."""
@@ -126,6 +134,7 @@ class Evaluator:
             ast.DictComp: self._comprehension,
             ast.NamedExpr: lambda node: self.kind(node.value),
             ast.Starred: lambda node: self.kind(node.value),
+            ast.Lambda: self._lambda,
             ast.Await: lambda node: self.kind(node.value),
         }
 
@@ -140,7 +149,7 @@ class Evaluator:
             return UNKNOWN
 
     def _name(self, node: ast.Name) -> Kind:
-        return self._named(node.id) or UNKNOWN
+        return self._named(node.id) or self._resolver.function_value(node.id) or UNKNOWN
 
     def _named(self, name: str) -> Kind | None:
         known = self.env.get(name)
@@ -164,8 +173,16 @@ class Evaluator:
             if found is not None:
                 return found
         if name is not None:
-            return self._named(name) or UNKNOWN
+            return self._named(name) or self._resolver.function_value(name) or UNKNOWN
         return UNKNOWN
+
+    def _lambda(self, node: ast.Lambda) -> Kind:
+        """A ``lambda`` that only calls a function of the project stands for it."""
+        return self._rewrapped(node.body.func if isinstance(node.body, ast.Call) else None)
+
+    def _rewrapped(self, node: ast.expr | None) -> Kind:
+        kind = self.kind(node) if node is not None else UNKNOWN
+        return replace(kind, guess=True) if kind.tag == FUNCTION_TAG else UNKNOWN
 
     def _subscript(self, node: ast.Subscript) -> Kind:
         base = self.kind(node.value)
@@ -265,8 +282,7 @@ class Evaluator:
                 return known
         if isinstance(node.func, ast.Attribute):
             return self._call_method(node, node.func, name)
-        called = self.kind(node.func)
-        return paddle_api.layer_result(called.type) if called.tag == LAYER_TAG else UNKNOWN
+        return self._call_value(self.kind(node.func), node) or UNKNOWN
 
     def _call_by_name(self, node: ast.Call, name: str) -> Kind | None:
         local = self.env.get(name)
@@ -289,6 +305,8 @@ class Evaluator:
             return element(self.kind(node.args[0])) if node.args else UNKNOWN
         if qualified == "getattr":
             return UNKNOWN
+        if qualified in ("functools.partial", "partial"):
+            return self._rewrapped(node.args[0] if node.args else None)
         project = self._call_project(qualified, node)
         if project is not None and project.tag != "unknown":
             return project
@@ -301,6 +319,9 @@ class Evaluator:
             return paddle_api.layer_result(local.type)
         if local.tag == LOADER_TAG:
             return LOADER
+        if local.tag == FUNCTION_TAG:
+            arguments, keywords = ([], {}) if local.guess else self._arguments(node)
+            return self._resolver.call_function(local.type, arguments, keywords) or UNKNOWN
         if local.tag == OBJECT_TAG:
             arguments, keywords = self._arguments(node)
             return self._resolver.call_method(local.type, "__call__", arguments, keywords) or UNKNOWN
@@ -365,6 +386,8 @@ class Evaluator:
         if attribute is not None and attribute.tag == LAYER_TAG:
             return paddle_api.layer_result(attribute.type)
         arguments, keywords = self._arguments(node)
+        if attribute is not None and attribute.tag == FUNCTION_TAG:
+            return self._resolver.call_function(attribute.type, arguments, keywords)
         found = self._resolver.call_method(base.type, method, arguments, keywords)
         if found is not None and found.tag != "unknown":
             return found

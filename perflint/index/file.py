@@ -39,6 +39,7 @@ class Step:
     ``path``/``line``: the step loop (line 0: a step function that is known by its name alone).  ``via``: the calls
     that lead from the loop to the statement, outermost first, as (path, line).  ``function``: the step function's
     name where ``line`` is 0.  ``forward``: the statement belongs to a model's forward pass.
+    ``sure``: names and types lead there; a method that was found by its name alone is not.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Step:
     via: tuple[tuple[str, int], ...] = ()
     function: str = ""
     forward: bool = False
+    sure: bool = True
 
 
 @dataclass(eq=False)
@@ -160,6 +162,15 @@ class FileIndex:
         """The result of a method of a project class."""
         found = self.project.method(owner, method)
         return self.project.result(found[0], found[1], owner, arguments, keywords) if found else None
+
+    def function_value(self, name: str) -> Kind | None:
+        """A project function that a name stands for, as a value."""
+        return self.project.function_value(self, None, name)
+
+    def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a function that is held as a value."""
+        found = self.project.function_named(qualified)
+        return self.project.result(found[0], found[1], "", arguments, keywords) if found else None
 
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""

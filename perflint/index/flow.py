@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from perflint.index.evaluate import Env, Evaluator, Resolver, bind
-from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join
+from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join, tuple_of
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope, headers, leaves
 
@@ -128,6 +128,7 @@ class Flow:
         return Evaluator(self._resolver, env)
 
     def _assign(self, targets: list[ast.expr], value: ast.expr, env: dict[str, Kind]) -> dict[str, Kind]:
+        self._yield(value, env)
         kind = self._evaluator(env).kind(value)
         env = dict(env)
         for target in targets:
@@ -162,7 +163,17 @@ class Flow:
             env[name] = join(before, value)
         return env
 
+    def _yield(self, node: ast.expr | None, env: Env) -> None:
+        """What a generator yields is what iterating over its result gives."""
+        if isinstance(node, ast.Yield) and node.value is not None:
+            kind = tuple_of([self._evaluator(env).kind(node.value)])
+            self.result = kind if self.result is None else join(self.result, kind)
+        elif isinstance(node, ast.YieldFrom):
+            kind = tuple_of([self._evaluator(env).iterated(node.value)])
+            self.result = kind if self.result is None else join(self.result, kind)
+
     def _expression(self, node: ast.expr, env: dict[str, Kind]) -> dict[str, Kind]:
+        self._yield(node, env)
         call = node.value if isinstance(node, ast.Await) else node
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
             return env
@@ -225,6 +236,27 @@ class Flow:
                 after = _merged(after, handled)
         after = self._block(node.orelse, after)
         return self._block(node.finalbody, after)
+
+
+def is_generator(scope: Scope) -> bool:
+    """Whether calling a function makes a generator."""
+    return not isinstance(scope.node, ast.Module) and any(_yields(statement.node) for statement in scope.statements)
+
+
+def yielding_loops(scope: Scope) -> set[ast.stmt]:
+    """The loops of a generator that yield once a pass."""
+    loops: set[ast.stmt] = set()
+    for statement in scope.statements:
+        if _yields(statement.node) and statement.place is not None:
+            loops.update(
+                link.node for link in statement.place.chain() if link.branch == "body" and isinstance(link.node, LOOPS)
+            )
+    return loops
+
+
+def _yields(node: ast.stmt) -> bool:
+    value = node.value if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) else None
+    return isinstance(value, (ast.Yield, ast.YieldFrom))
 
 
 def with_comprehensions(node: ast.stmt, env: Env, resolver: Resolver) -> Env:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container
 from dataclasses import replace
 
 from perflint.index import guards, training
 from perflint.index.bindings import default_values, parameter_env
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, Point, Step
-from perflint.index.flow import Flow, is_loss_name, with_comprehensions
+from perflint.index.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join
-from perflint.index.names import dotted
 from perflint.index.project import Project
 from perflint.index.scopes import Loop, Place, Scope, Statement
 
@@ -99,7 +98,8 @@ class Hot:
         loops = training.step_loops(scope, lambda call: self._project.call_trains(file, scope, call))
         if not loops:
             return
-        flow = Flow(scope, file, self._project.base_env(file, scope, {}), guess_losses=True).run()
+        handed = self._project.callers.handed(scope)
+        flow = Flow(scope, file, self._project.base_env(file, scope, handed), guess_losses=True).run()
         steps = {loop: Step(file.source.path, loop.lineno) for loop in loops}
         definitions = self._project.definitions(file, scope)
         for statement in scope.statements:
@@ -109,7 +109,11 @@ class Hot:
             hot = loop is not None and not guards.off_the_hot_path(statement.place, loop, definitions)
             outer = _outermost(statement.place, steps)
             step = steps[outer] if hot and outer is not None else None
+            if isinstance(statement.node, ast.While) and statement.node in steps:
+                step = steps[statement.node]  # its test is asked at each step
             self._point(file, scope, statement, step, flow, outer, depth=0)
+        for loop, step in steps.items():
+            self._iterated(file, scope, loop, step, flow.before.get(loop, {}), 0)
 
     def _step_methods(self, file: FileIndex) -> None:
         """Methods that are a training step by name and by what they do, wherever their loop is."""
@@ -118,7 +122,7 @@ class Hot:
                 scope = owner.methods[name]
                 if self._project.trains(file, scope):
                     self._start(file, scope)
-            if any(base.startswith("paddle.callbacks.") for base in owner.bases):
+            if self._project.is_callback(file, owner):
                 for name in sorted(training.STEP_CALLBACKS & owner.methods.keys()):
                     self._start(file, owner.methods[name])
 
@@ -144,8 +148,10 @@ class Hot:
                 env[name] = GUESS
         flow = Flow(scope, file, env, guess_losses=True).run()
         definitions = {**self._project.definitions(file, scope), **self._defaults.get(scope, {})}
+        drawn = yielding_loops(scope) if is_generator(scope) else None
         for statement in scope.statements:
-            cold = guards.off_the_hot_path(statement.place, None, definitions)
+            loop = _outermost(statement.place, drawn) if drawn is not None else None
+            cold = guards.off_the_hot_path(statement.place, loop, definitions) or (drawn is not None and loop is None)
             self._point(file, scope, statement, None if cold else step, flow, None, depth)
 
     def _keep_defaults(self, target: Scope, call: ast.Call) -> None:
@@ -180,25 +186,48 @@ class Hot:
     def _follow(
         self, file: FileIndex, scope: Scope, call: ast.Call, step: Step, env: Env, depth: int, statement: Statement
     ) -> None:
-        name = dotted(call.func)
-        if name is None:
+        targets = [
+            target
+            for target in self._project.dispatch.targets(file, scope, call, env)
+            if target.scope is not scope and _is_followed(self._project, target.file, target.scope)
+        ]
+        if not targets or guards.within_expression(call, statement.node, self._project.definitions(file, scope)):
             return
-        found = self._project.callee(file, scope, name, env)
-        if found is None:
-            return
-        target_file, target = found
-        if target is scope or not _is_followed(self._project, target_file, target):
-            return
-        if guards.within_expression(call, statement.node, self._project.definitions(file, scope)):
-            return
-        evaluator = Evaluator(file, with_comprehensions(statement.node, env, file))
-        arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
-        keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
-        spread = [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
-        parameters = parameter_env(target, arguments, keywords, spread)
+        env = {**self._project.functions_of(file, scope), **with_comprehensions(statement.node, env, file)}
+        arguments, keywords, spread = _handed(call, Evaluator(file, env))
         via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
-        self._keep_defaults(target, call)
-        self._queue.append((target_file, target, parameters, via, depth + 1))
+        for target in targets:
+            if is_generator(target.scope):
+                continue  # calling one runs nothing yet: ``_iterated`` follows those that a loop draws from
+            known = (arguments, keywords, spread) if target.bound else ([], {}, [])
+            parameters = parameter_env(target.scope, *known)
+            if target.bound:
+                self._keep_defaults(target.scope, call)
+            reached = via if target.sure else replace(via, sure=False)
+            self._queue.append((target.file, target.scope, parameters, reached, depth + 1))
+
+    def _iterated(self, file: FileIndex, scope: Scope, loop: Loop, step: Step, env: Env, depth: int) -> None:
+        """A step loop over a generator of the project: its body up to the next ``yield`` runs at each step."""
+        if isinstance(loop, ast.While):
+            return
+        for call in _calls_in(loop.iter):
+            for target in self._project.dispatch.targets(file, scope, call, env):
+                if not is_generator(target.scope) or not _is_followed(self._project, target.file, target.scope):
+                    continue
+                parameters = parameter_env(target.scope, *_handed(call, Evaluator(file, env)))
+                via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
+                self._queue.append((target.file, target.scope, parameters, via, depth + 1))
+
+
+def _handed(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
+    """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
+    arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
+    keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
+    return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+
+
+def _calls_in(node: ast.expr) -> list[ast.Call]:
+    return [item for item in ast.walk(node) if isinstance(item, ast.Call)]
 
 
 def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
@@ -232,7 +261,7 @@ def _chain(place: Place | None) -> list[Place]:
     return list(place.chain()) if place is not None else []
 
 
-def _outermost(place: Place | None, steps: Mapping[Loop, Step]) -> Loop | None:
+def _outermost(place: Place | None, steps: Container[ast.stmt]) -> Loop | None:
     found: Loop | None = None
     for link in _chain(place):
         if link.branch == "body" and link.node in steps:

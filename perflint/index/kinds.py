@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 TENSOR_TAG, HOST_TAG, LOADER_TAG, DATASET_TAG = "tensor", "host", "loader", "dataset"
 ITERABLE_TAG, LAYER_TAG, OBJECT_TAG, TUPLE_TAG, UNKNOWN_TAG = "iterable", "layer", "object", "tuple", "unknown"
+FUNCTION_TAG = "function"
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,9 @@ class Kind:
     """A value: ``tag`` is one of the constants of this module.
 
     ``scalar``/``floating``: a tensor known to be 0-D / of a floating dtype.  ``guess``: known only from how the
-    code calls it.  ``type``: qualified class of an ``object`` or ``layer``.  ``items``: kinds of a tuple's items.
+    code calls it.  ``type``: qualified class of an ``object`` or ``layer``, qualified name of a ``function`` (whose
+    ``guess`` says that it gets other arguments than those of the call, as a ``partial`` does).  ``items``: kinds of a
+    tuple's items.
     """
 
     tag: str
@@ -56,6 +59,11 @@ def layer(type_name: str) -> Kind:
 def instance(type_name: str) -> Kind:
     """An instance of any other class that perflint knows by name."""
     return Kind(OBJECT_TAG, type=type_name)
+
+
+def function(type_name: str, rewrapped: bool = False) -> Kind:
+    """A function or bound method of the project as a value."""
+    return Kind(FUNCTION_TAG, type=type_name, guess=rewrapped)
 
 
 def tuple_of(items: Iterable[Kind]) -> Kind:

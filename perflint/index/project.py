@@ -10,10 +10,12 @@ from functools import cached_property
 
 from perflint.index import amp, training
 from perflint.index.bindings import bound_by, definitions_of, parameter_env
+from perflint.index.callers import Callers
+from perflint.index.dispatch import Dispatch
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, module_parts
 from perflint.index.flow import Flow
-from perflint.index.kinds import DATASET, ITERABLE, LOADER, UNKNOWN, Kind, instance, join, layer
+from perflint.index.kinds import DATASET, FUNCTION_TAG, ITERABLE, LOADER, UNKNOWN, Kind, function, instance, join, layer
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 from perflint.source import Source
@@ -36,6 +38,7 @@ class Project:
         self._modules: dict[tuple[str, ...], FileIndex] = {}
         self._found: dict[tuple[str, tuple[str, ...]], tuple[FileIndex, Scope | Class] | None] = {}
         self._classes: dict[str, tuple[FileIndex, Class] | None] = {}
+        self._functions: dict[str, tuple[FileIndex, Scope]] = {}
         self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = {}
         self._attributes: dict[tuple[str, str], Kind | None] = {}
         self._trains: dict[Scope, bool] = {}
@@ -72,7 +75,7 @@ class Project:
                 owner.attributes.clear()
             file.points.clear()
             file.tree.body.clear()
-        for table in (self.files, self._modules, self._found, self._classes, self._results, self._attributes):
+        for table in (self.files, self._modules, self._found, self._classes, self._results, self._attributes, self._functions):
             table.clear()
         for cache in (self._trains, self._optimizes, self._defined, self._stars):
             cache.clear()
@@ -142,6 +145,56 @@ class Project:
             return None
         return self._starred(file, rest, depth)
 
+    def function_named(self, qualified: str) -> tuple[FileIndex, Scope] | None:
+        """A project function by the qualified name that ``Kind.type`` holds."""
+        return self._functions.get(qualified)
+
+    def function_value(self, file: FileIndex, scope: Scope | None, name: str) -> Kind | None:
+        """The kind of a name that stands for a project function (not for its result)."""
+        enclosing = scope
+        while enclosing is not None:
+            if name in enclosing.functions:
+                return self._as_value(file, enclosing.functions[name])
+            enclosing = enclosing.parent
+        if not file.names.is_bound(name.partition(".")[0]):
+            return None
+        found = self.find(file.names.resolve(name), file)
+        return self._as_value(found[0], found[1]) if found and isinstance(found[1], Scope) else None
+
+    def _as_value(self, file: FileIndex, scope: Scope) -> Kind:
+        qualified = f"{file.module}:{scope.qualname}"
+        self._functions[qualified] = (file, scope)
+        return function(qualified)
+
+    def lasting_kind(self, file: FileIndex, scope: Scope, node: ast.expr) -> Kind:
+        """The kind of an object that an expression stands for wherever it is asked: a class's instance, a function."""
+        if isinstance(node, ast.Name) and node.id == "self" and scope.owner is not None:
+            return self.kind_of_instance(file, scope.owner)
+        name = dotted(node)
+        if name is None:
+            return Evaluator(file, self.functions_of(file, scope)).kind(node)
+        return self.function_value(file, scope, name) or self._receiver(file, scope, name, {})
+
+    def functions_of(self, file: FileIndex, scope: Scope) -> dict[str, Kind]:
+        """The nested functions that a scope sees, as values."""
+        env: dict[str, Kind] = {}
+        enclosing: Scope | None = scope
+        while enclosing is not None and enclosing is not file.scopes.module:
+            for name, inner in enclosing.functions.items():
+                env.setdefault(name, self._as_value(file, inner))
+            enclosing = enclosing.parent
+        return env
+
+    @cached_property
+    def dispatch(self) -> Dispatch:
+        """Which functions a call may reach."""
+        return Dispatch(self)
+
+    @cached_property
+    def callers(self) -> Callers:
+        """Who calls a function, and what it is handed."""
+        return Callers(self)
+
     def class_named(self, qualified: str) -> tuple[FileIndex, Class] | None:
         """A project class by the qualified name that ``Kind.type`` holds."""
         return self._classes.get(qualified)
@@ -189,6 +242,16 @@ class Project:
                 if family != "object":
                     return family
         return "layer" if "forward" in owner.methods and owner.bases else "object"
+
+    def is_callback(self, file: FileIndex, owner: Class, depth: int = 0) -> bool:
+        """Whether a class is a ``paddle.callbacks.Callback``, directly or through classes of the project."""
+        for base in owner.bases:
+            if base.startswith("paddle.callbacks."):
+                return True
+            found = self.find(base, file) if depth < _MAX_DEPTH else None
+            if found and isinstance(found[1], Class) and self.is_callback(found[0], found[1], depth + 1):
+                return True
+        return False
 
     # -- values across functions -------------------------------------------------------------------------------
 
@@ -241,8 +304,19 @@ class Project:
             self._attributes[key] = None
             found = self.class_named(owner)
             if found is not None:
-                self._attributes[key] = self._attribute(found[0], found[1], name, 0)
+                self._attributes[key] = self._attribute(found[0], found[1], name, 0) or self._of_subclasses(
+                    found[1], name
+                )
         return self._attributes[key]
+
+    def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
+        """What the subclasses set that a base class reads."""
+        result: Kind | None = None
+        for file, child in self.dispatch.descendants(owner)[:8]:
+            if name in child.attributes:
+                kind = self._attribute(file, child, name, _MAX_DEPTH)
+                result = kind if result is None or kind is None else join(result, kind)
+        return result
 
     def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Kind | None:
         assigned = owner.attributes.get(name)
@@ -278,6 +352,8 @@ class Project:
         if training.makes_step(call, self.optimizes(file), file.is_static):
             return True
         name = dotted(call.func)
+        if name is not None and name in scope.parameters:
+            return any(self.trains(*handed) for handed in self.callers.functions_handed(scope, name))
         if name is None or name.rpartition(".")[2] not in self.training_names:
             return False
         found = self.callee(file, scope, name, {})
@@ -352,7 +428,10 @@ class Project:
                 return file, enclosing.functions[name]
             enclosing = enclosing.parent
         if first == "self" and rest and "." not in rest and scope.owner is not None:
-            return self._method_of(file, scope.owner, rest)
+            method = self._method_of(file, scope.owner, rest)
+            if method is not None or rest in scope.owner.attributes:
+                return method or self._held_function(file, scope.owner, rest)
+            return self._in_a_subclass(scope.owner, rest)
         named = file.names.is_bound(first) or file.names.stars
         found = self.find(file.names.resolve(name), file) if named else None
         if found and isinstance(found[1], Scope):
@@ -364,6 +443,20 @@ class Project:
                 return self.method(kind.type, method)
         if not receiver and name in env and env[name].type:
             return self.method(env[name].type, "__call__")
+        return None
+
+    def _held_function(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
+        """The function or callable object that an attribute holds."""
+        kind = self.attribute(self.kind_of_instance(file, owner).type, name)
+        if kind is None or not kind.type:
+            return None
+        return self.function_named(kind.type) if kind.tag == FUNCTION_TAG else self.method(kind.type, "__call__")
+
+    def _in_a_subclass(self, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
+        """A hook that only subclasses have."""
+        for file, child in self.dispatch.descendants(owner):
+            if name in child.methods:
+                return file, child.methods[name]
         return None
 
     def _receiver(self, file: FileIndex, scope: Scope, name: str, env: Env) -> Kind:

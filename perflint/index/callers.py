@@ -1,0 +1,125 @@
+"""Who calls a function, and what it is handed: read off the call sites, without following what happens before them."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from perflint.index.kinds import DATASET_TAG, FUNCTION_TAG, LAYER_TAG, LOADER_TAG, OBJECT_TAG, UNKNOWN_TAG, Kind, join
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
+    from perflint.index.project import Project
+
+_LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_TAG})
+"""Kinds that an object keeps while the program runs; what a tensor is depends on where it is asked."""
+
+_MOST_SITES = 12
+
+Site = tuple["FileIndex", Scope, ast.Call]
+
+
+class Callers:
+    """The call sites of one project's functions."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._handed: dict[Scope, dict[str, Kind]] = {}
+
+    def sites(self, scope: Scope) -> list[Site]:
+        """The calls that reach a function, found through its name and the attributes that hold it."""
+        names = {scope.name, *self._aliases.get(scope.name, ())}
+        if scope.name == "__init__" and scope.owner is not None:
+            names = {scope.owner.name}
+        found: list[Site] = []
+        for name in sorted(names):
+            for file, caller, call in self._by_name.get(name, ())[: 4 * _MOST_SITES]:
+                if any(target is scope for target in self._reached(file, caller, call)):
+                    found.append((file, caller, call))
+        return found[:_MOST_SITES]
+
+    def handed(self, scope: Scope) -> dict[str, Kind]:
+        """The kinds of objects that the known callers hand to a function, by parameter."""
+        if scope not in self._handed:
+            self._handed[scope] = {}  # a recursive call adds nothing
+            self._handed[scope] = self._collect(scope)
+        return self._handed[scope]
+
+    def functions_handed(self, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
+        """The project functions that callers hand to a function as one of its parameters."""
+        found = []
+        for file, caller, call in self.sites(scope):
+            argument = argument_for(scope, call, parameter)
+            kind = self._project.lasting_kind(file, caller, argument) if argument is not None else None
+            function = self._project.function_named(kind.type) if kind and kind.tag == FUNCTION_TAG else None
+            if function is not None:
+                found.append(function)
+        return found
+
+    def _collect(self, scope: Scope) -> dict[str, Kind]:
+        env: dict[str, Kind] = {}
+        for file, caller, call in self.sites(scope):
+            for parameter in scope.parameters:
+                argument = argument_for(scope, call, parameter)
+                if argument is None:
+                    continue
+                kind = self._project.lasting_kind(file, caller, argument)
+                if kind.tag in _LASTING:
+                    known = env.get(parameter)
+                    env[parameter] = kind if known is None else join(known, kind)
+        return {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}
+
+    def _reached(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[Scope]:
+        name = dotted(call.func)
+        if name is None:
+            return []
+        found = self._project.callee(file, caller, name, {})
+        if found is not None:
+            return [found[1]]
+        kind = self._project.lasting_kind(file, caller, call.func)
+        function = self._project.function_named(kind.type) if kind.tag == FUNCTION_TAG else None
+        return [function[1]] if function else []
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Site]]:
+        sites: dict[str, list[Site]] = defaultdict(list)
+        for file in self._project.files.values():
+            if file.is_quiet or file.is_foreign:
+                continue
+            for scope in file.scopes.scopes:
+                for statement in scope.statements:
+                    for call in statement.calls:
+                        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                        if name:
+                            sites[name].append((file, scope, call))
+        return sites
+
+    @cached_property
+    def _aliases(self) -> dict[str, set[str]]:
+        """Function name to the attributes it is kept in: ``self.train_epoch_func = train.train_epoch``."""
+        aliases: dict[str, set[str]] = defaultdict(set)
+        for file in self._project.files.values():
+            for owner in file.scopes.classes.values():
+                for attribute, values in owner.attributes.items():
+                    for value, _ in values:
+                        if isinstance(value, (ast.Name, ast.Attribute)):
+                            last = value.attr if isinstance(value, ast.Attribute) else value.id
+                            if last != attribute:
+                                aliases[last].add(attribute)
+        return aliases
+
+
+def argument_for(scope: Scope, call: ast.Call, parameter: str) -> ast.expr | None:
+    """The expression that a call hands over for a parameter; None when it is left out or cannot be told."""
+    for keyword in call.keywords:
+        if keyword.arg == parameter:
+            return keyword.value
+    position = scope.parameters.index(parameter) if parameter in scope.parameters else len(call.args)
+    before = call.args[: position + 1]
+    if position >= len(call.args) or any(isinstance(argument, ast.Starred) for argument in before):
+        return None
+    return call.args[position]

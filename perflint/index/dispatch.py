@@ -1,0 +1,182 @@
+"""Which functions of the project a call may reach, also where the name alone does not say."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from perflint.index.evaluate import Env, Evaluator
+from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
+from perflint.index.names import dotted
+from perflint.index.scopes import Class, Scope
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
+    from perflint.index.project import Project
+
+_MOST_BY_NAME = 400
+"""More methods of one name than this say nothing about which one is meant."""
+
+# Methods of Tensors, Layers, optimizers, loaders and of Python's own containers are no names to go by.
+_COMMON = frozenset(
+    "set_value get_lr set_lr state_dict set_state_dict load_dict set_dict clear_grad clear_gradients clear_gradient "
+    "zero_grad add_sublayer add_parameter create_parameter register_buffer named_parameters named_sublayers "
+    "set_epoch as_tensor to_tensor to_dict from_dict get_tensor get_output get_input get_item set_item "
+    "add_scalar add_image add_histogram set_description set_postfix load_state_dict no_grad index_select "
+    "masked_select set_device get_device stop_gradient full_name train_batch eval_batch test_batch".split()
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function that a call may reach.  ``sure``: names and types lead there, not only the method's name.
+
+    ``bound``: the call's arguments are those of the function (not so for a ``partial`` or a ``lambda``).
+    """
+
+    file: FileIndex
+    scope: Scope
+    sure: bool = True
+    bound: bool = True
+
+
+class Dispatch:
+    """Resolves calls of one project."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def targets(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
+        """What a call may reach, the likeliest first; empty when it leaves the project."""
+        name = dotted(call.func)
+        if name is not None:
+            local = self._function_value(file, env.get(name))
+            if local is not None:
+                return [local]
+            found = self._project.callee(file, scope, name, env)
+            if found is not None:
+                return [Target(*found), *self._overrides(found[1], name)]
+        return self._by_value(file, scope, call, env)
+
+    def _by_value(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
+        evaluator = Evaluator(file, env)
+        called = evaluator.kind(call.func)
+        function = self._function_value(file, called)
+        if function is not None:
+            return [function]
+        if called.type and called.tag != LAYER_TAG:
+            return _one(self._project.method(called.type, "__call__"))
+        if not isinstance(call.func, ast.Attribute):
+            return []
+        receiver = evaluator.kind(call.func.value)
+        if receiver.type:
+            found = self._project.method(receiver.type, call.func.attr)
+            return _one(found) or self._in_subclasses(receiver.type, call.func.attr)
+        if receiver.tag == UNKNOWN_TAG and not self._is_module(file, call.func.value):
+            return self._by_name(call)
+        return []
+
+    def _function_value(self, file: FileIndex, kind: Kind | None) -> Target | None:
+        if kind is None or kind.tag != FUNCTION_TAG:
+            return None
+        found = self._project.function_named(kind.type)
+        return Target(*found, bound=not kind.guess) if found else None
+
+    def _is_module(self, file: FileIndex, receiver: ast.expr) -> bool:
+        name = dotted(receiver)
+        return name is not None and file.names.is_bound(name.partition(".")[0])
+
+    # -- subclasses --------------------------------------------------------------------------------------------
+
+    def _overrides(self, scope: Scope, name: str) -> Iterable[Target]:
+        """Other classes' versions of a method that is called on ``self``."""
+        if scope.owner is None or not name.startswith("self."):
+            return []
+        found = [
+            Target(file, owner.methods[scope.name])
+            for file, owner in self.descendants(scope.owner)
+            if scope.name in owner.methods
+        ]
+        return found[:_MOST_BY_NAME]
+
+    def _in_subclasses(self, type_name: str, method: str) -> list[Target]:
+        found = self._project.class_named(type_name)
+        if found is None:
+            return []
+        return [
+            Target(file, owner.methods[method])
+            for file, owner in self.descendants(found[1])
+            if method in owner.methods
+        ]
+
+    def descendants(self, owner: Class) -> list[tuple[FileIndex, Class]]:
+        """The classes of the project that inherit from a class, near ones first."""
+        found: list[tuple[FileIndex, Class]] = []
+        seen = {owner}
+        queue = list(self._children.get(owner, ()))
+        while queue:
+            file, child = queue.pop(0)
+            if child not in seen:
+                seen.add(child)
+                found.append((file, child))
+                queue += self._children.get(child, ())
+        return found
+
+    @cached_property
+    def _children(self) -> dict[Class, list[tuple[FileIndex, Class]]]:
+        children: dict[Class, list[tuple[FileIndex, Class]]] = defaultdict(list)
+        for file in self._project.files.values():
+            for owner in file.scopes.classes.values():
+                for base in owner.bases:
+                    found = None if base.startswith("paddle.") else self._project.find(base, file)
+                    if found is not None and isinstance(found[1], Class) and found[1] is not owner:
+                        children[found[1]].append((file, owner))
+        return children
+
+    # -- names alone -------------------------------------------------------------------------------------------
+
+    def _by_name(self, call: ast.Call) -> list[Target]:
+        """Methods with a telling name that the call's arguments fit, when nothing is known of the receiver."""
+        assert isinstance(call.func, ast.Attribute)
+        name = call.func.attr
+        if "_" not in name.strip("_") or name.startswith("_") or name in _COMMON:
+            return []
+        found = self._methods.get(name, ())
+        if len(found) > _MOST_BY_NAME:
+            return []
+        return [Target(file, scope, sure=False) for file, scope in found if _fits(scope, call)]
+
+    @cached_property
+    def _methods(self) -> dict[str, list[tuple[FileIndex, Scope]]]:
+        methods: dict[str, list[tuple[FileIndex, Scope]]] = defaultdict(list)
+        for file in self._project.files.values():
+            if not file.is_quiet and not file.is_foreign:
+                for owner in file.scopes.classes.values():
+                    for name, scope in owner.methods.items():
+                        methods[name].append((file, scope))
+        return methods
+
+
+def _one(found: tuple[FileIndex, Scope] | None) -> list[Target]:
+    return [Target(*found)] if found else []
+
+
+def _fits(scope: Scope, call: ast.Call) -> bool:
+    """Whether a function takes as many arguments, with these names, as a call gives it."""
+    if isinstance(scope.node, ast.Module):
+        return False
+    args = scope.node.args
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+        return True
+    named = {item.arg for item in call.keywords}
+    positional, keyword_only = scope.parameters, {item.arg for item in args.kwonlyargs}
+    if len(call.args) > len(positional) and args.vararg is None:
+        return False
+    if args.kwarg is None and not named <= {*positional, *keyword_only}:
+        return False
+    required = positional[: len(positional) - len(args.defaults)] if args.defaults else positional
+    return all(name in named for name in required[len(call.args) :])
