@@ -164,6 +164,8 @@ class Context:
             claims: nothing inside the node is reported again.  False for a rule whose cost is another one than that
                 of what stands inside.
         """
+        if step is not None and not (step.sure and step.line):
+            confidence = min(confidence, Confidence.MEDIUM)
         if claims:  # whether the rule is selected or not: that must not change what others report
             self.claim(node)
         if code not in self.codes:

@@ -19,7 +19,7 @@ def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) ->
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
     reads: dict[tuple[str, int, str], set[tuple[str, int]]] = defaultdict(set)
     for draft in drafts:
-        if draft.step is not None and draft.code in HOST_READS:
+        if draft.step is not None and draft.code in HOST_READS and "place" not in draft.fields:
             reads[_loop(draft.step)].add((draft.path, draft.line))
     return [_finding(draft, rules[draft.code], reads, settings) for draft in drafts]
 
@@ -40,6 +40,7 @@ def _finding(
     related = draft.related
     if draft.step is not None:
         others = reads[_loop(draft.step)] - {(draft.path, draft.line)} if draft.code in HOST_READS else set()
+        others = set() if "place" in draft.fields else others
         fields["where"] = _where(draft.step, draft.path) + _others(others, draft.path)
         related = (*related, *_related(draft.step))
     message = fields.pop("message", "") or rule.message

@@ -7,7 +7,10 @@ import libcst as cst
 from perflint.checks import accumulate
 from perflint.checks.edits import on_device
 from perflint.context import Context
-from perflint.registry import check, triggers
+from perflint.findings import Confidence, Fix, Level, Related
+from perflint.index.file import Point, Step
+from perflint.index.reads import Read
+from perflint.registry import check, step_gate, triggers
 
 CODE = "PPF201"
 READ_METHODS = frozenset({"numpy", "item", "tolist", "cpu"})
@@ -45,6 +48,12 @@ _NUMPY = frozenset(
     }
     | {"float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape", "vstack", "hstack"}
 )
+
+_HELPER_MESSAGE = (
+    "`{what}` reads the device in {place} and so waits for it at {where}; keep the values on the device, and call it "
+    "every {interval} steps."
+)
+_HELPER_REASON = "whether the helper or its call should change is for you to decide"
 
 triggers(CODE, READ_METHODS | _CONVERSIONS | _NUMPY)
 
@@ -84,7 +93,37 @@ def host_read(call: cst.Call, context: Context) -> None:
         return
     tensor = tensor_read_by(call, context)
     if tensor is not None:
-        context.report(CODE, call, accumulate.fix(call, tensor, context), step, tensor=context.text(tensor))
+        confidence = certainty(tensor, context)
+        fix = accumulate.fix(call, tensor, context)
+        context.report(CODE, call, fix, step, confidence=confidence, tensor=context.text(tensor))
+        return
+    read = context.file.reading_calls.get(context.range(call)[0])
+    if read is not None:
+        _report_helper(call, read, step, context)
+
+
+def certainty(tensor: cst.BaseExpression, context: Context) -> Confidence:
+    """How sure it is that an expression is a device tensor: by its kind, or only by a name and a method."""
+    kind = context.kind(tensor)
+    return Confidence.HIGH if kind.is_tensor and not kind.guess else Confidence.MEDIUM
+
+
+def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> None:
+    """A helper in another file reads what it is handed: shown at the call too, where the step loop is read."""
+    place = f"{read.path}:{read.line}"
+    fix = Fix(f"hand over host values every {context.settings.log_interval}th step", (), Level.DISPLAY, _HELPER_REASON)
+    related = (Related(read.path, read.line, "the host read"),)
+    context.report(CODE, call, fix, step, related, claims=False, message=_HELPER_MESSAGE, place=place)
+
+
+def _hands_over(point: Point) -> bool:
+    lines, reading = point.file.source.lines, point.file.reading_calls
+    return bool(reading) and any(
+        lines.offset(call.lineno, call.col_offset) in reading for call in point.statement.calls
+    )
+
+
+step_gate(CODE, _hands_over)
 
 
 def _only_argument(call: cst.Call) -> cst.BaseExpression | None:

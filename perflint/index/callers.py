@@ -42,6 +42,10 @@ class Callers:
                     found.append((file, caller, call))
         return found[:_MOST_SITES]
 
+    def named(self, name: str) -> list[Site]:
+        """The calls whose last name is this one, wherever they lead."""
+        return self._by_name.get(name, [])
+
     def handed(self, scope: Scope) -> dict[str, Kind]:
         """The kinds of objects that the known callers hand to a function, by parameter."""
         if scope not in self._handed:

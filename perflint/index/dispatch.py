@@ -77,7 +77,7 @@ class Dispatch:
             found = self._project.method(receiver.type, call.func.attr)
             return _one(found) or self._in_subclasses(receiver.type, call.func.attr)
         if receiver.tag == UNKNOWN_TAG and not self._is_module(file, call.func.value):
-            return self._by_name(call)
+            return self._by_name(file, call)
         return []
 
     def _function_value(self, file: FileIndex, kind: Kind | None) -> Target | None:
@@ -139,8 +139,11 @@ class Dispatch:
 
     # -- names alone -------------------------------------------------------------------------------------------
 
-    def _by_name(self, call: ast.Call) -> list[Target]:
-        """Methods with a telling name that the call's arguments fit, when nothing is known of the receiver."""
+    def _by_name(self, file: FileIndex, call: ast.Call) -> list[Target]:
+        """Methods with a telling name that the call's arguments fit, when nothing is known of the receiver.
+
+        Those in the caller's own directory come alone: a script beside its model drives that one.
+        """
         assert isinstance(call.func, ast.Attribute)
         name = call.func.attr
         if "_" not in name.strip("_") or name.startswith("_") or name in _COMMON:
@@ -148,7 +151,9 @@ class Dispatch:
         found = self._methods.get(name, ())
         if len(found) > _MOST_BY_NAME:
             return []
-        return [Target(file, scope, sure=False) for file, scope in found if _fits(scope, call)]
+        fitting = [Target(owner, scope, sure=False) for owner, scope in found if _fits(scope, call)]
+        beside = [target for target in fitting if target.file.parts[:-1] == file.parts[:-1]]
+        return beside or fitting
 
     @cached_property
     def _methods(self) -> dict[str, list[tuple[FileIndex, Scope]]]:

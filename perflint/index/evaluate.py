@@ -185,6 +185,9 @@ class Evaluator:
         return replace(kind, guess=True) if kind.tag == FUNCTION_TAG else UNKNOWN
 
     def _subscript(self, node: ast.Subscript) -> Kind:
+        item = item_name(node)
+        if item is not None and item in self.env:
+            return self.env[item]
         base = self.kind(node.value)
         if base.tag == TUPLE_TAG and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
             index = node.slice.value
@@ -233,6 +236,8 @@ class Evaluator:
 
     def _dict(self, node: ast.Dict) -> Kind:
         kinds = [self.kind(value) for value in node.values[:32]]
+        if any(kind.type for kind in kinds):
+            return tuple_of(kinds)
         if any(kind.is_tensor for kind in kinds):
             return TENSOR
         # Losses read to the host come with a learning rate or a time whose kind is not known.
@@ -420,14 +425,34 @@ def bind(target: ast.expr, kind: Kind, env: dict[str, Kind]) -> None:
         bind(target.value, kind, env)
         return
     if isinstance(target, ast.Subscript):
-        name = dotted(target.value)
-        if name and kind.is_tensor:
-            env[name] = TENSOR
+        _bind_item(target, kind, env)
         return
     name = dotted(target)
     if name is None:
         return
     env[name] = kind
-    prefix = name + "."
-    for stale in [known for known in env if known.startswith(prefix)]:
+    prefixes = (name + ".", name + "[")
+    for stale in [known for known in env if known.startswith(prefixes)]:
         del env[stale]
+
+
+def _bind_item(target: ast.Subscript, kind: Kind, env: dict[str, Kind]) -> None:
+    """``d["loss"] = loss``: a container of tensors, unless other items of it are known to be something else."""
+    name, item = dotted(target.value), item_name(target)
+    if name is None:
+        return
+    if item is not None:
+        env[item] = kind
+    others = [known for key, known in env.items() if key.startswith(f"{name}[")]
+    if kind.is_tensor and not any(known.type or known.is_host for known in others):
+        env[name] = TENSOR
+    elif kind.type and name in env and env[name].tag in (TENSOR_TAG, "host"):
+        env[name] = UNKNOWN
+
+
+def item_name(node: ast.Subscript) -> str | None:
+    """The name that an item with a constant key goes by in an environment: ``status['loss']``."""
+    name = dotted(node.value)
+    if name is None or not isinstance(node.slice, ast.Constant) or not isinstance(node.slice.value, str):
+        return None
+    return f"{name}[{node.slice.value!r}]"

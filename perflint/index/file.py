@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from perflint.index import layers
+from perflint.index import evaluation, layers
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
 from perflint.index.kinds import Kind
@@ -21,6 +21,7 @@ from perflint.source import Source
 
 if TYPE_CHECKING:
     from perflint.index.project import Project
+    from perflint.index.reads import Read
 
 _QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
 _OFFLINE_PARTS = re.compile(
@@ -77,6 +78,8 @@ class FileIndex:
     project: Project
     scopes: FileScopes = field(init=False)
     points: dict[ast.stmt, Point] = field(default_factory=dict)
+    reading_calls: dict[int, Read] = field(default_factory=dict)
+    """Calls in step loops, by offset, of which a helper in another file reads the device; with the place of the read."""
 
     def __post_init__(self) -> None:
         is_package = self.parts[-1] == "__init__"
@@ -119,6 +122,11 @@ class FileIndex:
     def misaligned(self) -> Mapping[int, layers.Misaligned]:
         """Layers whose width Tensor Cores cannot fill, by the offset of their call."""
         return layers.misaligned(self)
+
+    @cached_property
+    def evaluations(self) -> Mapping[ast.stmt, evaluation.Evaluation]:
+        """Loops that evaluate a model and keep a graph for nothing, by their statement."""
+        return evaluation.evaluations(self)
 
     @cached_property
     def is_static(self) -> bool:

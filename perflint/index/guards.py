@@ -32,6 +32,9 @@ _ACCUMULATION = re.compile(r"accum|grad_acc|update_freq|acc_steps|gradient_acc",
 _CLOCKS = ("time.time", "time.perf_counter", "time.monotonic", "datetime.datetime.now", "datetime.now")
 _EMPTY = re.compile(r"(list|history|buffer|cache|queue)$", re.IGNORECASE)
 _FEW_STEPS = 100
+_INTERVAL = re.compile(r"(^|_)(period|interval|patience|every|freq|frequency)($|_)", re.IGNORECASE)
+_MODE = re.compile(r"(^|_)(mode|phase|split|stage|subset)($|_)", re.IGNORECASE)
+_OTHER_MODES = ("val", "eval", "test", "infer", "pred", "export", "dev")
 
 Definitions = Mapping[str, ast.expr]
 """Names that are bound once in a scope, with the expression they are bound to."""
@@ -173,6 +176,10 @@ def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -
         and right.value == 0
     ):
         return value == isinstance(operator, ast.Eq)  # empty: at the start, or when something is wrong
+    if _waits(left, operator, right):
+        return value == isinstance(operator, (ast.Gt, ast.GtE))
+    if _other_mode(left, right) is not None and isinstance(operator, (ast.Eq, ast.NotEq)):
+        return _other_mode(left, right) == (value == isinstance(operator, ast.Eq))
     if isinstance(operator, (ast.Eq, ast.NotEq)):
         counts = _counts_steps(left) or _counts_steps(right)
         return counts and value == isinstance(operator, ast.Eq)
@@ -185,6 +192,27 @@ def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -
     if isinstance(operator, (ast.Lt, ast.LtE)) and _counts_steps(left) and isinstance(right, ast.Constant):
         return isinstance(right.value, int) and right.value <= _FEW_STEPS
     return any("best" in name.lower() for side in (left, right) for name in _names(side))
+
+
+def _waits(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> bool:
+    """Whether a comparison lets a count grow up to an interval: ``self.since_last >= self.period``."""
+    if not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        return False
+    return any(_INTERVAL.search(name) for name in _names(right)) and not any(
+        _INTERVAL.search(name) for name in _names(left)
+    )
+
+
+def _other_mode(left: ast.expr, right: ast.expr) -> bool | None:
+    """Whether ``mode == "eval"`` asks for another mode than training; None when it asks for no mode."""
+    if not isinstance(right, ast.Constant) or not isinstance(right.value, str):
+        return None
+    if not any(_MODE.search(name) for name in [*_names(left), _key(left) or ""]):
+        return None
+    asked = right.value.lower()
+    if asked.startswith("train"):
+        return False
+    return True if asked.startswith(_OTHER_MODES) else None
 
 
 def _modulo(node: ast.expr, definitions: Definitions) -> ast.BinOp | None:

@@ -181,18 +181,20 @@ class Hot:
         if step is None or depth >= _MAX_DEPTH:
             return
         for call in statement.calls:
-            self._follow(file, scope, call, step, env, depth, statement)
+            if self._follow(file, scope, call, step, env, depth, statement) and depth == 0:
+                self._note_read(file, scope, call, env, statement)
 
     def _follow(
         self, file: FileIndex, scope: Scope, call: ast.Call, step: Step, env: Env, depth: int, statement: Statement
-    ) -> None:
+    ) -> bool:
+        """Follow a call; whether it may leave the file for a function that is sure to be reached."""
         targets = [
             target
             for target in self._project.dispatch.targets(file, scope, call, env)
             if target.scope is not scope and _is_followed(self._project, target.file, target.scope)
         ]
         if not targets or guards.within_expression(call, statement.node, self._project.definitions(file, scope)):
-            return
+            return False
         env = {**self._project.functions_of(file, scope), **with_comprehensions(statement.node, env, file)}
         arguments, keywords, spread = _handed(call, Evaluator(file, env))
         via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
@@ -205,6 +207,14 @@ class Hot:
                 self._keep_defaults(target.scope, call)
             reached = via if target.sure else replace(via, sure=False)
             self._queue.append((target.file, target.scope, parameters, reached, depth + 1))
+        return targets[0].sure and targets[0].file is not file
+
+    def _note_read(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, statement: Statement) -> None:
+        """Remember a call in the step loop whose helper, in another file, reads the device."""
+        env = {**self._project.functions_of(file, scope), **with_comprehensions(statement.node, env, file)}
+        read = self._project.reads.in_call(file, scope, call, env)
+        if read is not None:
+            file.reading_calls[file.source.lines.offset(call.lineno, call.col_offset)] = read
 
     def _iterated(self, file: FileIndex, scope: Scope, loop: Loop, step: Step, env: Env, depth: int) -> None:
         """A step loop over a generator of the project: its body up to the next ``yield`` runs at each step."""
@@ -238,7 +248,7 @@ def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
         or training.is_evaluation(target.name)
     ):
         return False
-    if _QUIET_FUNCTIONS.search(target.name):
+    if _QUIET_FUNCTIONS.search(target.name) or "epoch" in target.name:
         return False
     if target.owner is not None and target.name == "__call__":
         return project.kind_of_instance(file, target.owner).tag != LAYER_TAG

@@ -7,19 +7,25 @@ import os
 import warnings
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TypeVar
 
-from perflint.index import amp, training
+from perflint.index import amp, loader_facts, training
 from perflint.index.bindings import bound_by, definitions_of, parameter_env
 from perflint.index.callers import Callers
 from perflint.index.dispatch import Dispatch
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, module_parts
 from perflint.index.flow import Flow
+from perflint.index.gradients import Gradients
 from perflint.index.kinds import DATASET, FUNCTION_TAG, ITERABLE, LOADER, UNKNOWN, Kind, function, instance, join, layer
 from perflint.index.names import dotted
+from perflint.index.no_grad import NoGrad
+from perflint.index.reads import Reads
 from perflint.index.scopes import Class, Scope
+from perflint.settings import DeclaredCall
 from perflint.source import Source
 
+Declared = TypeVar("Declared")
 _MAX_DEPTH = 5
 """How far names, base classes and calls are followed."""
 
@@ -30,9 +36,11 @@ class Project:
     Args:
         sources: every readable file by path.  Files that do not parse are left out and listed in ``broken``
             with the error.
+        loaders: the functions that make loaders, by qualified name, as the configuration declares them.
     """
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
+    def __init__(self, sources: Mapping[str, Source], loaders: Mapping[str, DeclaredCall] | None = None) -> None:
+        self.loaders = loaders or {}
         self.files: dict[str, FileIndex] = {}
         self.broken: dict[str, Exception] = {}
         self._modules: dict[tuple[str, ...], FileIndex] = {}
@@ -123,6 +131,32 @@ class Project:
                         known.setdefault(name, origin)
         return known
 
+    def declared(
+        self, table: Mapping[str, Declared], file: FileIndex, scope: Scope, name: str, env: Env
+    ) -> Declared | None:
+        """What the configuration says of the function that a dotted name calls, by its name or where it is defined."""
+        last = name.rpartition(".")[2]
+        if not table or all(known.rpartition(".")[2] != last for known in table):
+            return None
+        qualified = file.names.resolve(name)
+        if qualified in table:
+            return table[qualified]
+        found: tuple[FileIndex, Scope | Class] | None = self.callee(file, scope, name, env)
+        found = found or self.find(qualified, file)
+        if found is None:
+            return None
+        defined = f"{found[0].module}.{found[1].qualname}"
+        return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
+
+    @cached_property
+    def worker_defaults(self) -> Mapping[str, Mapping[tuple[int, int], loader_facts.WorkerDefault]]:
+        """Places that leave a training loader elsewhere without workers, by path and offsets."""
+        return loader_facts.worker_defaults(self)
+
+    def module_named(self, name: str, origin: FileIndex) -> FileIndex | None:
+        """The file of a module by its qualified name, seen from a file."""
+        return self._module(name, origin) if name else None
+
     def _module(self, name: str, origin: FileIndex) -> FileIndex | None:
         parts, directory = tuple(name.split(".")), origin.parts[:-1]
         files = (self._modules.get((*directory[:length], *parts)) for length in range(len(directory), -1, -1))
@@ -191,9 +225,24 @@ class Project:
         return Dispatch(self)
 
     @cached_property
+    def no_grad(self) -> NoGrad:
+        """Where gradients are switched off."""
+        return NoGrad(self)
+
+    @cached_property
+    def gradients(self) -> Gradients:
+        """Which code asks for gradients."""
+        return Gradients(self)
+
+    @cached_property
     def callers(self) -> Callers:
         """Who calls a function, and what it is handed."""
         return Callers(self)
+
+    @cached_property
+    def reads(self) -> Reads:
+        """Which calls read the device."""
+        return Reads(self)
 
     def class_named(self, qualified: str) -> tuple[FileIndex, Class] | None:
         """A project class by the qualified name that ``Kind.type`` holds."""
@@ -257,13 +306,21 @@ class Project:
 
     def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of calling a project function or class by qualified name; None when it is neither."""
+        if name in self.loaders:
+            return LOADER
         found = self.find(name, origin)
         if found is None:
             return None
         file, target = found
+        if self.loaders and self._is_declared_loader(file, target):
+            return LOADER
         if isinstance(target, Class):
             return self.kind_of_instance(file, target)
         return self.result(file, target, "", arguments, keywords)
+
+    def _is_declared_loader(self, file: FileIndex, target: Scope | Class) -> bool:
+        defined = f".{file.module}.{target.qualname}"
+        return any(f".{name}".endswith(defined) for name in self.loaders)
 
     def result(
         self, file: FileIndex, scope: Scope, owner: str, arguments: list[Kind], keywords: dict[str, Kind]

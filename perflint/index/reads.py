@@ -1,0 +1,111 @@
+"""Which calls read the device: a host read of its own, or one in a helper that is handed a tensor."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perflint.index import guards, training
+from perflint.index.bindings import default_values, parameter_env
+from perflint.index.evaluate import Env, Evaluator
+from perflint.index.flow import Flow, is_generator, with_comprehensions
+from perflint.index.kinds import Kind
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope, Statement
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
+    from perflint.index.project import Project
+
+_MAX_DEPTH = 3
+_METHODS = frozenset({"item", "numpy", "tolist"})
+_CONVERSIONS = frozenset({"float", "int", "bool"})
+_NUMPY = frozenset({"numpy.array", "numpy.asarray", "numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"})
+
+
+@dataclass(frozen=True)
+class Read:
+    """A host read in a helper: the file and line where it stands."""
+
+    path: str
+    line: int
+
+
+class Reads:
+    """Asks of functions whether one call of them reads the device, given what they are handed."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._known: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Read | None] = {}
+
+    def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int = 0) -> Read | None:
+        """The first host read that a call of a project function certainly makes; None when none is known."""
+        for target in self._project.dispatch.targets(file, scope, call, env):
+            if not target.sure or not target.bound or target.scope is scope or is_generator(target.scope):
+                return None
+            if self._is_a_step(target.file, target.scope):
+                return None
+            evaluator = Evaluator(file, env)
+            arguments = [evaluator.kind(item) for item in call.args if not isinstance(item, ast.Starred)]
+            keywords = {item.arg: evaluator.kind(item.value) for item in call.keywords if item.arg}
+            spread = [evaluator.kind(item.value) for item in call.keywords if item.arg is None]
+            parameters = parameter_env(target.scope, arguments, keywords, spread)
+            return self._in_function(target.file, target.scope, parameters, default_values(target.scope, call), depth)
+        return None
+
+    def _is_a_step(self, file: FileIndex, scope: Scope) -> bool:
+        return (
+            file.is_quiet
+            or scope.name in training.STEP_METHODS
+            or training.is_evaluation(scope.name)
+            or self._project.trains(file, scope)
+        )
+
+    def _in_function(
+        self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], defaults: dict[str, ast.expr], depth: int
+    ) -> Read | None:
+        key = (scope, tuple(sorted(parameters.items(), key=lambda item: item[0])))
+        if key not in self._known:
+            self._known[key] = None
+            if len(scope.statements) <= 200:
+                self._known[key] = self._search(file, scope, parameters, defaults, depth)
+        return self._known[key]
+
+    def _search(
+        self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], defaults: dict[str, ast.expr], depth: int
+    ) -> Read | None:
+        before = Flow(scope, file, self._project.base_env(file, scope, parameters), guess_losses=False).run().before
+        definitions = {**self._project.definitions(file, scope), **defaults}
+        for statement in scope.statements:
+            if not statement.calls or guards.off_the_hot_path(statement.place, None, definitions):
+                continue
+            env = with_comprehensions(statement.node, before.get(statement.node, {}), file)
+            found = self._in_statement(file, scope, statement, env, depth)
+            if found is not None:
+                return found
+        return None
+
+    def _in_statement(
+        self, file: FileIndex, scope: Scope, statement: Statement, env: Env, depth: int
+    ) -> Read | None:
+        for call in statement.calls:
+            if reads_tensor(call, Evaluator(file, env), file):
+                return Read(file.source.path, call.lineno)
+            if depth < _MAX_DEPTH:
+                found = self.in_call(file, scope, call, env, depth + 1)
+                if found is not None:
+                    return found
+        return None
+
+
+def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
+    """Whether a call itself copies what is known to be a tensor to the host."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and not call.keywords:
+        return evaluator.kind(call.func.value).is_tensor
+    name = dotted(call.func)
+    if name is None or len(call.args) != 1:
+        return False
+    if name in _CONVERSIONS or file.resolve(name) in _NUMPY:
+        return evaluator.kind(call.args[0]).is_tensor
+    return False
