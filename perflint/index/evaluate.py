@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from perflint.index import paddle_api
+from perflint.index import paddle_api, registries
 from perflint.index.kinds import (
     DATASET_TAG,
     FUNCTION_TAG,
@@ -98,6 +98,9 @@ class Resolver(Protocol):
 
     def function_value(self, name: str) -> Kind | None:
         """A project function that a name stands for, as a value."""
+
+    def registered(self, name: str) -> Kind | None:
+        """An instance of the class that a registry knows by a name."""
 
     def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a function that is held as a value."""
@@ -280,6 +283,13 @@ class Evaluator:
         return element(self.kind(node))
 
     def _call(self, node: ast.Call) -> Kind:
+        kind = self._known_call(node)
+        if kind.tag != "unknown":
+            return kind
+        wanted = registries.requested(node)
+        return (self._resolver.registered(wanted) if wanted else None) or kind
+
+    def _known_call(self, node: ast.Call) -> Kind:
         name = dotted(node.func)
         if name is not None:
             known = self._call_by_name(node, name)

@@ -175,6 +175,10 @@ class FileIndex:
         """A project function that a name stands for, as a value."""
         return self.project.function_value(self, None, name)
 
+    def registered(self, name: str) -> Kind | None:
+        """An instance of the class that a registry of the project knows by a name."""
+        return self.project.registered(name)
+
     def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a function that is held as a value."""
         found = self.project.function_named(qualified)

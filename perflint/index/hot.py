@@ -96,6 +96,8 @@ class Hot:
         if _QUIET_FUNCTIONS.search(scope.name) or training.without_gradients(scope):
             return
         loops = training.step_loops(scope, lambda call: self._project.call_trains(file, scope, call))
+        if file.is_static:
+            loops = [loop for loop in loops if not training.over_evaluation_batches(loop)]
         if not loops:
             return
         handed = self._project.callers.handed(scope)
@@ -137,7 +139,7 @@ class Hot:
             if self._visits[scope] > _MAX_VISITS:
                 return
             merged = {name: join(kind, known[0].get(name, UNKNOWN)) for name, kind in parameters.items()}
-            step = known[1] if known[1].line or step.forward else step
+            step = known[1] if _rank(known[1]) >= _rank(step) else step
             if all(known[0].get(name) == kind for name, kind in merged.items()):
                 return
             parameters = merged
@@ -253,6 +255,11 @@ def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
     if target.owner is not None and target.name == "__call__":
         return project.kind_of_instance(file, target.owner).tag != LAYER_TAG
     return True
+
+
+def _rank(step: Step) -> tuple[bool, bool, bool]:
+    """Which of two ways to a function is told: a training step, one that is sure, one whose loop is known."""
+    return not step.forward, step.sure, bool(step.line)
 
 
 def _required(scope: Scope) -> list[str]:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TypeVar
 
-from perflint.index import amp, loader_facts, training
+from perflint.findings import Confidence
+from perflint.index import amp, loader_facts, registries, training
 from perflint.index.bindings import bound_by, definitions_of, parameter_env
 from perflint.index.callers import Callers
 from perflint.index.dispatch import Dispatch
@@ -141,12 +142,25 @@ class Project:
         qualified = file.names.resolve(name)
         if qualified in table:
             return table[qualified]
+        made = self._made_by(file, scope, name)
+        if made in table:
+            return table[made]
         found: tuple[FileIndex, Scope | Class] | None = self.callee(file, scope, name, env)
         found = found or self.find(qualified, file)
         if found is None:
             return None
         defined = f"{found[0].module}.{found[1].qualname}"
         return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
+
+    def _made_by(self, file: FileIndex, scope: Scope, name: str) -> str:
+        """``lib.Meter.update`` for ``meter.update`` where ``meter`` is bound once, to ``lib.Meter(...)``."""
+        receiver, _, method = name.rpartition(".")
+        value = self.definitions(file, scope).get(receiver)
+        if value is None and receiver.startswith("self.") and scope.owner is not None:
+            assigned = scope.owner.attributes.get(receiver[5:], ())
+            value = assigned[0][0] if len(assigned) == 1 else None
+        made = dotted(value.func) if isinstance(value, ast.Call) else None
+        return f"{file.names.resolve(made)}.{method}" if made else ""
 
     @cached_property
     def worker_defaults(self) -> Mapping[str, Mapping[tuple[int, int], loader_facts.WorkerDefault]]:
@@ -238,6 +252,15 @@ class Project:
     def callers(self) -> Callers:
         """Who calls a function, and what it is handed."""
         return Callers(self)
+
+    def registered(self, name: str) -> Kind | None:
+        """An instance of the class that a registry knows by a name."""
+        found = self._registered.get(name)
+        return self.kind_of_instance(*found) if found else None
+
+    @cached_property
+    def _registered(self) -> dict[str, tuple[FileIndex, Class]]:
+        return registries.registered(self.files.values())
 
     @cached_property
     def reads(self) -> Reads:
@@ -408,6 +431,8 @@ class Project:
         """Whether a call makes one training step, itself or in a project function that it reaches."""
         if training.makes_step(call, self.optimizes(file), file.is_static):
             return True
+        if training.runs_program(call):
+            return file.is_static and self._trains_statically(file, scope, call)
         name = dotted(call.func)
         if name is not None and name in scope.parameters:
             return any(self.trains(*handed) for handed in self.callers.functions_handed(scope, name))
@@ -417,6 +442,12 @@ class Project:
         if found is None or training.is_evaluation(found[1].name) or training.without_gradients(found[1]):
             return False
         return self.trains(*found)
+
+    def _trains_statically(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        """Whether ``exe.run(...)`` runs a training program rather than a test one."""
+        if training.is_evaluation(scope.name) or training.runs_evaluation(call):
+            return False
+        return self.optimizes(file) or "train" in f"{scope.name} {ast.unparse(call)} {file.parts[-1]}".lower()
 
     def optimizes(self, file: FileIndex) -> bool:
         """Whether a file takes optimizer steps, itself or through functions it calls."""
@@ -547,15 +578,9 @@ class Project:
     # -- AMP ---------------------------------------------------------------------------------------------------
 
     @cached_property
-    def amp_directories(self) -> frozenset[tuple[str, ...]]:
-        """Directories whose files are trained under AMP."""
-        packages = frozenset(file.parts[:-1] for file in self.files.values() if file.parts[-1] == "__init__")
-        files = [file.parts for file in self.files.values() if not file.is_quiet and amp.turns_on_amp(file.scopes)]
-        return amp.applications(files, packages)
-
-    def uses_amp(self, file: FileIndex) -> bool:
-        """Whether a file's layers are trained under AMP."""
-        return amp.is_under(file.parts, self.amp_directories)
+    def amp_files(self) -> Mapping[FileIndex, Confidence]:
+        """The files whose layers are trained under AMP, and how sure that is."""
+        return amp.driven(self)
 
 
 def _common_root(paths: list[str]) -> str:

@@ -198,6 +198,24 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
     return "scaler" in name.lower() and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
 
 
+def runs_program(call: ast.Call) -> bool:
+    """Whether a call looks like ``exe.run(program, feed=..., fetch_list=[...])`` of a static graph."""
+    given = {keyword.arg for keyword in call.keywords}
+    return _terminal(call) == "run" and isinstance(call.func, ast.Attribute) and bool(given & {"feed", "fetch_list"})
+
+
+def runs_evaluation(call: ast.Call) -> bool:
+    """Whether the program or the feed of an ``exe.run`` is named as one for testing."""
+    given = [*call.args, *(item.value for item in call.keywords if item.arg in ("program", "feed"))]
+    names = [name for node in given for name in _names(node)]
+    return any(is_evaluation(name) or "startup" in name or "teacher" in name for name in names)
+
+
+def over_evaluation_batches(loop: Loop) -> bool:
+    """Whether a loop draws from a loader that is named as one for testing."""
+    return not isinstance(loop, ast.While) and any(is_evaluation(name) for name in _names(loop.iter))
+
+
 def takes_optimizer_step(call: ast.Call) -> bool:
     """Whether a call updates parameters (also through a loss scaler)."""
     name = _terminal(call)

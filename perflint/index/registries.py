@@ -1,0 +1,71 @@
+"""Registries: classes that are found by a literal name, ``MODELS.get("ResNet")(...)`` or ``build("ResNet")``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from perflint.index.names import dotted
+from perflint.index.scopes import Class
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
+
+_BUILDERS = ("build", "create", "make", "get", "instantiate", "init_obj")
+_NAME_KEYS = ("type", "name")
+
+
+def registered(files: Iterable[FileIndex]) -> dict[str, tuple[FileIndex, Class]]:
+    """The classes that a decorator registers, by the name they go by; names that two classes share are left out."""
+    found: dict[str, tuple[FileIndex, Class]] = {}
+    twice: set[str] = set()
+    for file in files:
+        for owner in file.scopes.classes.values():
+            for decorator in owner.node.decorator_list:
+                name = _registered_name(decorator, owner)
+                if name is not None:
+                    if name in found and found[name][1] is not owner:
+                        twice.add(name)
+                    found[name] = (file, owner)
+    return {name: place for name, place in found.items() if name not in twice}
+
+
+def _registered_name(decorator: ast.expr, owner: Class) -> str | None:
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    if "regist" not in (dotted(function) or "").lower():
+        return None
+    given = [*decorator.args, *(item.value for item in decorator.keywords)] if isinstance(decorator, ast.Call) else []
+    literals = [item.value for item in given if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    return literals[0] if literals else owner.name
+
+
+def requested(call: ast.Call) -> str | None:
+    """The literal name that a call asks a registry for an object of; None when it asks for none."""
+    if isinstance(call.func, ast.Call):  # MODELS.get("ResNet")(depth=50)
+        return _literal(call.func.args[0]) if call.func.args and _builds(call.func) else None
+    if isinstance(call.func, ast.Subscript):  # MODELS["ResNet"](depth=50)
+        return _literal(call.func.slice)
+    if not _builds(call):
+        return None
+    given = [*call.args[:1], *(item.value for item in call.keywords if item.arg in _NAME_KEYS)]
+    return next((name for name in map(_named, given) if name is not None), None)
+
+
+def _builds(call: ast.Call) -> bool:
+    last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return bool(last) and last.startswith(_BUILDERS)
+
+
+def _named(node: ast.expr) -> str | None:
+    """``"ResNet"``, ``{"type": "ResNet"}`` or ``dict(type="ResNet")``."""
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return next((_literal(value) for key, value in pairs if key and _literal(key) in _NAME_KEYS), None)
+    if isinstance(node, ast.Call) and dotted(node.func) == "dict":
+        return next((_literal(item.value) for item in node.keywords if item.arg in _NAME_KEYS), None)
+    return _literal(node)
+
+
+def _literal(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
