@@ -40,8 +40,9 @@ class ArgumentMatch:
     that must not be; ``unless_kind`` maps a parameter to the kinds of value that do so, ``unless_value`` to the values
     (literals, or names bound once to one); ``unless_comment`` is a pattern: a comment on the argument's row, or on
     the rows just above it, that matches shows that the value was chosen; ``unless_test`` is a pattern for the test of
-    an ``if`` around the call; ``unless_beside`` names calls of which the statement before or after makes one.
-    ``positions`` gives the places of the other parameters that are named here.
+    an ``if`` around the call; ``unless_beside`` names calls of which the statement before or after makes one (then the
+    confidence drops), ``unless_called`` calls that the file makes anywhere; ``unless_within`` is ``loop`` for a call
+    that is fine in a loop inside the step.  ``positions`` gives the places of the other parameters named here.
     """
 
     call: str
@@ -59,6 +60,8 @@ class ArgumentMatch:
     unless_comment: str = ""
     unless_test: str = ""
     unless_beside: tuple[str, ...] = ()
+    unless_called: tuple[str, ...] = ()
+    unless_within: str = ""
     positions: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -179,14 +182,15 @@ def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:
     fields = _Fields(path, data)
     calls = fields.take("call", (str, list))
     where = fields.choice("where", ("step",), "")
+    no_word, no_list = ("", []) if where else (_REQUIRED, _REQUIRED)
     match = ArgumentMatch(
         call="",
         where=where,
-        parameter=fields.take("parameter", str, *([""] if where else [])),
+        parameter=fields.take("parameter", str, no_word),
         position=fields.take("position", int, None),
         default=fields.any("default"),
-        bad=_values(fields.take("bad", (list, str), *([[]] if where else []))),
-        set=fields.take("set", str, *([""] if where else [])),
+        bad=_values(fields.take("bad", (list, str), no_list)),
+        set=fields.take("set", str, no_word),
         message=fields.take("message", str, ""),
         needs=tuple(fields.take("needs", list, [])),
         unless=tuple(fields.take("unless", list, [])),
@@ -195,6 +199,8 @@ def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:
         unless_comment=fields.take("unless_comment", str, ""),
         unless_test=fields.take("unless_test", str, ""),
         unless_beside=tuple(fields.take("unless_beside", list, [])),
+        unless_called=tuple(fields.take("unless_called", list, [])),
+        unless_within=fields.choice("unless_within", ("loop",), ""),
         positions=dict(fields.take("positions", dict, {})),
     )
     fields.finish()

@@ -14,7 +14,7 @@ from typing import Any
 from perflint.findings import Confidence
 from perflint.patterns import is_valid
 from perflint.selection import ALL, closest, specificity
-from perflint.settings import Settings
+from perflint.settings import DeclaredCall, Settings
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -56,6 +56,10 @@ DEFAULT_EXCLUDE = (
 
 class ConfigError(Exception):
     """A configuration that cannot be used; ``str(error)`` names the file (and line), the key and what is expected."""
+
+
+class _WrongEntry(Exception):
+    """One entry of a table cannot be used; ``str(error)`` says which and why."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def describe(settings: Settings) -> str:
     """The settings as TOML, a key a line, each with its origin in a comment; the text ends in a line end."""
     lines = [f"# paths and patterns are seen from {settings.root}"]
     for key in KEYS:
-        value = getattr(settings, _attribute(key))
+        value = _written(key, getattr(settings, _attribute(key)))
         # TOML has no word for "not set".
         line = f"# {key} is not set: the rules that are on by default" if value is None else f"{key} = {_toml(value)}"
         if len(line) > 100 and isinstance(value, tuple):
@@ -172,8 +176,60 @@ def _confidence(value: Any) -> Confidence | None:
     return next((level for level in Confidence if str(level) == value), None)
 
 
+_EXAMPLE = '"mylib.train.my_function"'
+
+
+def _declared(first: str, *others: str) -> Callable[[Any], dict[str, DeclaredCall] | None]:
+    """Reads a table from qualified names to the parameter that matters, or (where none has to) a list of names.
+
+    ``first`` is the key that holds the parameter; ``others`` are those that may stand beside it.
+    """
+
+    def read(value: Any) -> dict[str, DeclaredCall] | None:
+        names = _strings(value)
+        if names is not None and first != "workers":
+            value = {name: {} for name in names}
+        if not isinstance(value, Mapping):
+            return None
+        for name in value:
+            if name.count(".") < 1 or not all(part.isidentifier() for part in name.split(".")):
+                raise _WrongEntry(f"{_toml(name)} is no qualified name; write it as in an import, such as {_EXAMPLE}")
+        return {name: _declared_call(name, entry, first, others) for name, entry in value.items()}
+
+    return read
+
+
+def _names_only(value: Any) -> dict[str, DeclaredCall] | None:
+    return None if isinstance(value, Mapping) else _declared("tensor")(value)
+
+
+def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -> DeclaredCall:
+    inner: Any = {first: entry} if isinstance(entry, str) else entry
+    keys = (first, *others)
+    if not isinstance(inner, Mapping) or (first == "workers" and first not in inner):
+        shape = f"the name of a parameter, or a table with {first}" + (
+            f" and maybe {' and '.join(others)}" if others else ""
+        )
+        raise _WrongEntry(f"{_toml(name)}: found {_found(entry)}, expected {shape}")
+    for key, value in inner.items():
+        if key not in keys:
+            hint = _suggestion(key, keys) or f"the keys are {', '.join(keys)}"
+            raise _WrongEntry(f"{_toml(name)}: {key}: there is no such key; {hint}")
+        if key == first and not (isinstance(value, str) and value.isidentifier()):
+            raise _WrongEntry(f"{_toml(name)}: {key}: found {_found(value)}, expected the name of a parameter")
+        if key != first and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            raise _WrongEntry(f"{_toml(name)}: {key}: found {_found(value)}, expected a whole number of at least 0")
+    return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
+
+
 _RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
 _PATTERNS = _Key('a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, patterns=True)
+
+_CALLS = _Key(
+    "a list of qualified names, or a table from them to the parameter with the tensor, "
+    f'such as {{ {_EXAMPLE} = "loss" }}',
+    _declared("tensor", "position"),
+)
 
 _KEYS: Mapping[str, _Key] = {
     "select": _RULES,
@@ -193,6 +249,13 @@ _KEYS: Mapping[str, _Key] = {
     "min-confidence": _Key('"low", "medium" or "high"', _confidence),
     "extend-safe-fixes": _RULES,
     "extend-unsafe-fixes": _RULES,
+    "loaders": _Key(
+        f'a table from qualified names to the parameter with the workers, such as {{ {_EXAMPLE} = "num_workers" }}',
+        _declared("workers", "position", "default"),
+    ),
+    "sync-calls": _CALLS,
+    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
+    "logging-calls": _CALLS,
 }
 KEYS = tuple(_KEYS)
 
@@ -206,7 +269,10 @@ def _checked_value(place: _Place, key: str, value: Any, known: Mapping[str, str]
     kind = _KEYS.get(key)
     if kind is None:
         raise place.fail(key, f"there is no such key; {_suggestion(key, KEYS) or 'the keys are ' + ', '.join(KEYS)}")
-    read = kind.read(value)
+    try:
+        read = kind.read(value)
+    except _WrongEntry as error:
+        raise place.fail(key, str(error)) from None
     if read is None:
         raise place.fail(key, f"found {_found(value)}, expected {kind.expected}")
     if kind.patterns:
@@ -387,6 +453,21 @@ def _line_of(text: str, table: str, key: str) -> int | None:
 
 
 # --- showing values
+
+
+def _written(key: str, value: Any) -> Any:
+    """A value in the form in which it is written into a file."""
+    if key == "checkpoint-calls":
+        return tuple(value)
+    if key not in ("loaders", "sync-calls", "logging-calls"):
+        return value
+    names = {"parameter": "workers" if key == "loaders" else "tensor", "position": "position"}
+    if key == "loaders":
+        names["default"] = "default"
+    return {
+        name: {names[field]: item for field, item in vars(call).items() if field in names and item not in ("", None)}
+        for name, call in value.items()
+    }
 
 
 def _found(value: Any) -> str:

@@ -86,7 +86,7 @@ def _check(
 ) -> list[Finding]:
     load_checks()
     codes = selection.selected(settings, catalogue.shipped())
-    project = Project(sources)
+    project = Project(sources, settings.loaders)
     try:
         found = _found(_Run(project, settings, codes, gated), sources, jobs, progress)
     finally:
@@ -104,7 +104,9 @@ def _found(run: _Run, sources: Mapping[str, Source], jobs: int, progress: Progre
         if "PPF001" in codes and not noqa.skips_file(sources[path])
     ]
     paths = [path for path, file in project.files.items() if not noqa.skips_file(file.source)]
-    run.rows = {path: gates.rows(project.files[path], codes) for path in paths if not project.files[path].is_quiet}
+    run.rows = {
+        path: gates.rows(project.files[path], codes, run.settings) for path in paths if not project.files[path].is_quiet
+    }
     busy = [path for path, rows in run.rows.items() if rows or not run.gated]
     drafts = _drafts(run, busy, jobs, progress)
     return found + messages.write(drafts, catalogue.shipped(), run.settings)

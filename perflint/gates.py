@@ -15,13 +15,14 @@ from perflint.index.flow import Flow
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
 from perflint.index.training import terminal_names
+from perflint.settings import Settings
 
 FORMATTING = "*format*"
 
 
-def rows(file: FileIndex, codes: frozenset[str]) -> set[int]:
+def rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> set[int]:
     """The first rows of the statements of a file that can hold a finding of these rules."""
-    triggers = _selected(registry.step_triggers, codes)
+    triggers = _selected(registry.step_triggers, codes) | _declared(codes, settings)
     forward = _selected(registry.forward_triggers, codes)
     asked = [gate for code, gates in registry.step_statements.items() if code in codes for gate in gates]
     found = {
@@ -33,7 +34,14 @@ def rows(file: FileIndex, codes: frozenset[str]) -> set[int]:
             or any(gate(point) for gate in asked)
         )
     }
-    return found | _calls(file, codes) | _statements(file, codes)
+    named = {row for code, gates in registry.row_gates.items() if code in codes for gate in gates for row in gate(file)}
+    return found | named | _calls(file, codes) | _statements(file, codes)
+
+
+def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
+    """Last names of the calls that the user has told about, for these rules."""
+    wanted = {setting for code, found in registry.declared_triggers.items() if code in codes for setting in found}
+    return frozenset(name.rpartition(".")[2] for setting in wanted for name in getattr(settings, setting))
 
 
 def forward_names(codes: frozenset[str]) -> frozenset[str]:

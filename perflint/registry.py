@@ -17,6 +17,7 @@ Check = Callable[[Any, "Context"], None]
 Gate = Callable[[ast.Call, "FileIndex"], bool]
 StatementGate = Callable[["Point"], bool]
 PlaceGate = Callable[["Statement", "Scope", "FileIndex"], bool]
+RowGate = Callable[["FileIndex"], Iterable[int]]
 
 checks: dict[type[cst.CSTNode], list[Check]] = {}
 """Node type to functions."""
@@ -71,6 +72,23 @@ def statement_gate(code: str, may_match: PlaceGate) -> None:
 def gate(code: str, call: str, may_match: Gate) -> None:
     """Say which calls anywhere are worth parsing for a rule."""
     call_gates.setdefault(call, []).append((code, may_match))
+
+
+row_gates: dict[str, list[RowGate]] = {}
+"""Code to functions that name the rows of a file, definitions among them, that are worth parsing for it."""
+
+declared_triggers: dict[str, set[str]] = {}
+"""Code to the settings (``sync_calls``) whose names are worth parsing for it in step code."""
+
+
+def row_gate(code: str, rows: RowGate) -> None:
+    """Say which rows of a file are worth parsing for a rule: for what the index alone has found already."""
+    row_gates.setdefault(code, []).append(rows)
+
+
+def declares(code: str, setting: str) -> None:
+    """Say which setting holds names of calls that are worth parsing for a rule in step code."""
+    declared_triggers.setdefault(code, set()).add(setting)
 
 
 def method_gate(code: str, method: str, qualified: str) -> None:

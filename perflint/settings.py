@@ -10,6 +10,20 @@ from perflint.findings import Confidence
 
 
 @dataclass(frozen=True)
+class DeclaredCall:
+    """A function of one's own that perflint is told about.
+
+    ``parameter`` is the one that matters: a loader's number of workers, or what else is handed a tensor (empty: any
+    argument).  ``position`` is its place among the arguments (from 0; None: read off the function, or keyword only),
+    ``default`` what a loader's number of workers is when a call leaves it out.
+    """
+
+    parameter: str = ""
+    position: int | None = None
+    default: int = 0
+
+
+@dataclass(frozen=True)
 class Settings:
     """What a run may do.  Each field is the key of the same name (``_`` for ``-``) in ``[tool.perflint]``.
 
@@ -30,4 +44,8 @@ class Settings:
     min_confidence: Confidence = Confidence.MEDIUM
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
+    loaders: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    sync_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    checkpoint_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    logging_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ import pytest
 from perflint.config import DEFAULT_EXCLUDE, KEYS, ConfigError, describe, load
 from perflint.findings import Confidence
 from perflint.selection import closest
-from perflint.settings import Settings
+from perflint.settings import DeclaredCall, Settings
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -83,6 +83,10 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         min-confidence = "high"
         extend-safe-fixes = ["PPF101"]
         extend-unsafe-fixes = ["PPF201"]
+        loaders = { "mylib.build" = "workers" }
+        sync-calls = ["mylib.mean"]
+        checkpoint-calls = ["mylib.save"]
+        logging-calls = ["mylib.log"]
         per-file-ignores = { "tests/*" = ["PPF202", "ALL"] }
         """,
     )
@@ -101,6 +105,10 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         min_confidence=Confidence.HIGH,
         extend_safe_fixes=("PPF101",),
         extend_unsafe_fixes=("PPF201",),
+        loaders={"mylib.build": DeclaredCall("workers")},
+        sync_calls={"mylib.mean": DeclaredCall()},
+        checkpoint_calls={"mylib.save": DeclaredCall()},
+        logging_calls={"mylib.log": DeclaredCall()},
         origins=dict.fromkeys(KEYS, origin),
     )
 

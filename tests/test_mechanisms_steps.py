@@ -35,9 +35,7 @@ def train(inside: str, imports: str = "", before: str = "", after: str = "") -> 
     def part(text: str, depth: int) -> str:
         return indent(dedent(text).strip("\n"), " " * depth)
 
-    return TRAIN.format(
-        imports=dedent(imports), before=part(before, 4), inside=part(inside, 8), after=part(after, 4)
-    )
+    return TRAIN.format(imports=dedent(imports), before=part(before, 4), inside=part(inside, 8), after=part(after, 4))
 
 
 def loop_row(text: str) -> int:
@@ -230,7 +228,31 @@ def test_a_message_names_the_loop_and_the_call() -> None:
     row = loop_row(files["tools/train.py"])
     assert f"tools/train.py:{row}" in finding.message
     assert f"tools/train.py:{row + 5}" in finding.message
-    assert [(item.path, item.line) for item in finding.related] == [("tools/train.py", row + 5), ("tools/train.py", row)]
+    assert [(item.path, item.line) for item in finding.related] == [
+        ("tools/train.py", row + 5),
+        ("tools/train.py", row),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("helper", "call", "shown"),
+    [
+        (COLD_HELPER, "note(loss)", True),
+        (COLD_HELPER, "if step % 10 == 0:\n    note(loss)", False),
+        (COLD_HELPER, "step % 10 or note(loss)", False),
+        ("def note(value):\n    return value * 2\n", "note(loss)", False),
+        ("def note(value):\n    return value.item()\n", "note(0.5)", False),
+    ],
+)
+def test_a_call_in_the_loop_points_to_the_read_in_another_file(helper: str, call: str, shown: bool) -> None:
+    text = train(call, "from log import note")
+    at_the_call = [item for item in check({"log.py": helper, "train.py": text}, "PPF201") if item.path == "train.py"]
+    assert [f"log.py:{helper.count(chr(10))}" in item.message for item in at_the_call] == ([True] if shown else [])
+
+
+def test_a_call_of_a_helper_beside_it_is_not_shown_twice() -> None:
+    text = train("note(loss)", f"\n\n{COLD_HELPER}")
+    assert [item.code for item in check(text, "PPF201", "PPF202")] == ["PPF202"]
 
 
 def test_a_finding_beside_the_loop_names_its_row() -> None:
@@ -1044,7 +1066,8 @@ def test_a_list_of_callbacks(hooks: str, step_end: str, epoch_end: str, more: st
     files = hook_project(hooks, step_end, epoch_end, more)
     expect_reads(files)
     (finding,) = check(files, "PPF202")
-    assert "train.py:12" in finding.message or "train.py:13" in finding.message or "train.py:14" in finding.message
+    row = next(row for row, line in enumerate(files["train.py"].splitlines(), 1) if "for step, images" in line)
+    assert f"train.py:{row}" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from perflint.index import hot
 from perflint.index.project import Project
-from tests.support import expect_marked, hot_rows, project, sources
+from tests.support import expect_reads, hot_rows, project, sources
 
 LOOP = """\
 import paddle
@@ -49,7 +49,7 @@ def loop(imports: str, call: str) -> str:
     ],
 )
 def test_a_helper_in_another_file(imports: str, call: str) -> None:
-    expect_marked({"train.py": loop(imports, call), "tools/__init__.py": "", "tools/log.py": HOT})
+    expect_reads({"train.py": loop(imports, call), "tools/__init__.py": "", "tools/log.py": HOT})
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ def test_a_helper_handed_on_by_a_package(init: str) -> None:
     }
     if "remember" in init:
         files["tools/log.py"] = HOT.replace("note", "remember")
-    expect_marked(files)
+    expect_reads(files)
 
 
 def test_a_helper_beside_the_file_in_a_deeper_directory() -> None:
-    expect_marked({"apps/seg/train.py": loop("from log import note", "note(loss)"), "apps/seg/log.py": HOT, "x.py": ""})
+    expect_reads({"apps/seg/train.py": loop("from log import note", "note(loss)"), "apps/seg/log.py": HOT, "x.py": ""})
 
 
 def test_the_nearest_of_two_modules_with_one_name() -> None:
-    expect_marked(
+    expect_reads(
         {
             "a/train.py": loop("from log import note", "note(loss)"),
             "a/log.py": HOT,
@@ -102,17 +102,17 @@ def test_the_nearest_of_two_modules_with_one_name() -> None:
     ],
 )
 def test_a_helper_called_now_and_then(call: str) -> None:
-    expect_marked({"train.py": loop("from log import note", call), "log.py": COLD})
+    expect_reads({"train.py": loop("from log import note", call), "log.py": COLD})
 
 
 def test_a_helper_called_both_ways_is_hot() -> None:
     call = "note(loss)\n        if step % 10 == 0:\n            note(loss)"
-    expect_marked({"train.py": loop("from log import note", call), "log.py": HOT})
+    expect_reads({"train.py": loop("from log import note", call), "log.py": HOT})
 
 
 def test_a_helper_called_once_an_epoch() -> None:
     text = loop("from log import note", "pass") + "    note(loss)\n"
-    expect_marked({"train.py": text, "log.py": COLD})
+    expect_reads({"train.py": text, "log.py": COLD})
 
 
 def test_a_helper_that_guards_itself() -> None:
@@ -127,11 +127,11 @@ def test_a_helper_that_guards_itself() -> None:
         "    print(value.item())  #: PPF202\n"
     )
     call = "note(loss, step)\n        other(loss, step)"
-    expect_marked({"train.py": loop("from log import note, other", call), "log.py": helper})
+    expect_reads({"train.py": loop("from log import note, other", call), "log.py": helper})
 
 
 def test_methods_bases_and_helpers_of_an_object() -> None:
-    expect_marked(
+    expect_reads(
         {
             "base.py": """\
                 class Base:
@@ -176,7 +176,7 @@ def test_methods_bases_and_helpers_of_an_object() -> None:
 
 
 def test_objects_in_local_names_and_static_methods() -> None:
-    expect_marked(
+    expect_reads(
         """
         import paddle
 
@@ -210,7 +210,7 @@ def test_objects_in_local_names_and_static_methods() -> None:
 
 
 def test_functions_within_functions() -> None:
-    expect_marked(
+    expect_reads(
         """
         import paddle
 
@@ -231,7 +231,7 @@ def test_functions_within_functions() -> None:
 
 
 def test_kinds_go_into_helpers_and_come_back() -> None:
-    expect_marked(
+    expect_reads(
         {
             "train.py": loop(
                 "from tools import reduce, show, spread, many",
@@ -263,7 +263,7 @@ def test_kinds_go_into_helpers_and_come_back() -> None:
 
 
 def test_recursion_and_cycles_come_to_an_end() -> None:
-    expect_marked(
+    expect_reads(
         {
             "train.py": loop("from a import ping", "ping(loss, 3)"),
             "a.py": (
@@ -283,7 +283,7 @@ def test_recursion_and_cycles_come_to_an_end() -> None:
 
 
 def test_classes_that_are_their_own_base_come_to_an_end() -> None:
-    expect_marked(
+    expect_reads(
         {
             "a.py": "from b import B\nclass A(B):\n    pass\nclass C(C):\n    pass\n",
             "b.py": "from a import A\nclass B(A):\n    pass\n",
@@ -293,7 +293,7 @@ def test_classes_that_are_their_own_base_come_to_an_end() -> None:
 
 
 def test_layers_and_evaluation_are_not_followed() -> None:
-    expect_marked(
+    expect_reads(
         """
         import paddle
 
@@ -344,7 +344,7 @@ def test_no_files_are_a_project_too() -> None:
 
 
 def test_the_same_function_name_in_two_classes() -> None:
-    expect_marked(
+    expect_reads(
         """
         import paddle
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 import libcst as cst
 
 from perflint.context import Context
-from perflint.findings import Edit, Fix, Level
+from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index import layers
 from perflint.index.file import FileIndex
 from perflint.index.layers import Misaligned
 from perflint.index.scopes import Class
-from perflint.registry import check, gate
+from perflint.index.sizes import Size
+from perflint.registry import check, row_gate
 from perflint.source import LineTable
 
 CODE = "PPF306"
@@ -22,25 +24,39 @@ _SLICES = {"paddle.nn.Linear": "[..., :{width}]"}
 _CHANNEL_SLICE = "[:, :{width}]"
 
 
-def _may_match(call: ast.Call, file: FileIndex) -> bool:
-    return file.project.uses_amp(file) and file.source.lines.offset(call.lineno, call.col_offset) in file.misaligned
+def _rows(file: FileIndex) -> Iterator[int]:
+    if file in file.project.amp_files:
+        for found in file.misaligned.values():
+            yield found.layer.call.lineno
 
 
-for _kind in layers.KINDS:
-    gate(CODE, _kind, _may_match)
+row_gate(CODE, _rows)
 
 
 @check(cst.Call)
 def misaligned_layer(call: cst.Call, context: Context) -> None:
     """Report a layer whose width is no multiple of 8."""
-    if context.name(call.func) not in layers.KINDS or not context.file.project.uses_amp(context.file):
+    confidence = context.file.project.amp_files.get(context.file)
+    if confidence is None:
         return
-    found = context.file.misaligned.get(context.range(call)[0])
-    if found is None:
+    start, end = context.range(call)
+    found = context.file.misaligned.get(start)
+    if found is None or _span(context.file.source.lines, found.layer.call) != (start, end):
         return
-    width = layers.aligned(found.width)
-    role = "a hidden width" if found.hidden else "an input width"
-    context.report(CODE, call, _fix(found, context), size=str(found.width), aligned=str(width), role=role)
+    if found.assumed:
+        confidence = min(confidence, Confidence.MEDIUM)
+    inside = found.layer.inside
+    related = (Related(*inside, "the width reaches this layer"),) if inside else ()
+    context.report(
+        CODE,
+        call,
+        _fix(found, context),
+        related=related,
+        confidence=confidence,
+        size=str(found.width),
+        aligned=str(layers.aligned(found.width)),
+        role="a hidden width" if found.hidden else "an input width",
+    )
 
 
 def _fix(found: Misaligned, context: Context) -> Fix:
@@ -48,15 +64,19 @@ def _fix(found: Misaligned, context: Context) -> Fix:
     node = found.layer.output_node if found.side == "output" else found.layer.input_node
     lines = context.file.source.lines
     title = f"pad {found.width} to {width} and slice the result"
-    if node is None or not isinstance(node, ast.Constant):
+    if node is None or not isinstance(node, ast.Constant) or found.layer.inside:
         return Fix(title, (), Level.DISPLAY, _BY_HAND)
     edit = Edit(*_span(lines, node), str(width))
     uses = _uses(found, context) if found.side == "output" else None
-    if not uses or layers.aligned(found.layer.inputs or 0) != (found.layer.inputs or 0):
+    if not uses or _is_odd(found.layer.inputs):
         return Fix(title, (edit,), Level.DISPLAY, _BY_HAND)
     piece = _SLICES.get(found.layer.kind, _CHANNEL_SLICE).format(width=found.width)
     slices = [Edit(_span(lines, use)[1], _span(lines, use)[1], piece) for use in uses]
     return Fix(title, (edit, *slices), Level.UNSAFE, _REASON)
+
+
+def _is_odd(size: Size | None) -> bool:
+    return size is not None and bool(size.width) and layers.aligned(size.width or 0) != size.width
 
 
 def _uses(found: Misaligned, context: Context) -> list[ast.Call] | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 
 import libcst as cst
 
 from perflint import catalogue
-from perflint.catalogue import ArgumentMatch, Rule
+from perflint.catalogue import NONZERO, ArgumentMatch, Rule
+from perflint.checks import excuses
+from perflint.checks.arguments import callee, find_argument, is_bad, typed, value_of
 from perflint.checks.edits import insert_argument
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
@@ -21,6 +22,8 @@ _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 def register(rule: Rule) -> None:
     """Make a rule's ``match`` entries known to the walk and to the gates."""
     for match in rule.match:
+        if match.where:  # see step_call
+            continue
         _MATCHES.setdefault(match.call, []).append((rule, match))
         gate(rule.code, match.call, _gate(match))
         owner, _, method = match.call.rpartition(".")
@@ -30,7 +33,9 @@ def register(rule: Rule) -> None:
 
 def _gate(match: ArgumentMatch) -> Gate:
     def may_match(call: ast.Call, _: FileIndex) -> bool:
-        return not any(keyword.arg in match.unless for keyword in call.keywords)
+        given = {keyword.arg for keyword in call.keywords}
+        needed = _is_bad_when_absent(match) or match.parameter in given or len(call.args) > (match.position or 0)
+        return needed and not given & set(match.unless)
 
     return may_match
 
@@ -44,7 +49,7 @@ def call_argument(call: cst.Call, context: Context) -> None:
     """Report a call whose argument has one of the costly values."""
     if context.claimed or context.file.is_offline:
         return
-    for rule, match in _MATCHES.get(context.callee(call), ()):
+    for rule, match in _MATCHES.get(callee(call, context), ()):
         if rule.code in context.rules:
             _one(call, rule, match, context)
 
@@ -57,42 +62,30 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     if match.needs and not any(find_argument(call, name, match.positions.get(name)) for name in match.needs):
         return
     argument = find_argument(call, match.parameter, match.position)
-    if argument is None and match.default not in match.bad:
+    if argument is None and not _is_bad_when_absent(match):
         return
-    if argument is not None and not _is_bad(argument, match, context):
+    if argument is not None and not is_bad(argument, match, context):
         return
-    kinds = {name: _kind_of(call, name, match, context) for name in match.unless_kind}
-    if any(kinds[name] in wanted for name, wanted in match.unless_kind.items()):
+    if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
         return
     fix = _fix(call, argument, rule, match, context)
     context.report(rule.code, argument or call, fix, message=match.message, call=match.call.rpartition(".")[2])
 
 
-def find_argument(call: cst.Call, parameter: str, position: int | None) -> cst.Arg | None:
-    """The argument for a parameter, by keyword or position."""
-    for index, argument in enumerate(call.args):
-        if argument.keyword is not None:
-            if argument.keyword.value == parameter:
-                return argument
-        elif index == position:
-            return argument
-    return None
+def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:
+    """Whether another argument makes the call fine."""
+    kinds = {name: _kind_of(call, name, match, context) for name in match.unless_kind}
+    if any(kinds[name] in wanted for name, wanted in match.unless_kind.items()):
+        return True
+    for name, wanted in match.unless_value.items():
+        argument = find_argument(call, name, match.positions.get(name))
+        if argument is not None and value_of(argument, context) in typed(wanted):
+            return True
+    return False
 
 
-def _is_bad(argument: cst.Arg, match: ArgumentMatch, context: Context) -> bool:
-    expression = context.expression(argument.value)
-    if not isinstance(expression, ast.Constant) or _is_explained(argument, match, context):
-        return False
-    return any(expression.value == bad and type(expression.value) is type(bad) for bad in match.bad)
-
-
-def _is_explained(argument: cst.Arg, match: ArgumentMatch, context: Context) -> bool:
-    """Whether a comment on the argument's row gives a reason for its value."""
-    lines = context.file.source.lines
-    end = context.range(argument)[1]
-    row = lines.position(end)[0]
-    _, _, comment = context.file.source.text[end : lines.line_end(row)].partition("#")
-    return bool(match.unless_comment) and bool(re.search(match.unless_comment, comment, re.IGNORECASE))
+def _is_bad_when_absent(match: ArgumentMatch) -> bool:
+    return match.bad != NONZERO and match.default in match.bad
 
 
 def _kind_of(call: cst.Call, parameter: str, match: ArgumentMatch, context: Context) -> str:

@@ -7,15 +7,17 @@ import ast
 import libcst as cst
 
 from perflint.checks import async_save, guard
+from perflint.checks.declared_calls import declaration
 from perflint.context import Context
 from perflint.findings import Related
 from perflint.index import epochs
 from perflint.index.file import FileIndex
-from perflint.registry import check, gate, triggers
+from perflint.registry import check, declares, gate, triggers
 
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
 SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})
 
+declares(IN_STEP, "checkpoint_calls")
 triggers(IN_STEP, {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"})
 
 
@@ -31,8 +33,12 @@ for _name in sorted(SAVES):
 def save_in_step(call: cst.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
     step = context.step
-    if step is not None and not context.claimed and context.callee(call) in SAVES:
+    if step is not None and not context.claimed and _saves(call, context):
         context.report(IN_STEP, call, guard.checkpoint_fix(call, context), step)
+
+
+def _saves(call: cst.Call, context: Context) -> bool:
+    return context.callee(call) in SAVES or bool(declaration(call, context.settings.checkpoint_calls, context))
 
 
 @check(cst.Call)

@@ -105,9 +105,27 @@ def checkpoint_fix(call: cst.Call, context: Context) -> Fix:
     return _display(context, "save every so many steps", _CHECKPOINT_INTERVAL, "how often to save is your choice")
 
 
+def sample_fix(title: str, reason: str, context: Context) -> Fix:
+    """Make the current call every n-th step only: unsafe for ``reason``, shown where it is no statement of its own."""
+    interval = context.settings.log_interval
+    index, statement = _index(context), context.statement
+    line = _block_and_line(context)[1] if isinstance(statement, cst.Expr) and statement.value is context.node else None
+    if index is None:
+        return _display(context, title, interval, _no_guard_reason(context))
+    if line is None:
+        return _display(context, title, interval, f"what uses the result must move too, and {reason}")
+    edits = [
+        *_header_edits(context, index),
+        *_guard_edits((line, line), f"if {index.name} % {interval} == 0:", context),
+    ]
+    return Fix(title, tuple(edits), Level.UNSAFE, reason)
+
+
 def _level(call: cst.Call, family: str, context: Context) -> tuple[Level, str]:
     if family == "record":
         return Level.UNSAFE, _RECORD_REASON.format(interval=context.settings.log_interval)
+    if family == "declared":
+        return Level.UNSAFE, f"what `{local_name(call.func)}` does besides logging is not known"
     if isinstance(call.func, cst.Attribute) and family == "text" and call.func.attr.value not in _PLAIN_LOGGERS:
         return (
             Level.UNSAFE,

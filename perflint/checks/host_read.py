@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from perflint.checks import accumulate
+# A slice in a loop and the update of a metric are reported as such: they go first.
+from perflint.checks import accumulate, metric, slice_read  # noqa: F401
 from perflint.checks.edits import on_device
 from perflint.context import Context
 from perflint.findings import Confidence, Fix, Level, Related
@@ -14,9 +15,9 @@ from perflint.registry import check, step_gate, triggers
 
 CODE = "PPF201"
 READ_METHODS = frozenset({"numpy", "item", "tolist", "cpu"})
-_CONVERSIONS = frozenset({"float", "int", "bool", "complex"})
+CONVERSIONS = frozenset({"float", "int", "bool", "complex"})
 # NumPy functions that say something about an array and so read it; np.random and the like take no tensor.
-_NUMPY = frozenset(
+NUMPY_READS = frozenset(
     {
         "array",
         "asarray",
@@ -55,7 +56,7 @@ _HELPER_MESSAGE = (
 )
 _HELPER_REASON = "whether the helper or its call should change is for you to decide"
 
-triggers(CODE, READ_METHODS | _CONVERSIONS | _NUMPY)
+triggers(CODE, READ_METHODS | CONVERSIONS | NUMPY_READS)
 
 
 def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | None:
@@ -75,12 +76,12 @@ def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | Non
         return None
     if (
         isinstance(function, cst.Name)
-        and function.value in _CONVERSIONS
+        and function.value in CONVERSIONS
         and not context.file.names.is_bound(function.value)
     ):
         return argument if context.kind(argument).is_tensor else None
     name = context.name(function)
-    if name.startswith("numpy.") and name[6:] in _NUMPY and context.kind(argument).is_tensor:
+    if name.startswith("numpy.") and name[6:] in NUMPY_READS and context.kind(argument).is_tensor:
         return argument
     return None
 

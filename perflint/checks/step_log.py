@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint.checks import guard
+from perflint.checks.declared_calls import declaration, given
 from perflint.checks.host_read import tensor_read_by
 from perflint.context import Context, local_name
 from perflint.gates import FORMATTING
-from perflint.registry import check, triggers
+from perflint.registry import check, declares, triggers
 
 TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
 
@@ -25,12 +26,19 @@ RECORDERS = frozenset(
 _RUNS = frozenset({"wandb.log", "swanlab.log", "mlflow.log_metric", "mlflow.log_metrics"})
 _NAMES = frozenset({"print", "pprint"})
 
+declares(PLAIN_LOG, "logging_calls")
+declares(TENSOR_LOG, "logging_calls")
 triggers(PLAIN_LOG, _LOGGER_METHODS | _PROGRESS | RECORDERS | _NAMES)
 triggers(TENSOR_LOG, _LOGGER_METHODS | _PROGRESS | RECORDERS | _NAMES | {"format", "str", "repr", FORMATTING})
 
 
 def log_family(call: cst.Call, context: Context) -> str:
-    """``text`` (print, a logger), ``progress`` (a tqdm bar) or ``record`` (a curve); ``""`` for other calls."""
+    """``text`` (print, a logger), ``progress`` (a tqdm bar), ``record`` (a curve), ``declared`` (by the configuration).
+
+    ``""`` for other calls.
+    """
+    if declaration(call, context.settings.logging_calls, context) is not None:
+        return "declared"
     function = call.func
     if isinstance(function, cst.Name):
         return "text" if function.value in _NAMES and not context.file.names.is_bound(function.value) else ""
@@ -88,7 +96,8 @@ def formatted_tensor(node: cst.FormattedString | cst.BinaryOperation | cst.Call,
 
 def _tensors(call: cst.Call, context: Context) -> Iterator[str]:
     """The source of the tensors that a logging call reads, explicitly or by making text of them."""
-    for argument in call.args:
+    declared = declaration(call, context.settings.logging_calls, context)
+    for argument in call.args if declared is None else given(call, declared):
         yield from _read_in(argument.value, context)
 
 

@@ -1,64 +1,149 @@
-"""Where AMP is in use: which files of a project are trained under it."""
+"""Where AMP is in use: which files of a project hold models that are trained under it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
+from perflint.findings import Confidence
+from perflint.index.imports import Imports
 from perflint.index.names import dotted
-from perflint.index.scopes import FileScopes
+from perflint.index.scopes import Class, FileScopes, Scope, Statement
+from perflint.index.switches import State
+from perflint.index.training import is_evaluation
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
+    from perflint.index.project import Project
 
 _AMP_CALLS = frozenset(
     {"paddle.amp.auto_cast", "paddle.amp.decorate", "paddle.amp.GradScaler", "paddle.static.amp.decorate"}
 )
+_ENABLES_FIRST = frozenset({"paddle.amp.auto_cast", "paddle.amp.GradScaler"})
+_TRAINS = re.compile(r"\.(backward|minimize|fit|train_batch)\(|GradScaler|AmpScaler|optimizers=")
+"""Words of a program that trains: AMP is also used to predict."""
+
+_CONFIDENCE = {State.UNSET: Confidence.LOW, State.OPTIONAL: Confidence.MEDIUM, State.ON: Confidence.HIGH}
+
+Symbol = tuple["FileIndex", str]
+"""A top-level function or class of a file; ``""`` stands for the module's own code."""
 
 
-def turns_on_amp(scopes: FileScopes) -> bool:
-    """Whether a file's own code runs something under AMP, or hands ``amp_configs`` to ``Model.prepare``."""
+def driven(project: Project) -> Mapping[FileIndex, Confidence]:
+    """The files that are loaded by a program which trains under AMP.
+
+    HIGH: AMP is on unless somebody turns it off.  MEDIUM: the user may turn it on.  LOW: a parameter could, but no
+    call in the project does.
+    """
+    symbols = _symbols(project)
+    if not symbols:
+        return {}
+    imports, users = Imports(project.files.values()), _Users(project)
+    found: dict[FileIndex, Confidence] = {}
+    for symbol, state in sorted(symbols.items(), key=lambda item: -item[1]):
+        drivers = users.files(symbol)
+        if any(_TRAINS.search(file.source.text) for file in drivers):
+            for file in imports.closure(drivers):
+                found.setdefault(file, _CONFIDENCE[state])
+    return found
+
+
+def _symbols(project: Project) -> Mapping[Symbol, State]:
+    """What turns AMP on, by the top-level function or class that does."""
+    found: dict[Symbol, State] = {}
+    for file in project.files.values():
+        if not file.is_quiet and not file.is_foreign and not file.is_offline and mentions_amp(file):
+            for scope, state in uses(file):
+                symbol = file, _symbol(scope)
+                found[symbol] = max(state, found.get(symbol, state))
+    return found
+
+
+def mentions_amp(file: FileIndex) -> bool:
+    """Whether a file's text has a word of AMP at all, which is quick to ask."""
+    text = file.source.text
+    return any(word in text for word in ("auto_cast", "amp_guard", "Scaler", "decorate", "amp_configs"))
+
+
+def uses(file: FileIndex) -> Iterator[tuple[Scope, State]]:
+    """The functions of a file that run something under AMP, and whether they do so by default."""
+    switches = file.project.switches
+    for scope, statement, call in amp_calls(file.scopes):
+        if is_evaluation(scope.name):
+            continue
+        state = min(
+            _enabled(call, scope, file),
+            switches.state_of_place(call, statement, scope, file),
+            switches.state_of_calls(scope, file),
+        )
+        if state is not State.OFF:
+            yield scope, state
+
+
+def amp_calls(scopes: FileScopes) -> Iterator[tuple[Scope, Statement, ast.Call]]:
+    """The calls that set AMP up, ``Model.prepare`` with ``amp_configs`` among them."""
     for scope in scopes.scopes:
         for statement in scope.statements:
             for call in statement.calls:
                 name = dotted(call.func)
-                if name is not None and scopes.names.resolve(name) in _AMP_CALLS and not _disabled(call):
-                    return True
-                if (
-                    name is not None
-                    and name.endswith(".prepare")
-                    and any(k.arg == "amp_configs" for k in call.keywords)
-                ):
-                    return True
-    return False
+                if name is None:
+                    continue
+                configured = name.endswith(".prepare") and any(k.arg == "amp_configs" for k in call.keywords)
+                if configured or scopes.names.resolve(name) in _AMP_CALLS:
+                    yield scope, statement, call
 
 
-def _disabled(call: ast.Call) -> bool:
-    values = [keyword.value for keyword in call.keywords if keyword.arg == "enable"] + call.args[:1]
-    return any(isinstance(value, ast.Constant) and value.value is False for value in values)
+def _enabled(call: ast.Call, scope: Scope, file: FileIndex) -> State:
+    """What the call's own arguments say."""
+    first = file.names.resolve(dotted(call.func) or "") in _ENABLES_FIRST
+    values = [keyword.value for keyword in call.keywords if keyword.arg in ("enable", "amp_configs")]
+    values += call.args[:1] if first and not values else []
+    levels = [keyword.value for keyword in call.keywords if keyword.arg == "level"]
+    if any(isinstance(level, ast.Constant) and level.value == "O0" for level in levels):
+        return State.OFF
+    return min((file.project.switches.default_of(value, scope, file).state for value in values), default=State.ON)
 
 
-def applications(
-    amp_files: Iterable[tuple[str, ...]], packages: frozenset[tuple[str, ...]]
-) -> frozenset[tuple[str, ...]]:
-    """The directories (as path parts) whose files are trained under AMP.
+class _Users:
+    """Who calls the functions and classes of one project, under whichever name."""
 
-    A trainer inside a package trains that package: the whole package counts.  A script beside its models counts
-    for its own directory and those below it; AMP in one application of a repository says nothing about another.
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._aliases: dict[str, set[str]] = defaultdict(set)
+        for file in project.files.values():
+            for local in file.names.bound:
+                last = file.names.resolve(local).rpartition(".")[2]
+                if last != local:
+                    self._aliases[last].add(local)
 
-    Args:
-        amp_files: path parts of the files that turn AMP on.
-        packages: path parts of the directories that hold an ``__init__.py``.
-    """
-    found = set()
-    for parts in amp_files:
-        directory = parts[:-1]
-        while directory[:-1] in packages and len(directory) > 1:
-            directory = directory[:-1]
-        if directory:
-            found.add(directory)
-        else:
-            found.add(())
-    return frozenset(found)
+    def files(self, start: Symbol) -> set[FileIndex]:
+        """The files whose code reaches a function or class, the file it is in among them."""
+        seen: set[Symbol] = set()
+        queue = [start]
+        while queue:
+            symbol = queue.pop()
+            if symbol not in seen:
+                seen.add(symbol)
+                if symbol[1]:
+                    queue += self._direct(*symbol)
+        return {file for file, _ in seen}
+
+    def _direct(self, file: FileIndex, name: str) -> Iterator[Symbol]:
+        target: Scope | Class | None = file.scopes.module.functions.get(name) or file.scopes.classes.get(name)
+        for called in (name, *self._aliases[name]):
+            for there, scope, call in self._project.callers.named(called):
+                local = dotted(call.func)
+                found = self._project.find(there.names.resolve(local), there) if local else None
+                if found is not None and found[1] is target:
+                    yield there, _symbol(scope)
+        if isinstance(target, Class):
+            for there, child in self._project.dispatch.descendants(target):
+                yield there, child.name
 
 
-def is_under(parts: tuple[str, ...], directories: frozenset[tuple[str, ...]]) -> bool:
-    """Whether a file lies in one of the directories or below it."""
-    return any(parts[:length] in directories for length in range(len(parts)))
+def _symbol(scope: Scope) -> str:
+    """The name of the top-level function or class that a scope belongs to."""
+    return scope.qualname.partition(".")[0]

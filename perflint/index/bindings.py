@@ -3,34 +3,75 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from perflint.index.kinds import Kind, join
 from perflint.index.names import dotted
-from perflint.index.scopes import Scope
+from perflint.index.scopes import Scope, Statement
 
 
 def definitions_of(scope: Scope) -> dict[str, ast.expr]:
-    """Names that a scope binds exactly once, with the expression, for guards that are computed beforehand."""
-    found: dict[str, ast.expr] = {}
-    twice: set[str] = set()
+    """Names that a scope binds exactly once, with the expression, for guards that are computed beforehand.
+
+    A flag that is bound to a constant first and to its opposite under one test stands for that test.
+    """
+    found: dict[str, list[_Binding]] = {}
     for statement in scope.statements:
-        node = statement.node
-        targets: list[ast.expr] = []
-        value: ast.expr | None = None
-        if isinstance(node, ast.Assign):
-            targets, value = node.targets, node.value
-        elif isinstance(node, ast.AnnAssign):
-            targets, value = [node.target], node.value
-        elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor)):
-            targets = [node.target]
-        for target in targets:
-            for name in _bound_names(target):
-                if value is None or name in found or name in twice or isinstance(target, (ast.Tuple, ast.List)):
-                    twice.add(name)
-                    found.pop(name, None)
-                else:
-                    found[name] = value
-    return found
+        for name, value in _bindings(statement.node):
+            found.setdefault(name, []).append(_Binding(value, statement))
+    defined = {name: _definition(bindings) for name, bindings in found.items()}
+    return {name: value for name, value in defined.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class _Binding:
+    value: ast.expr | None
+    statement: Statement
+
+
+def _definition(bindings: list[_Binding]) -> ast.expr | None:
+    if len(bindings) == 1:
+        return bindings[0].value
+    if len(bindings) != 2:
+        return None
+    first, second = (binding.value for binding in bindings)
+    place = bindings[1].statement.place
+    if not isinstance(first, ast.Constant) or not isinstance(second, ast.Constant) or place is None:
+        return None
+    if bool(first.value) == bool(second.value) or not isinstance(place.node, ast.If) or place.branch != "body":
+        return None
+    if place.parent is not bindings[0].statement.place:
+        return None
+    return place.node.test if second.value else ast.UnaryOp(ast.Not(), place.node.test)
+
+
+def _bindings(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names a statement binds, each with the expression (None: it cannot be told)."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _pairs(target, node.value)
+    elif isinstance(node, ast.AnnAssign):
+        yield from _pairs(node.target, node.value)
+    elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor)):
+        yield from _pairs(node.target, None)
+    elif isinstance(node, (ast.If, ast.While)):
+        for item in ast.walk(node.test):
+            if isinstance(item, ast.NamedExpr):
+                yield from _pairs(item.target, item.value)
+
+
+def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        values: list[ast.expr | None] = [None] * len(target.elts)
+        if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+            values = list(value.elts)
+        for part, item in zip(target.elts, values, strict=True):
+            yield from _pairs(part, item)
+        return
+    name = dotted(target)
+    if name:
+        yield name, value
 
 
 def bound_by(node: ast.stmt) -> list[str]:
@@ -74,8 +115,20 @@ def parameter_env(
     return env
 
 
-def default_values(scope: Scope, call: ast.Call) -> dict[str, ast.expr]:
-    """Parameters that a call leaves at a constant default and that the function does not bind again."""
+_TELLING = (ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp)
+"""Arguments that may be a guard, or switch one off."""
+
+
+def default_values(
+    scope: Scope, call: ast.Call, definitions: Mapping[str, ast.expr] | None = None
+) -> dict[str, ast.expr]:
+    """What a call makes a function's parameters stand for: its constant defaults, and the tests it is handed.
+
+    Parameters that the function binds again are left out.
+
+    Args:
+        definitions: names of the caller that are bound once.
+    """
     if isinstance(scope.node, ast.Module) or any(keyword.arg is None for keyword in call.keywords):
         return {}
     if any(isinstance(argument, ast.Starred) for argument in call.args):
@@ -86,10 +139,18 @@ def default_values(scope: Scope, call: ast.Call) -> dict[str, ast.expr]:
     defaults.update(
         {arg.arg: value for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value is not None}
     )
-    given = {*scope.parameters[: len(call.args)], *(keyword.arg for keyword in call.keywords)}
+    handed = dict(zip(scope.parameters, call.args, strict=False))
+    handed.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
+    known = definitions or {}
+    told = {name: known.get(dotted(value) or "", value) for name, value in handed.items()}
     bound = {name for statement in scope.statements for name in bound_by(statement.node)}
+    left = {name: value for name, value in defaults.items() if name not in handed and isinstance(value, ast.Constant)}
     return {
         name: value
-        for name, value in defaults.items()
-        if isinstance(value, ast.Constant) and name not in given and name not in bound
+        for name, value in {**left, **told}.items()
+        if name not in bound and (isinstance(value, _TELLING) or _is_modulo(value))
     }
+
+
+def _is_modulo(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)

@@ -42,7 +42,7 @@ Definitions = Mapping[str, ast.expr]
 
 def rare(test: ast.expr, value: bool, definitions: Definitions, depth: int = 0) -> bool:
     """Whether ``test`` is ``value`` only on a few steps of a loop."""
-    if depth > 8:
+    if depth > 9:
         return False
     if isinstance(test, ast.BoolOp):
         every = isinstance(test.op, ast.And) != value
@@ -55,24 +55,41 @@ def rare(test: ast.expr, value: bool, definitions: Definitions, depth: int = 0) 
     if isinstance(test, ast.Compare):
         known = _constant_comparison(test, definitions)
         return known != value if known is not None else _rare_comparison(test, value, definitions)
+    if isinstance(test, ast.IfExp):
+        picks = ((test.body, True), (test.orelse, False))
+        return all(
+            rare(part, value, definitions, depth + 1) or rare(test.test, chosen, definitions, depth + 1)
+            for part, chosen in picks
+        )
     if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
         return not value and _is_interval(test, definitions)
+    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.BitAnd):
+        return not value and isinstance(test.right, ast.Constant) and _counts_steps(test.left)
     if isinstance(test, ast.Constant):
         return bool(test.value) != value
     if isinstance(test, ast.Call):
+        answer = definitions.get(f"{dotted(test.func)}()")
+        if answer is not None:
+            return rare(answer, value, definitions, depth + 1)
+        if dotted(test.func) == "bool" and test.args:
+            return rare(test.args[0], value, definitions, depth + 1)
         return _rare_call(test, value)
     name = dotted(test) or _key(test)
     if name is None:
         return False
-    if name in definitions and not isinstance(definitions[name], ast.Constant):
-        return rare(definitions[name], value, definitions, depth + 1)
+    definition = definitions.get(name)
+    if definition is not None and not isinstance(definition, ast.Constant):
+        if rare(definition, value, definitions, depth + 1):
+            return True
+        if not isinstance(definition, (ast.Call, ast.Attribute, ast.Subscript, ast.Name)):
+            return False  # its value is seen, and is no guard, whatever the name promises
     last = name.rpartition(".")[2]
     constant = definitions.get(name)
     if isinstance(constant, ast.Constant):
         return bool(constant.value) != value
     if value:
         return bool(_FLAGS.search(last))
-    return bool(_EMPTY.search(last)) or name == "self.training"
+    return bool(_EMPTY.search(last)) or name == "self.training" or _counts_steps(test)
 
 
 def _constant_comparison(test: ast.Compare, definitions: Definitions) -> bool | None:
@@ -186,12 +203,19 @@ def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -
     if isinstance(operator, (ast.In, ast.NotIn)):
         return _counts_steps(left) and value == isinstance(operator, ast.In)
     if not value:
-        return False
-    if _mentions_clock(left) or _mentions_clock(right):
+        return isinstance(operator, (ast.Gt, ast.GtE)) and _is_few(right) and _counts_steps(left)
+    is_order = isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+    if is_order and (_mentions_clock(left, definitions) or _mentions_clock(right, definitions)):
         return True
-    if isinstance(operator, (ast.Lt, ast.LtE)) and _counts_steps(left) and isinstance(right, ast.Constant):
-        return isinstance(right.value, int) and right.value <= _FEW_STEPS
+    if isinstance(operator, (ast.Gt, ast.GtE)) and isinstance(right, ast.Constant) and rare(left, True, definitions, 8):
+        return True  # ``args.verbose > 1``
+    if isinstance(operator, (ast.Lt, ast.LtE)) and _counts_steps(left) and _is_few(right):
+        return True
     return any("best" in name.lower() for side in (left, right) for name in _names(side))
+
+
+def _is_few(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value <= _FEW_STEPS
 
 
 def _waits(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> bool:
@@ -261,8 +285,15 @@ def _is_length(node: ast.expr) -> bool:
     )
 
 
-def _mentions_clock(node: ast.expr) -> bool:
-    return any(isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS for item in ast.walk(node))
+def _mentions_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> bool:
+    """Whether an expression is worked out from the time of day, also through a name that holds it."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS:
+            return True
+        if isinstance(item, ast.Name) and depth < 3 and item.id in definitions:
+            if _mentions_clock(definitions[item.id], definitions, depth + 1):
+                return True
+    return False
 
 
 def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
@@ -281,7 +312,9 @@ def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
         return not value  # nothing is there at all
     if last in ("any", "all", "bool") and test.args and isinstance(test.args[0], ast.Call):
         return _rare_call(test.args[0], value, depth + 1)
-    return value and bool(_FLAGS.search(last))
+    if last in ("get", "getenv") and test.args and isinstance(test.args[0], ast.Constant):
+        return value and bool(_FLAGS.search(str(test.args[0].value)))
+    return value and (bool(_FLAGS.search(last)) or last == "isEnabledFor")
 
 
 def _names(node: ast.expr) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import replace
 
 from perflint.index import guards, training
@@ -156,11 +156,13 @@ class Hot:
             cold = guards.off_the_hot_path(statement.place, loop, definitions) or (drawn is not None and loop is None)
             self._point(file, scope, statement, None if cold else step, flow, None, depth)
 
-    def _keep_defaults(self, target: Scope, call: ast.Call) -> None:
-        """Remember which parameters every call at a step leaves at their defaults: ``if verbose:`` may be dead."""
-        found = default_values(target, call)
+    def _keep_defaults(self, target: Scope, call: ast.Call, definitions: Mapping[str, ast.expr]) -> None:
+        """Remember what every call at a step makes a parameter stand for: ``if verbose:`` may be dead."""
+        found = default_values(target, call, definitions)
         known = self._defaults.get(target)
-        kept = found if known is None else {name: value for name, value in known.items() if name in found}
+        kept = found
+        if known is not None:
+            kept = {name: value for name, value in known.items() if name in found and _same(value, found[name])}
         if known is not None and kept != known:
             self._seen.pop(target, None)  # a later call turns something on: look again
         self._defaults[target] = kept
@@ -206,7 +208,7 @@ class Hot:
             known = (arguments, keywords, spread) if target.bound else ([], {}, [])
             parameters = parameter_env(target.scope, *known)
             if target.bound:
-                self._keep_defaults(target.scope, call)
+                self._keep_defaults(target.scope, call, self._project.definitions(file, scope))
             reached = via if target.sure else replace(via, sure=False)
             self._queue.append((target.file, target.scope, parameters, reached, depth + 1))
         return targets[0].sure and targets[0].file is not file
@@ -255,6 +257,10 @@ def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
     if target.owner is not None and target.name == "__call__":
         return project.kind_of_instance(file, target.owner).tag != LAYER_TAG
     return True
+
+
+def _same(first: ast.expr, second: ast.expr) -> bool:
+    return first is second or ast.dump(first) == ast.dump(second)
 
 
 def _rank(step: Step) -> tuple[bool, bool, bool]:

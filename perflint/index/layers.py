@@ -1,16 +1,18 @@
-"""Sizes of the Linear and Conv layers of a file, as far as they are written down in it."""
+"""Sizes of the Linear and Conv layers of a file, also of those that a class or function of the project makes for it."""
 
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.index.bindings import definitions_of
+from perflint.index.callers import argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
+from perflint.index.sizes import Bound, Size, Sizes, default_holds, is_super_init
+from perflint.index.switches import default_expression
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -25,35 +27,43 @@ MULTIPLE = 8
 SMALLEST = 64
 """Below this width a layer is too small for its alignment to show."""
 
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-}
+_GROUPS = 6
+"""The position of ``groups`` among the arguments of a convolution."""
+
+_MAX_DEPTH = 3
+"""How many classes and functions deep a width is followed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LayerSize:
-    """One layer: its sizes (None where they are not written down), and the expressions that give them."""
+    """One layer: its sizes (None where they are not written down), and the expressions that give them.
+
+    ``call`` is the call in the file that is looked at.  ``inside`` is the path and line of the layer itself, where that
+    call reaches it through a class or function of the project.
+    """
 
     call: ast.Call
     kind: str
     group: str
-    inputs: int | None
-    outputs: int | None
+    inputs: Size | None
+    outputs: Size | None
     input_node: ast.expr | None
     output_node: ast.expr | None
+    inside: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
 class Misaligned:
-    """A width that Tensor Cores cannot fill: ``hidden`` tells one between two layers from an input width."""
+    """A width that Tensor Cores cannot fill: ``hidden`` tells one between two layers from an input width.
+
+    ``assumed``: it is the default of a parameter, which every call in the project leaves as it is.
+    """
 
     layer: LayerSize
     width: int
     side: str
     hidden: bool
+    assumed: bool
 
 
 def misaligned(file: FileIndex) -> dict[int, Misaligned]:
@@ -62,17 +72,16 @@ def misaligned(file: FileIndex) -> dict[int, Misaligned]:
     An output width counts only when another layer of the class takes it: the last width of a model is its number of
     classes, which nobody may choose.  Grouped convolutions are left alone.
     """
-    layers = _layers(file)
+    groups: dict[str, list[LayerSize]] = defaultdict(list)
+    for layer in _layers(file):
+        groups[layer.group].append(layer)
     found: dict[int, Misaligned] = {}
-    lines = file.source.lines
-    for item in layers:
-        taken = {other.inputs for other in layers if other.group == item.group and other is not item}
-        made = {other.outputs for other in layers if other.group == item.group and other is not item}
-        offset = lines.offset(item.call.lineno, item.call.col_offset)
-        if _is_off(item.outputs) and item.outputs in taken:
-            found[offset] = Misaligned(item, item.outputs or 0, "output", True)
-        elif _is_off(item.inputs):
-            found[offset] = Misaligned(item, item.inputs or 0, "input", item.inputs in made)
+    for layers in groups.values():
+        for item in layers:
+            offset = file.source.lines.offset(item.call.lineno, item.call.col_offset)
+            wrong = _wrong(item, layers)
+            if wrong is not None and offset not in found:
+                found[offset] = wrong
     return found
 
 
@@ -81,30 +90,110 @@ def aligned(width: int) -> int:
     return -(-width // MULTIPLE) * MULTIPLE
 
 
-def _is_off(width: int | None) -> bool:
-    return width is not None and width >= SMALLEST and width % MULTIPLE != 0
+def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
+    others = [other for other in layers if other is not item]
+    taken = {other.inputs.width for other in others if other.inputs is not None}
+    made = {other.outputs.width for other in others if other.outputs is not None}
+    for size, side, met in ((item.outputs, "output", taken), (item.inputs, "input", made)):
+        if size is None or not _is_off(size) or (item.inside and not size.given):
+            continue
+        hidden = size.width in met
+        is_written = item.inside is None and not size.assumed and not size.attribute
+        if not hidden and (side == "output" or not is_written):
+            continue
+        if all(default_holds(parameter) for parameter in size.assumed):
+            return Misaligned(item, size.width or 0, side, hidden, bool(size.assumed))
+    return None
 
 
-def _layers(file: FileIndex) -> list[LayerSize]:
-    constants = definitions_of(file.scopes.module)
-    found: list[LayerSize] = []
+def _is_off(size: Size) -> bool:
+    return size.width is not None and size.width >= SMALLEST and size.width % MULTIPLE != 0
+
+
+def _layers(file: FileIndex) -> Iterator[LayerSize]:
+    sizes = Sizes(file, file.scopes.module)
     for scope in file.scopes.scopes:
-        local: dict[str, ast.expr] | None = None
-        for statement in scope.statements:
-            for call in statement.calls:
-                name = dotted(call.func)
-                kind = file.names.resolve(name) if name else ""
-                if kind in KINDS and not _is_grouped(call):
-                    if local is None:
-                        local = {**constants, **definitions_of(scope)}
-                    found.append(_layer(call, kind, scope, local))
-    return found
+        group = scope.owner.qualname if scope.owner else scope.qualname
+        yield from _layers_of(sizes.at(file, scope), group, None, 0)
 
 
-def _layer(call: ast.Call, kind: str, scope: Scope, constants: dict[str, ast.expr]) -> LayerSize:
+def _layers_of(sizes: Sizes, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
+    """The layers that the statements of a function make; ``site`` is the call that stands for them outside."""
+    file = sizes.file
+    for statement in sizes.scope.statements:
+        for call in statement.calls:
+            name = dotted(call.func)
+            kind = file.names.resolve(name) if name else ""
+            if kind in KINDS:
+                if not _is_grouped(call, sizes):
+                    yield _layer(call, kind, group, sizes, site)
+            elif depth < _MAX_DEPTH and (call.args or call.keywords):
+                yield from _layers_through(call, kind, sizes, group, site or call, depth)
+
+
+def _layers_through(
+    call: ast.Call, name: str, sizes: Sizes, group: str, site: ast.Call, depth: int
+) -> Iterator[LayerSize]:
+    """The layers of a project class or function, made with the numbers that a call hands it."""
+    reached = _reached(call, name, sizes)
+    if reached is None or reached[1] in sizes.bound or not _hands_odd_number(call, sizes):
+        return
+    file, scope = reached
+    bound = _bound(call, sizes, file, scope)
+    if bound is not None:
+        yield from _layers_of(sizes.at(file, scope, {**sizes.bound, scope: bound}), group, site, depth + 1)
+
+
+def _hands_odd_number(call: ast.Call, sizes: Sizes) -> bool:
+    """Whether an argument is a number that no multiple of 8 is made of: all others are aligned, or too small."""
+    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
+            continue
+        size = sizes.value(argument)
+        if size is not None and size.width is not None and size.width >= MULTIPLE and size.width % MULTIPLE:
+            return True
+    return False
+
+
+def _reached(call: ast.Call, name: str, sizes: Sizes) -> tuple[FileIndex, Scope] | None:
+    project, owner, names = sizes.file.project, sizes.scope.owner, sizes.file.names
+    if is_super_init(call) and owner is not None:
+        bases = (project.find(base, sizes.file) for base in owner.bases)
+        found = next((base for base in bases if base is not None), None)
+    elif name.startswith("paddle.") or not (names.is_bound((dotted(call.func) or "").partition(".")[0]) or names.stars):
+        return None
+    else:
+        found = project.find(name, sizes.file)
+    if found is None or isinstance(found[1], Scope):
+        return (found[0], found[1]) if found and isinstance(found[1], Scope) and found[1].owner is None else None
+    kind = project.kind_of_instance(found[0], found[1])
+    return project.method(kind.type, "__init__")
+
+
+def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound | None:
+    """The numbers of a function's parameters at one call; None when the call hides what it hands over."""
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+        return None
+    found: dict[str, Size | None] = {}
+    names = [*scope.parameters]
+    if not isinstance(scope.node, ast.Module):
+        names += [item.arg for item in scope.node.args.kwonlyargs]
+    for name in names:
+        argument = argument_for(scope, call, name)
+        if argument is None:
+            found[name] = sizes.at(file, file.scopes.module).value(default_expression(scope, name))
+        else:
+            size = sizes.value(argument)
+            given = size is not None and (size.given or not sizes.bound)  # further in, the number may be written there
+            found[name] = size and Size(size.value, size.items, size.assumed, given, size.attribute)
+    extra = {keyword.arg or "" for keyword in call.keywords} - set(names)
+    return {**found, **{f"**{name}": None for name in extra}}
+
+
+def _layer(call: ast.Call, kind: str, group: str, sizes: Sizes, site: ast.Call | None) -> LayerSize:
     first, second = (_argument(call, index, name) for index, name in enumerate(KINDS[kind]))
-    group = scope.owner.qualname if scope.owner else scope.qualname
-    return LayerSize(call, kind, group, _size(first, constants), _size(second, constants), first, second)
+    inside = (sizes.file.source.path, call.lineno) if site is not None else None
+    return LayerSize(site or call, kind, group, sizes.value(first), sizes.value(second), first, second, inside)
 
 
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
@@ -116,29 +205,14 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
     return None
 
 
-def _is_grouped(call: ast.Call) -> bool:
-    return (
-        any(
-            keyword.arg is None or (keyword.arg == "groups" and not _is_one(keyword.value)) for keyword in call.keywords
-        )
-        or len(call.args) > 6
-    )
-
-
-def _is_one(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 1
-
-
-def _size(node: ast.expr | None, constants: dict[str, ast.expr], depth: int = 0) -> int | None:
-    if node is None or depth > 4:
-        return None
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, int) and not isinstance(node.value, bool) else None
-    if isinstance(node, ast.Name) and node.id in constants:
-        return _size(constants[node.id], constants, depth + 1)
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _size(node.left, constants, depth + 1), _size(node.right, constants, depth + 1)
-        if left is None or right is None or (isinstance(node.op, ast.FloorDiv) and not right):
-            return None
-        return _OPERATORS[type(node.op)](left, right)
-    return None
+def _is_grouped(call: ast.Call, sizes: Sizes) -> bool:
+    """Whether a convolution has groups, or may have: then it is not one matrix product."""
+    bound = sizes.bound.get(sizes.scope)
+    for keyword in call.keywords:
+        if keyword.arg is None and (bound is None or "**groups" in bound):
+            return True
+    groups = _argument(call, _GROUPS, "groups")
+    if groups is None:
+        return False
+    size = sizes.value(groups)
+    return size is None or size.value != 1 or bool(size.assumed)

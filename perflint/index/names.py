@@ -11,6 +11,9 @@ _ALIASES = {
     "paddle.fluid.reader.DataLoader": "paddle.io.DataLoader",
     "paddle.io.reader.DataLoader": "paddle.io.DataLoader",
     "paddle.fluid.io.Dataset": "paddle.io.Dataset",
+    "paddle.fluid.dygraph.DataParallel": "paddle.DataParallel",
+    "paddle.fluid.dygraph.parallel.DataParallel": "paddle.DataParallel",
+    "paddle.distributed.parallel.DataParallel": "paddle.DataParallel",
     "paddle.hapi.Model": "paddle.Model",
     "paddle.hapi.model.Model": "paddle.Model",
     "paddle.framework.save": "paddle.save",
@@ -84,6 +87,8 @@ class Names:
         self._packages: set[str] = set()
         self.stars: list[str] = []
         """Modules whose names are all imported, in order."""
+        self.modules: list[str] = []
+        """Modules that ``import a.b`` names, of which it binds only the first part."""
 
     def add_import(self, node: ast.Import | ast.ImportFrom) -> None:
         """Enter the names that one import statement binds."""
@@ -93,8 +98,10 @@ class Names:
                 if alias.asname:
                     self._bind(alias.asname, alias.name)
                 else:
-                    first = alias.name.partition(".")[0]
+                    first, dot, _ = alias.name.partition(".")
                     self._bind(first, first)
+                    if dot:
+                        self.modules.append(alias.name)
             return
         base = self._base(node)
         if not node.level:

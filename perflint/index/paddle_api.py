@@ -92,6 +92,10 @@ _HOST_FUNCTIONS = frozenset(
         "paddle.get_flags",
         "paddle.set_flags",
         "paddle.is_compiled_with_cuda",
+        "paddle.is_compiled_with_rocm",
+        "paddle.is_compiled_with_xpu",
+        "paddle.is_compiled_with_distribute",
+        "paddle.is_autocast_enabled",
         "paddle.in_dynamic_mode",
         "paddle.get_default_dtype",
         "paddle.iinfo",
@@ -102,6 +106,9 @@ _HOST_FUNCTIONS = frozenset(
         "paddle.is_tensor",
         "paddle.is_floating_point",
         "paddle.is_integer",
+        "paddle.is_complex",
+        "paddle.tolist",
+        "paddle.broadcast_shape",
         "paddle.CPUPlace",
         "paddle.CUDAPlace",
         "paddle.ParamAttr",
@@ -145,7 +152,7 @@ def call_result(name: str, call: ast.Call) -> Kind:
     if name.startswith("paddle.nn.") and name.count(".") == 2:
         return layer(name + reduction_suffix(call)) if last[:1].isupper() else UNKNOWN
     if (
-        name.startswith(("paddle.optimizer.", "paddle.amp.", "paddle.static.", "paddle.callbacks."))
+        name.startswith(("paddle.optimizer.", "paddle.amp.", "paddle.static.", "paddle.callbacks.", "paddle.metric."))
         and last[:1].isupper()
     ):
         return instance(name)

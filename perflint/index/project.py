@@ -23,6 +23,7 @@ from perflint.index.names import dotted
 from perflint.index.no_grad import NoGrad
 from perflint.index.reads import Reads
 from perflint.index.scopes import Class, Scope
+from perflint.index.switches import Switches
 from perflint.settings import DeclaredCall
 from perflint.source import Source
 
@@ -53,6 +54,7 @@ class Project:
         self._trains: dict[Scope, bool] = {}
         self._optimizes: dict[FileIndex, bool] = {}
         self._stars: dict[FileIndex, dict[str, FileIndex]] = {}
+        self._known: dict[Scope, dict[str, ast.expr]] = {}
         self._defined: dict[Scope, dict[str, ast.expr]] = {}
         self._depth = 0
         root = _common_root(list(sources))
@@ -86,7 +88,7 @@ class Project:
             file.tree.body.clear()
         for table in (self.files, self._modules, self._found, self._classes, self._results, self._attributes, self._functions):
             table.clear()
-        for cache in (self._trains, self._optimizes, self._defined, self._stars):
+        for cache in (self._trains, self._optimizes, self._defined, self._known, self._stars):
             cache.clear()
 
     # -- names across files ------------------------------------------------------------------------------------
@@ -563,12 +565,33 @@ class Project:
 
     def definitions(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
         """Names that are bound once, with the expression: those of a scope, and the module's where it hides none."""
-        own = self._definitions(scope)
+        if scope not in self._known:
+            self._known[scope] = self._all_definitions(file, scope)
+        return self._known[scope]
+
+    def _all_definitions(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
+        own = {**self._answers(file, scope), **self._definitions(scope)}
         module = file.scopes.module
         if scope is module:
             return own
         bound = {name for statement in scope.statements for name in bound_by(statement.node)} | set(scope.parameters)
         return {**{name: value for name, value in self._definitions(module).items() if name not in bound}, **own}
+
+    def _answers(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
+        """What the small functions and properties answer that a scope's tests ask: ``if self.is_due():``."""
+        answers: dict[str, ast.expr] = {}
+        for statement in scope.statements:
+            if isinstance(statement.node, (ast.If, ast.While)):
+                for item in ast.walk(statement.node.test):
+                    name = dotted(item.func) if isinstance(item, ast.Call) else None
+                    if name is None and isinstance(item, ast.Attribute) and scope.owner is not None:
+                        name = dotted(item)
+                        name = name if name and name[:5] == "self." and name[5:] in scope.owner.methods else None
+                    found = self.callee(file, scope, name, {}) if name else None
+                    answer = _only_return(found[1]) if found else None
+                    if answer is not None:
+                        answers[f"{name}()" if isinstance(item, ast.Call) else str(name)] = answer
+        return answers
 
     def _definitions(self, scope: Scope) -> dict[str, ast.expr]:
         if scope not in self._defined:
@@ -578,9 +601,25 @@ class Project:
     # -- AMP ---------------------------------------------------------------------------------------------------
 
     @cached_property
+    def switches(self) -> Switches:
+        """What is on by default."""
+        return Switches(self)
+
+    @cached_property
     def amp_files(self) -> Mapping[FileIndex, Confidence]:
         """The files whose layers are trained under AMP, and how sure that is."""
         return amp.driven(self)
+
+
+def _only_return(scope: Scope) -> ast.expr | None:
+    """The expression that a function of one statement returns."""
+    node = scope.statements[-1].node if scope.statements else None
+    if len(scope.statements) > 2 or not isinstance(node, ast.Return):
+        return None
+    docstring = scope.statements[0].node
+    if len(scope.statements) == 2 and not (isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)):
+        return None
+    return node.value
 
 
 def _common_root(paths: list[str]) -> str:

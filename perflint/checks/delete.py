@@ -1,0 +1,76 @@
+"""The fix that takes a statement out: its comments stay, and no block is left empty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from perflint.context import Context
+from perflint.findings import Edit
+from perflint.source import Source
+
+Deletable = Callable[[cst.BaseSmallStatement], bool]
+
+
+def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
+    """The edits that delete the current statement, None where it is more than the current node.
+
+    Args:
+        deletable: whether a statement may be deleted together with this one.  Where all statements of a block may,
+            the last of them becomes ``pass``.
+    """
+    statement, node = context.statement, context.node
+    if not isinstance(statement, cst.Expr) or statement.value is not node:
+        return None
+    start, end = context.range(statement)
+    source = context.file.source
+    if "#" in source.text[start:end]:
+        return None
+    parents = [parent for parent in context.parents if parent is not statement]
+    line, block = parents[-1], parents[-2]
+    if isinstance(line, cst.SimpleStatementSuite):  # ``if x: call()``
+        return _in_row(line.body, statement, True, context)
+    assert isinstance(line, cst.SimpleStatementLine)
+    if len(line.body) > 1:
+        return _in_row(line.body, statement, _would_be_empty(block, statement, deletable), context)
+    if _would_be_empty(block, statement, deletable):
+        return [Edit(start, end, "pass")]
+    return [_whole_rows(start, end, source)]
+
+
+def _would_be_empty(block: cst.CSTNode, statement: cst.Expr, deletable: Deletable) -> bool:
+    """Whether a block holds nothing else, or only what is deleted too and stands before."""
+    if not isinstance(block, cst.IndentedBlock):
+        return False
+    found: list[cst.BaseSmallStatement] = []
+    for line in block.body:
+        if not isinstance(line, cst.SimpleStatementLine):
+            return False
+        found += line.body
+    return found[-1] is statement and all(deletable(other) for other in found)
+
+
+def _in_row(row: object, statement: cst.Expr, may_be_empty: bool, context: Context) -> list[Edit]:
+    """One of several statements on a row goes with the semicolon that parts it from the next, or the one before."""
+    assert isinstance(row, (list, tuple))
+    at = next(index for index, other in enumerate(row) if other is statement)
+    start, end = context.range(statement)
+    if len(row) == 1 or (may_be_empty and at == len(row) - 1):
+        return [Edit(start, end, "pass")]
+    if at + 1 < len(row):
+        return [Edit(start, context.range(row[at + 1])[0], "")]
+    return [Edit(context.range(row[at - 1])[1], end, "")]
+
+
+def _whole_rows(start: int, end: int, source: Source) -> Edit:
+    """The rows of a statement, with one of the blank rows that would then stand together; a comment keeps its row."""
+    lines = source.lines
+    first, last = lines.position(start)[0], lines.position(end)[0]
+    comment = source.text.find("#", end, lines.line_end(last))
+    if comment >= 0:
+        return Edit(start, comment, "")
+    blank_above = first == 1 or not lines.line(first - 1).strip() or lines.line(first - 1).rstrip().endswith(":")
+    if blank_above and last < lines.rows and not lines.line(last + 1).strip():
+        last += 1
+    return Edit(lines.line_start(first), lines.line_end(last), "")

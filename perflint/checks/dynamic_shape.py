@@ -1,0 +1,178 @@
+"""PPF207: an operation whose result has a size that only the device knows, in step code or a forward pass."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from perflint.checks.untrained import is_untrained, snake
+from perflint.context import Context
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.index.evaluate import Evaluator
+from perflint.index.file import Point
+from perflint.index.names import dotted
+from perflint.index.scopes import headers
+from perflint.registry import check, step_gate, triggers
+
+CODE = "PPF207"
+MASK = "x[mask]"
+_ADVICE = {
+    "nonzero": "where the indices only pick values, use the mask: multiply by it, or `paddle.where(mask, x, other)`",
+    "masked_select": "keep the shape: multiply by the mask, or `paddle.where(mask, x, other)`",
+    MASK: "keep the shape: multiply by the mask, or `paddle.where(mask, x, other)`",
+    "unique": "count over a fixed number of classes (`F.one_hot`), or find the distinct values in the data pipeline",
+    "unique_consecutive": "find the runs in the data pipeline, or mark their starts by comparing neighbours",
+    "where": "where the indices only pick values, use `paddle.where(mask, x, other)` with all three arguments",
+    "repeat_interleave": "make the index of the repeated rows in the data pipeline and use `paddle.gather`",
+    "bincount": "count over a fixed number of classes: `F.one_hot(x, n).sum(0)`",
+}
+_REASON = "whether the rewrite gives the same result depends on what the values are for"
+_MEAN_REASON = "sums are added in another order, and an empty mask gives 0 where it gave nan"
+_LOGICAL = frozenset({"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isfinite", "isinf"})
+_COMPARING = _LOGICAL | {"equal", "not_equal", "greater_than", "greater_equal", "less_than", "less_equal"}
+# Which boxes, tokens or experts are taken is what these are for: the number of them is the result.
+_PICKING = re.compile(
+    r"assign|match|(^|_)(sampl\w*|nms|propos\w*|anchor\w*|rpn|rcnn|gat(e|ing)|moe|rout(e|ing)|dispatch|hard_neg\w*"
+    r"|ohem|mining|miner)($|_)"
+)
+# What a forward pass has to call to be worth a look: a mask alone calls nothing, so what goes with one counts too.
+_BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | _COMPARING
+
+triggers(CODE, _ADVICE.keys() - {MASK})
+triggers(CODE, (_ADVICE.keys() - {MASK}) | _BESIDE, forward=True)
+
+
+def dynamic_op(node: ast.expr, point: Point) -> tuple[str, Confidence] | None:
+    """Which operation of unknown size an expression is, and how sure that is; None for any other."""
+    evaluator = Evaluator(point.file, point.full_env)
+    if isinstance(node, ast.Subscript):
+        return _masked(node, point, evaluator)
+    if not isinstance(node, ast.Call):
+        return None
+    name = dotted(node.func)
+    qualified = point.file.names.resolve(name) if name else ""
+    owner, _, last = qualified.rpartition(".")
+    if owner in ("paddle", "paddle.tensor", "paddle.fluid.layers"):
+        if last not in _ADVICE or not _is_dynamic(last, node.args, node.keywords, evaluator):
+            return None
+        return last, Confidence.HIGH
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in _ADVICE:
+        return None
+    kind = evaluator.kind(node.func.value)
+    if not kind.is_tensor or not _is_dynamic(node.func.attr, [node.func.value, *node.args], node.keywords, evaluator):
+        return None
+    return node.func.attr, Confidence.MEDIUM if kind.guess else Confidence.HIGH
+
+
+def _is_dynamic(name: str, args: list[ast.expr], keywords: list[ast.keyword], evaluator: Evaluator) -> bool:
+    if name == "where":
+        return len(args) + len(keywords) == 1
+    if name == "repeat_interleave":
+        repeats = args[1] if len(args) > 1 else next((item.value for item in keywords if item.arg == "repeats"), None)
+        return repeats is not None and evaluator.kind(repeats).is_tensor
+    return True
+
+
+def _masked(node: ast.Subscript, point: Point, evaluator: Evaluator) -> tuple[str, Confidence] | None:
+    base, mask = evaluator.kind(node.value), evaluator.kind(node.slice)
+    if not base.is_tensor or not mask.is_tensor or not _is_mask(node.slice, point, evaluator):
+        return None
+    return MASK, Confidence.MEDIUM if base.guess or mask.guess else Confidence.HIGH
+
+
+def _is_mask(index: ast.expr, point: Point, evaluator: Evaluator, depth: int = 0) -> bool:
+    """Whether an index is a tensor of truth values: a comparison, or what such are put together with."""
+    if depth > 4:
+        return False
+    if isinstance(index, ast.Compare):
+        return True
+    if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.BitAnd, ast.BitOr)):
+        return all(_is_mask(part, point, evaluator, depth + 1) for part in (index.left, index.right))
+    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
+        return _is_mask(index.operand, point, evaluator, depth + 1)
+    if isinstance(index, ast.Call):
+        called = index.func.attr if isinstance(index.func, ast.Attribute) else dotted(index.func)
+        asked = [item.value for item in [*index.args] if isinstance(item, ast.Constant)]
+        return called in _COMPARING or (called in ("astype", "cast") and "bool" in asked)
+    name = dotted(index)
+    definition = point.file.project.definitions(point.file, point.scope).get(name) if name else None
+    return definition is not None and _is_mask(definition, point, evaluator, depth + 1)
+
+
+def _may_match(point: Point) -> bool:
+    node = point.statement.node
+    return any(
+        isinstance(item, ast.Subscript) and _is_mask(item.slice, point, Evaluator(point.file, point.env))
+        for header in headers(node)
+        for item in ast.walk(header)
+    )
+
+
+step_gate(CODE, _may_match)
+
+
+@check(cst.Call)
+@check(cst.Subscript)
+def dynamic_shape(node: cst.Call | cst.Subscript, context: Context) -> None:
+    """Report an operation whose result the host must know the size of before it can go on."""
+    step, point = context.hot, context.point
+    if step is None or point is None or context.claimed or context.file.runs_on_cpu or context.file.is_static:
+        return
+    if isinstance(node, cst.Subscript) and _is_set(node, context):
+        return
+    expression = context.expression(node)
+    found = dynamic_op(expression, point) if expression is not None else None
+    if found is None or expression is None:
+        return
+    name, confidence = found
+    if step.forward and is_untrained(point, step.function):
+        return
+    if _picks(point, step.function):
+        confidence = Confidence.LOW
+    fix = _fix(node, name, expression, context)
+    context.report(CODE, node, fix, step, confidence=confidence, claims=False, advice=_ADVICE[name])
+
+
+def _is_set(node: cst.Subscript, context: Context) -> bool:
+    """``x[mask] = v``: Paddle 3 fills it in place, without asking how many there are."""
+    parent = context.parents[-1] if context.parents else None
+    return isinstance(parent, (cst.AssignTarget, cst.Del))
+
+
+def _picks(point: Point, function: str) -> bool:
+    owner = point.scope.owner.name if point.scope.owner is not None else ""
+    names = (point.scope.name, owner, function.rpartition(".")[0])
+    return any(_PICKING.search(snake(name)) for name in names)
+
+
+def _fix(node: cst.Call | cst.Subscript, name: str, expression: ast.expr, context: Context) -> Fix:
+    """The rewrite in words; for the mean over a mask, as code."""
+    advice = _ADVICE[name]
+    value, mask = _operands(expression, name)
+    attribute = context.parents[-1] if context.parents else None
+    called = context.parents[-2] if len(context.parents) > 1 else None
+    if (
+        value is None
+        or mask is None
+        or not isinstance(attribute, cst.Attribute)
+        or attribute.attr.value != "mean"
+        or not isinstance(called, cst.Call)
+        or called.args
+    ):
+        return Fix(advice, (), Level.DISPLAY, _REASON)
+    text = f"({value} * {mask}.astype({value}.dtype)).sum() / {mask}.sum().clip(min=1)"
+    return Fix(advice, (Edit(*context.range(called), text),), Level.DISPLAY, _MEAN_REASON)
+
+
+def _operands(node: ast.expr, name: str) -> tuple[str | None, str | None]:
+    """The values and the mask, where both are plain names."""
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.Subscript):
+        parts = [node.value, node.slice]
+    elif isinstance(node, ast.Call) and name == "masked_select":
+        owner = [node.func.value] if isinstance(node.func, ast.Attribute) and len(node.args) == 1 else []
+        parts = [*owner, *node.args]
+    names = [dotted(part) for part in parts]
+    return (names[0], names[1]) if len(names) == 2 else (None, None)

@@ -1,0 +1,72 @@
+"""What shows that a costly value or call was chosen: a comment, a test around it, a clock beside it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from perflint.context import Context
+from perflint.index.names import dotted
+
+
+def explained(node: cst.CSTNode, pattern: str, context: Context) -> bool:
+    """Whether a comment at the end of a node's row, or alone on the rows just above it, matches a pattern.
+
+    The rows above count where the node begins its row: what stands above a call is not about each of its arguments.
+    """
+    if not pattern:
+        return False
+    source = context.file.source
+    start, end = context.range(node)
+    first, last = source.lines.position(start)[0], source.lines.position(end)[0]
+    comments = [source.text[end : source.lines.line_end(last)].partition("#")[2]]
+    if not source.text[source.lines.line_start(first) : start].strip():
+        row = first - 1
+        while row >= 1 and source.lines.line(row).lstrip().startswith("#"):
+            comments.append(source.lines.line(row))
+            row -= 1
+    return any(re.search(pattern, comment, re.IGNORECASE) for comment in comments)
+
+
+def tested(pattern: str, context: Context) -> bool:
+    """Whether the test of an ``if`` around the current statement matches a pattern."""
+    statement = context.ast_statement
+    if not pattern or statement is None or statement.place is None:
+        return False
+    tests = [link.node.test for link in statement.place.chain() if isinstance(link.node, ast.If)]
+    return any(re.search(pattern, ast.unparse(test), re.IGNORECASE) for test in tests)
+
+
+def beside(calls: tuple[str, ...], context: Context) -> bool:
+    """Whether the statement before or after the current one makes one of these calls (qualified names)."""
+    statement, point = context.ast_statement, context.point
+    if not calls or statement is None or point is None:
+        return False
+    siblings = [other for other in point.scope.statements if other.place is statement.place]
+    at = next((index for index, other in enumerate(siblings) if other is statement), None)
+    if at is None:
+        return False
+    near = siblings[max(at - 1, 0) : at] + siblings[at + 1 : at + 2]
+    names = {context.file.names.resolve(dotted(call.func) or "") for other in near for call in other.calls}
+    return not names.isdisjoint(calls)
+
+
+def called(calls: tuple[str, ...], context: Context) -> bool:
+    """Whether the file makes one of these calls (qualified names) anywhere."""
+    resolve = context.file.names.resolve
+    return bool(calls) and any(
+        resolve(dotted(call.func) or "") in calls
+        for scope in context.file.scopes.scopes
+        for statement in scope.statements
+        for call in statement.calls
+    )
+
+
+def in_inner_loop(context: Context) -> bool:
+    """Whether a loop inside the step runs the current statement: one that asks or tries again."""
+    statement, step = context.ast_statement, context.step
+    if statement is None or statement.loop is None or step is None:
+        return False
+    return (step.path, step.line) != (context.file.source.path, statement.loop.lineno)

@@ -1,0 +1,50 @@
+"""PPF210: a host read in the forward pass of a model."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from perflint.checks.edits import on_device
+from perflint.checks.host_read import CONVERSIONS, NUMPY_READS, READ_METHODS, tensor_read_by
+from perflint.checks.untrained import is_in_host_memory, is_untrained
+from perflint.context import Context
+from perflint.findings import Confidence, Fix, Level
+from perflint.registry import check, triggers
+
+CODE = "PPF210"
+_TITLE = "keep the value on the device, or work it out on the host before the model is called"
+_REASON = "what the value is used for decides how the model can do without it"
+_METHODS = frozenset({"numpy", "item", "tolist"})
+# Python's own: they take a list of numbers as well as a tensor.
+_OF_LISTS = frozenset({"max", "min", "sum", "len", "round", "abs"})
+
+triggers(CODE, READ_METHODS | CONVERSIONS | NUMPY_READS, forward=True)
+
+
+@check(cst.Call)
+def forward_read(call: cst.Call, context: Context) -> None:
+    """Report the outermost read of a tensor that the forward pass of a layer makes whenever it runs."""
+    step, point = context.hot, context.point
+    if step is None or point is None or not step.forward or context.claimed or context.file.runs_on_cpu:
+        return
+    tensor = tensor_read_by(call, context)
+    if tensor is None or is_untrained(point, step.function) or _is_of_a_list(tensor):
+        return
+    node = context.expression(on_device(tensor))
+    if node is None or is_in_host_memory(node, point):
+        return
+    fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
+    context.report(CODE, call, fix, step, confidence=_confidence(call, tensor, context), tensor=context.text(tensor))
+
+
+def _confidence(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Confidence:
+    kind = context.kind(tensor)
+    if kind.is_tensor and not kind.guess:
+        return Confidence.HIGH
+    # What a forward pass is handed is a tensor or a plain number: only a method that numbers lack tells them apart.
+    is_method = isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS
+    return Confidence.MEDIUM if is_method and kind.is_tensor else Confidence.LOW
+
+
+def _is_of_a_list(tensor: cst.BaseExpression) -> bool:
+    return isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Name) and tensor.func.value in _OF_LISTS

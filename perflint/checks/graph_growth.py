@@ -1,0 +1,58 @@
+"""PPF212: a loss that is summed up or stored with its graph, so that memory grows at each step."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint.context import Context
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.index.file import Point
+from perflint.index.graph_growth import STORES, Growth, growth
+from perflint.registry import check, step_gate
+
+CODE = "PPF212"
+_TITLE = "keep the value without its graph: `.detach()`"
+
+
+def _may_grow(point: Point) -> bool:
+    node = point.statement.node
+    if point.step is None or point.step.forward:
+        return False
+    if isinstance(node, ast.Expr):
+        call = node.value
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
+            return False
+    elif not isinstance(node, (ast.AugAssign, ast.Assign)):
+        return False
+    return growth(point) is not None
+
+
+step_gate(CODE, _may_grow)
+
+
+@check(cst.AugAssign)
+@check(cst.Assign)
+@check(cst.Expr)
+def graph_grows(statement: cst.AugAssign | cst.Assign | cst.Expr, context: Context) -> None:
+    """Report a statement that adds the graph of a step to something that outlives the step."""
+    step, point = context.step, context.point
+    if step is None or point is None or not _may_grow(point):
+        return
+    found = growth(point)
+    if found is None:
+        return
+    node = statement.value if isinstance(statement, cst.Expr) else statement
+    names = ", ".join(dict.fromkeys(ast.unparse(name) for name in found.names))
+    confidence = Confidence.HIGH if found.sure else Confidence.MEDIUM
+    context.report(CODE, node, _fix(found, context), step, confidence=confidence, claims=False, name=names)
+
+
+def _fix(found: Growth, context: Context) -> Fix:
+    lines = context.file.source.lines
+    ends = []
+    for name in found.names:
+        assert name.end_lineno is not None and name.end_col_offset is not None
+        ends.append(lines.offset(name.end_lineno, name.end_col_offset))
+    return Fix(_TITLE, tuple(Edit(end, end, ".detach()") for end in sorted(ends)), Level.SAFE)

@@ -1,0 +1,125 @@
+"""PPF107: a loader, or its iterator with its workers, made anew at each step."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint.checks.edits import indentation
+from perflint.context import Context, local_name
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.index.bindings import bound_by
+from perflint.index.file import FileIndex, Point
+from perflint.index.kinds import LOADER_TAG
+from perflint.index.names import dotted
+from perflint.registry import check, gate, triggers
+
+CODE = "PPF107"
+LOADER = "paddle.io.DataLoader"
+_REBUILT = (
+    "`{what}` builds a loader at {where}, with its sampler and its workers, and the arguments are the same each time; "
+    "build it once before the loop."
+)
+_TITLE = "draw the batches from one iterator that is made before the loop"
+_REASON = "the loop then sees all batches in turn, instead of the first one of a new epoch each time"
+_BY_HAND = "make the iterator where the loop is, and a new one when it has come to its end"
+
+
+def _any(_: ast.Call, __: FileIndex) -> bool:
+    return True
+
+
+triggers(CODE, {"iter"})
+gate(CODE, LOADER, _any)
+
+
+@check(cst.Call)
+def loader_rebuilt(call: cst.Call, context: Context) -> None:
+    """Report ``next(iter(loader))``, ``it = iter(loader)`` and ``DataLoader(...)`` at each step."""
+    step, point = context.step, context.point
+    if step is None or point is None or context.claimed:
+        return
+    if context.callee(call) == LOADER:
+        expression = context.expression(call)
+        if expression is not None and point.loop is not None and not _changes(expression, point):
+            fix = Fix(
+                "build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to say"
+            )
+            context.report(CODE, call, fix, step, claims=False, message=_REBUILT)
+        return
+    if not _is_builtin("iter", call, context) or len(call.args) != 1:
+        return
+    loader = call.args[0].value
+    expression = context.expression(loader)
+    if context.kind(loader).tag != LOADER_TAG or expression is None or _changes(expression, point):
+        return
+    drawn = _drawn(context)
+    if drawn is None and not _is_drawn_from(call, point, context):
+        return
+    known = point.full_env.get(dotted(expression) or "")
+    confidence = Confidence.HIGH if known is not None and known.tag == LOADER_TAG else Confidence.MEDIUM
+    context.report(CODE, drawn or call, _fix(call, drawn, point, context), step, confidence=confidence, claims=False)
+
+
+def _is_builtin(name: str, call: cst.Call, context: Context) -> bool:
+    return isinstance(call.func, cst.Name) and call.func.value == name and not context.file.names.is_bound(name)
+
+
+def _drawn(context: Context) -> cst.Call | None:
+    """The ``next(...)`` around the current node."""
+    if len(context.parents) < 2 or not isinstance(context.parents[-1], cst.Arg):
+        return None
+    outer = context.parents[-2]
+    return outer if isinstance(outer, cst.Call) and _is_builtin("next", outer, context) else None
+
+
+def _is_drawn_from(call: cst.Call, point: Point, context: Context) -> bool:
+    """Whether ``it = iter(loader)`` serves one ``next(it)`` each time it is made: no loop of its own draws from it."""
+    statement, place = context.statement, point.statement
+    if not isinstance(statement, cst.Assign) or statement.value is not call:
+        return False
+    names = set(bound_by(place.node))
+    return any(
+        isinstance(other.func, ast.Name) and other.func.id == "next" and other.args and dotted(other.args[0]) in names
+        for near in point.scope.statements
+        if near.loop is place.loop
+        for other in near.calls
+    )
+
+
+def _changes(expression: ast.expr, point: Point) -> bool:
+    """Whether an expression holds a name that the loop, or the function it calls, binds: another loader each time."""
+    loop = point.loop
+    inside = [
+        statement.node
+        for statement in point.scope.statements
+        if loop is None
+        or statement.node is loop
+        or any(link.node is loop for link in (statement.place.chain() if statement.place else ()))
+    ]
+    bound = {name for node in inside for name in bound_by(node)}
+    bound |= {name for node in inside for item in getattr(node, "items", ()) for name in _names(item.optional_vars)}
+    return bool(bound & set(_names(expression)))
+
+
+def _names(node: ast.expr | None) -> list[str]:
+    """The dotted names in an expression, and the beginnings of those."""
+    found: list[str] = []
+    for item in ast.walk(node) if node is not None else ():
+        if isinstance(item, (ast.Name, ast.Attribute)):
+            found += [dotted(item) or ""]
+    return found
+
+
+def _fix(call: cst.Call, drawn: cst.Call | None, point: Point, context: Context) -> Fix:
+    loader = local_name(call.args[0].value)
+    name = f"{loader.rpartition('.')[2]}_batches"
+    if drawn is None or not loader or point.loop is None or len(drawn.args) != 1 or name in context.file.identifiers:
+        return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
+    source = context.file.source
+    start = source.lines.line_start(point.loop.lineno)
+    text = f"{name} = (batch for _ in itertools.count() for batch in {loader})"
+    line = f"{indentation(source, point.loop.lineno)}{text}{source.newline}"
+    edits = (Edit(start, start, line), Edit(*context.range(call), name))
+    return Fix(_TITLE, edits, Level.UNSAFE, _REASON, ("import itertools",))

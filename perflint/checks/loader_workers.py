@@ -1,0 +1,90 @@
+"""PPF101 where the 0 stands elsewhere: in an option, a default, a constant, a dict, or a wrapper's call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.checks.edits import insert_argument
+from perflint.checks.excuses import explained
+from perflint.context import Context, shorten
+from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.index.file import FileIndex
+from perflint.index.loader_facts import WorkerDefault
+from perflint.registry import check, row_gate
+
+CODE = "PPF101"
+_MESSAGES = {
+    "option": "The default `{what}` leaves the loader at {place} without workers, so every batch is loaded in the "
+    "training process while the GPU waits; make {workers} the default.",
+    "fallback": "A configuration that does not say otherwise gets `{what}` from here, so the loader at {place} loads "
+    "every batch in the training process while the GPU waits; fall back to {workers}.",
+    "parameter": "The default `{what}` leaves the loader at {place} without workers, so every batch is loaded in the "
+    "training process while the GPU waits; make {workers} the default.",
+    "value": "`{what}` leaves the loader at {place} without workers, so every batch is loaded in the training process "
+    "while the GPU waits; write {workers}.",
+    "missing": "`{what}` makes a loader without workers, which loads every batch in the training process while the GPU "
+    "waits; give it {insert}={workers} to load in the background.",
+}
+_MESSAGES["unknown"] = _MESSAGES["fallback"]
+# A constant or a call is what it is; a default may be overruled on each start, and a configuration that nobody has
+# read mostly says how many workers it wants.
+_CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": Confidence.LOW}
+_SHOWN = (cst.Arg, cst.Param, cst.DictElement, cst.Assign, cst.AnnAssign)
+
+
+def _rows(file: FileIndex) -> Iterator[int]:
+    for start, _ in file.project.worker_defaults.get(file.source.path, {}):
+        yield file.source.lines.position(start)[0]
+
+
+row_gate(CODE, _rows)
+
+
+@check(cst.Integer)
+@check(cst.Call)
+def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
+    """Report the place that leaves a training loader in this file, or in another, without workers."""
+    if CODE not in context.codes:  # nothing is claimed here, so the other rules see no difference
+        return
+    places = context.file.project.worker_defaults.get(context.file.source.path)
+    found = places.get(context.range(node)) if places else None
+    if found is None or explained(node, catalogue.shipped()[CODE].match[0].unless_comment, context):
+        return
+    shown = node if isinstance(node, cst.Call) else _shown(context) or node
+    written = f"{shown.name.value}=0" if isinstance(shown, cst.Param) else shorten(context.text(shown))
+    path = context.file.source.path
+    where = f"line {found.line}" if found.path == path else f"{found.path}:{found.line}"
+    related = () if isinstance(node, cst.Call) else (Related(found.path, found.line, f"feeds `{found.loader}` here"),)
+    context.report(
+        CODE,
+        shown,
+        _fix(node, found, context),
+        related=related,
+        claims=False,
+        confidence=_CONFIDENCE.get(found.kind, Confidence.MEDIUM),
+        message=_MESSAGES[found.kind],
+        what=written,
+        place=where,
+        insert=found.insert,
+    )
+
+
+def _shown(context: Context) -> cst.CSTNode | None:
+    """What to point at: the whole ``default=0``, ``num_workers=0``, ``"num_workers": 0`` or assignment."""
+    parent = context.parents[-1] if context.parents else None
+    if isinstance(parent, cst.Arg) and parent.keyword is None:
+        call = context.parents[-2]  # `config.get("num_workers", 0)`
+        return call if isinstance(call, cst.Call) else None
+    return parent if isinstance(parent, _SHOWN) else None
+
+
+def _fix(node: cst.Integer | cst.Call, found: WorkerDefault, context: Context) -> Fix:
+    rule, value = catalogue.shipped()[CODE], str(context.settings.default_workers)
+    if isinstance(node, cst.Call):
+        edits = insert_argument(node, f"{found.insert}={value}", context)
+    else:
+        edits = [Edit(*context.range(node), value)]
+    return Fix(rule.fix_title, tuple(edits), Level.UNSAFE, rule.fix_reason)

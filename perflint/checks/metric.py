@@ -1,0 +1,148 @@
+"""PPF208: a metric that is brought up to date on the host at each training step."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from perflint.checks import guard
+from perflint.context import Context
+from perflint.findings import Confidence, Fix
+from perflint.index.evaluate import Evaluator
+from perflint.index.file import FileIndex, Point
+from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
+from perflint.index.names import dotted
+from perflint.index.project import Project
+from perflint.index.scopes import Class, Scope
+from perflint.registry import check, step_gate
+
+CODE = "PPF208"
+_METRICS = "paddle.metric."
+_HOST_LIBRARIES = ("sklearn.metrics.", "seqeval.metrics.")
+_NAME = re.compile(r"metric|(^|_)(acc|auc|precision|recall|f1|evaluator|eval_class)($|_|\d)", re.IGNORECASE)
+_REASON = "the metric is then made of every {interval}th batch"
+_GIVES = frozenset({"compute", "numpy"})
+_DEEPEST = 5
+
+
+@check(cst.Call)
+def metric_in_step(call: cst.Call, context: Context) -> None:
+    """Report the update of a metric, or a metric function of another library, at each training step."""
+    step, point = context.step, context.point
+    if step is None or point is None or context.claimed or context.file.runs_on_cpu:
+        return
+    if not isinstance(call.func, (cst.Attribute, cst.Name)):
+        return
+    expression = context.expression(call)
+    confidence = _confidence(expression, point) if isinstance(expression, ast.Call) else None
+    if confidence is not None:
+        context.report(CODE, call, _fix(context), step, confidence=confidence)
+
+
+@check(cst.FunctionDef)
+def metric_method(node: cst.FunctionDef, context: Context) -> None:
+    """What a metric class of the project reads in its ``update`` is reported where the step calls it."""
+    if node.name.value != "update":
+        return
+    row = context.file.source.lines.position(context.range(node.name)[0])[0]
+    owner = next((scope.owner for scope in context.file.scopes.scopes if _is_at(scope, node.name.value, row)), None)
+    if owner is not None and _derives(context.file.project, context.file, owner):
+        context.claim(node)
+
+
+def _is_at(scope: Scope, name: str, row: int) -> bool:
+    return scope.name == name and not isinstance(scope.node, ast.Module) and scope.node.lineno == row
+
+
+def _may_match(point: Point) -> bool:
+    return any(_confidence(call, point) is not None for call in point.statement.calls)
+
+
+step_gate(CODE, _may_match)
+
+
+def _confidence(call: ast.Call, point: Point) -> Confidence | None:
+    """How sure it is that a call works out a metric on the host; None when it does not look like one."""
+    name = dotted(call.func)
+    if name is not None and point.file.names.resolve(name).startswith(_HOST_LIBRARIES):
+        return Confidence.HIGH
+    if not isinstance(call.func, ast.Attribute):
+        return None
+    if call.func.attr == "update" and (call.args or call.keywords):
+        return _update(call, call.func.value, point)
+    if call.func.attr == "get_metric" and not call.args:
+        return _evaluated(call.func.value, point)
+    return None
+
+
+def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | None:
+    evaluator = Evaluator(point.file, point.full_env)
+    kind = evaluator.kind(receiver)
+    if kind.type.startswith(_METRICS):
+        return Confidence.HIGH
+    project = point.file.project
+    found = project.class_named(kind.type) if kind.type else None
+    if found is not None:
+        return Confidence.HIGH if _derives(project, *found) else None
+    # An ``update`` with a tensor makes a container of tensors of what is not known.
+    if kind.tag not in (UNKNOWN_TAG, TENSOR_TAG) or not _NAME.search(_base_name(receiver).rpartition(".")[2]):
+        return None
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if not any(_holds_a_tensor(argument, evaluator) for argument in arguments):
+        return None
+    named = {keyword.arg for keyword in call.keywords}
+    called = _methods_of(_base_name(receiver), point.scope)
+    return Confidence.MEDIUM if named == {"preds", "labels"} or called & {"accumulate", "compute"} else None
+
+
+def _holds_a_tensor(node: ast.expr, evaluator: Evaluator) -> bool:
+    """Whether a tensor is given to a metric: as it is, read on the spot, or by the metric's own ``compute``."""
+    if evaluator.kind(node).is_tensor or (isinstance(node, ast.Name) and evaluator.kind(node).tag == UNKNOWN_TAG):
+        return True
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GIVES
+
+
+def _base_name(receiver: ast.expr) -> str:
+    """The dotted name of an object, or of the list or dict that it is in."""
+    while isinstance(receiver, ast.Subscript):
+        receiver = receiver.value
+    return dotted(receiver) or ""
+
+
+def _evaluated(receiver: ast.expr, point: Point) -> Confidence | None:
+    """``evaluate(prediction, batch)`` and ``evaluate.get_metric()``: a metric object that is called."""
+    name = dotted(receiver)
+    return Confidence.MEDIUM if name is not None and "" in _methods_of(name, point.scope) else None
+
+
+def _methods_of(name: str, scope: Scope) -> set[str]:
+    """The methods that a scope calls on a dotted name or on what is in it (``""``: the object itself)."""
+    found = set()
+    for statement in scope.statements:
+        for call in statement.calls:
+            if dotted(call.func) == name and call.args:
+                found.add("")
+            elif isinstance(call.func, ast.Attribute) and name and _base_name(call.func.value) == name:
+                found.add(call.func.attr)
+    return found
+
+
+def _derives(project: Project, file: FileIndex, owner: Class, depth: int = 0) -> bool:
+    """Whether a project class is a ``paddle.metric.Metric``."""
+    for base in owner.bases:
+        if base.startswith(_METRICS):
+            return True
+        found = project.find(base, file) if depth < _DEEPEST else None
+        if found is None or not isinstance(found[1], Class) or found[1] is owner:
+            continue
+        if _derives(project, found[0], found[1], depth + 1):
+            return True
+    return False
+
+
+def _fix(context: Context) -> Fix:
+    interval = context.settings.log_interval
+    title = f"update the metric every {interval}th step"
+    return guard.sample_fix(title, _REASON.format(interval=interval), context)

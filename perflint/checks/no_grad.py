@@ -1,0 +1,111 @@
+"""PPF601: an evaluation loop that keeps the graph for a backward pass which never comes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import libcst as cst
+
+from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
+from perflint.context import Context, shorten
+from perflint.findings import Edit, Fix, Level
+from perflint.index.evaluation import Evaluation
+from perflint.index.file import FileIndex
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope, Statement
+from perflint.registry import check, statement_gate
+
+CODE = "PPF601"
+# Decorators that do not mind another one below them.
+_EASY = frozenset({"staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod", "override"})
+_GENERATOR = "a generator would switch gradients off for the code that runs between its yields, too"
+_NAME_TAKEN = "`paddle` is another name in this file"
+
+
+def _evaluates(statement: Statement, _: Scope, file: FileIndex) -> bool:
+    return isinstance(statement.node, ast.For) and statement.node in file.evaluations
+
+
+statement_gate(CODE, _evaluates)
+
+
+@check(cst.For)
+def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
+    """Report the header of an evaluation loop that runs with gradients on."""
+    statement = context.ast_statement
+    found = context.file.evaluations.get(statement.node) if statement is not None else None
+    if found is None:
+        return
+    fix = _fix(loop, found, context)
+    what = shorten(ast.unparse(found.call))
+    context.report(CODE, loop.iter, fix, confidence=found.confidence, claims=False, what=what)
+
+
+def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
+    spelled = _spelling(context.file, found.loop.lineno)
+    level, reason = (Level.UNSAFE, found.risk) if found.risk else (Level.SAFE, "")
+    if _yields(found.scope):
+        level, reason = Level.DISPLAY, _GENERATOR
+    if spelled is None:
+        level, reason = Level.DISPLAY, _NAME_TAKEN
+    name, imports = spelled or ("paddle.no_grad", ())
+    node = found.scope.node
+    if found.whole and isinstance(node, ast.FunctionDef) and _takes_decorator(node):
+        row = node.lineno
+        start = context.file.source.lines.line_start(row)
+        text = f"{indentation(context.file.source, row)}@{name}(){context.file.source.newline}"
+        return Fix(f"put `@{name}()` above the function", (Edit(start, start, text),), level, reason, imports)
+    return Fix(f"put the loop under `with {name}():`", tuple(_wrap(loop, found, name, context)), level, reason, imports)
+
+
+def _wrap(loop: cst.For, found: Evaluation, name: str, context: Context) -> list[Edit]:
+    source = context.file.source
+    first, last = found.loop.lineno, found.loop.end_lineno or found.loop.lineno
+    return indent_rows(source, first, last, _unit(found, context), f"with {name}():", rows_inside_strings(loop, context))
+
+
+def _unit(found: Evaluation, context: Context) -> str:
+    """One level of indentation as the loop has it."""
+    source = context.file.source
+    own, body = (indentation(source, row) for row in (found.loop.lineno, found.loop.body[0].lineno))
+    if len(body) > len(own) and body.startswith(own):
+        return body[len(own) :]
+    return "\t" if own.startswith("\t") else "    "
+
+
+def _takes_decorator(node: ast.FunctionDef) -> bool:
+    return all(dotted(decorator) in _EASY for decorator in node.decorator_list)
+
+
+def _yields(scope: Scope) -> bool:
+    return any(
+        isinstance(item, (ast.Yield, ast.YieldFrom))
+        for statement in scope.statements
+        if not isinstance(statement.node, (ast.For, ast.While, ast.If, ast.With, ast.Try))
+        for item in ast.walk(statement.node)
+    )
+
+
+def _spelling(file: FileIndex, row: int) -> tuple[str, tuple[str, ...]] | None:
+    """How ``no_grad`` is written above a row, and the import that it needs; None where the name is taken."""
+    for node in _imports(file.tree.body):
+        if node.lineno > row:
+            continue
+        for alias in node.names:
+            if isinstance(node, ast.Import) and alias.name == "paddle":
+                return f"{alias.asname or 'paddle'}.no_grad", ()
+            if isinstance(node, ast.Import) and alias.name.startswith("paddle.") and not alias.asname:
+                return "paddle.no_grad", ()
+            if isinstance(node, ast.ImportFrom) and node.module == "paddle" and alias.name == "no_grad":
+                return alias.asname or "no_grad", ()
+    taken = file.names.is_bound("paddle") and file.names.resolve("paddle") != "paddle"
+    return None if taken else ("paddle.no_grad", ("import paddle",))
+
+
+def _imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    for node in body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif isinstance(node, (ast.If, ast.Try)):
+            yield from _imports([*node.body, *node.orelse])

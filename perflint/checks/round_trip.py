@@ -1,0 +1,209 @@
+"""PPF206: a tensor read to the host at each step and sent straight back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from perflint.checks.arguments import find_argument
+from perflint.checks.edits import on_device, source_of
+from perflint.checks.host_read import certainty, tensor_read_by
+from perflint.checks.to_tensor import NAMES
+from perflint.context import Context
+from perflint.findings import Edit, Fix, Level
+from perflint.index import origin as origins
+from perflint.index.names import dotted
+from perflint.index.scopes import Statement
+from perflint.registry import check, triggers
+
+CODE = "PPF206"
+_READS = frozenset({"numpy", "cpu", "item", "tolist", "array", "asarray"})
+
+triggers(CODE, _READS)
+triggers(CODE, _READS, forward=True)
+
+_ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
+_TITLE = "keep the values on the device"
+_SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")
+_ELSEWHERE = re.compile(r"CPUPlace|\.cpu\(\)|\bplaces\s*=|\bplace\s*=|pin_memory|set_device\(\s*[\"']cpu|device_guard")
+_OTHERS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore"})
+
+
+@dataclass(frozen=True)
+class _Trip:
+    """``read`` copies ``tensor`` to the host; ``steps`` are calls (``.astype("float32")``) that it passes on its way."""
+
+    read: cst.Call
+    tensor: cst.BaseExpression
+    steps: tuple[str, ...]
+
+
+@check(cst.Call)
+def back_and_forth(call: cst.Call, context: Context) -> None:
+    """Report ``paddle.to_tensor(x.numpy())`` and ``x.cpu().cuda()`` at their read."""
+    step = context.hot
+    if step is None or context.claimed or context.file.runs_on_cpu:
+        return
+    if context.callee(call) in NAMES:
+        data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
+        trip = _trip(data.value, context) if data is not None and not data.star else None
+        fix = _fix(call, trip, context) if trip is not None else None
+    else:
+        trip = _to_the_cpu_and_back(call, context)
+        fix = _display(call, trip, context) if trip is not None else None
+    if trip is not None:
+        confidence = certainty(trip.tensor, context)
+        context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
+
+
+@check(cst.Assign)
+def by_a_name(node: cst.Assign, context: Context) -> None:
+    """Report ``a = x.numpy()`` where ``paddle.to_tensor(a)`` is all that is done with ``a``."""
+    step = context.hot
+    if step is None or context.claimed or context.file.runs_on_cpu or len(node.targets) != 1:
+        return
+    target = node.targets[0].target
+    trip = _trip(node.value, context) if isinstance(target, cst.Name) else None
+    if trip is None or not isinstance(target, cst.Name):
+        return
+    back = _sent_back(target.value, context)
+    if back is not None:
+        kept = Edit(*context.range(node.value), _kept(trip, context))
+        fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "what else uses the name must be able to hold a tensor")
+        confidence = certainty(trip.tensor, context)
+        context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
+
+
+def _trip(node: cst.BaseExpression, context: Context) -> _Trip | None:
+    """The read inside an expression that does nothing else but give the values a dtype or a shape."""
+    steps: list[str] = []
+    while isinstance(node, cst.Call):
+        tensor = tensor_read_by(node, context)
+        if tensor is not None:
+            return _Trip(node, tensor, tuple(reversed(steps))) if _is_a_copy(node, tensor, context) else None
+        if context.name(node.func) in _ARRAYS and node.args and not node.args[0].star:
+            dtype = find_argument(node, "dtype", 1)
+            if len(node.args) > 1 + (dtype is not None):
+                return None
+            steps += [f".astype({context.text(dtype.value)})"] if dtype is not None else []
+            node = node.args[0].value
+        else:
+            step = _step(node, context)
+            if step is None or not isinstance(node.func, cst.Attribute):
+                return None
+            steps.append(step)
+            node = node.func.value
+    return None
+
+
+def _step(call: cst.Call, context: Context) -> str | None:
+    """``.astype(dtype)`` or ``.reshape([sizes])``, as a tensor has them too; None for other calls."""
+    method = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    if not call.args or any(argument.star or argument.keyword is not None for argument in call.args):
+        return None
+    texts = [context.text(argument.value) for argument in call.args]
+    if method == "astype" and len(texts) == 1:
+        return f".astype({texts[0]})"
+    if method == "reshape":
+        listed = len(texts) == 1 and isinstance(call.args[0].value, (cst.List, cst.Tuple))
+        return f".reshape({texts[0] if listed else '[' + ', '.join(texts) + ']'})"
+    return None
+
+
+def _is_a_copy(read: cst.Call, tensor: cst.BaseExpression, context: Context) -> bool:
+    """Whether a read gives all values of the tensor as they are (``np.mean`` gives one)."""
+    if context.name(read.func) in _ARRAYS:
+        # Something that is only named like a loader may well give arrays, which `np.array` does not read.
+        node, point = context.expression(tensor), context.point
+        made_here = node is not None and point is not None and origins.origin(node, point).kind != origins.BATCH
+        return len(read.args) == 1 and made_here
+    return isinstance(read.func, cst.Attribute) and read.func.attr.value in ("numpy", "item", "tolist")
+
+
+def _to_the_cpu_and_back(call: cst.Call, context: Context) -> _Trip | None:
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "cuda":
+        return None
+    inner = call.func.value
+    if not isinstance(inner, cst.Call) or not isinstance(inner.func, cst.Attribute) or inner.func.attr.value != "cpu":
+        return None
+    tensor = tensor_read_by(inner, context)
+    return _Trip(inner, tensor, ()) if tensor is not None else None
+
+
+def _kept(trip: _Trip, context: Context) -> str:
+    """The tensor as ``to_tensor`` would give it: a copy without a gradient."""
+    return f"{source_of(on_device(trip.tensor), context)}.detach().clone(){''.join(trip.steps)}"
+
+
+def _display(call: cst.Call, trip: _Trip, context: Context) -> Fix:
+    edit = Edit(*context.range(call), source_of(on_device(trip.tensor), context))
+    return Fix(_TITLE, (edit,), Level.DISPLAY, "only if nothing has to run on the CPU in between")
+
+
+def _fix(call: cst.Call, trip: _Trip, context: Context) -> Fix:
+    dtype = find_argument(call, "dtype", 1)
+    if dtype is not None:
+        trip = _Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype.value)})"))
+    edit = Edit(*context.range(call), _kept(trip, context))
+    level, reason = _level(call, trip, context)
+    return Fix(_TITLE, (edit,), level, reason)
+
+
+def _level(call: cst.Call, trip: _Trip, context: Context) -> tuple[Level, str]:
+    spelling = trip.read.func.attr.value if isinstance(trip.read.func, cst.Attribute) else ""
+    kind = context.kind(trip.tensor)
+    if find_argument(call, "place", None) or find_argument(call, "stop_gradient", None) or "#" in context.text(call):
+        return Level.DISPLAY, "the call asks for a place or a gradient of its own"
+    if spelling in ("item", "tolist"):
+        return Level.DISPLAY, "the shape and the dtype of the tensor can differ from those of the new one"
+    if spelling != "numpy" or not kind.is_tensor or kind.guess or context.file.names.packages & _OTHERS:
+        return Level.UNSAFE, "only if what is read is a Paddle tensor"
+    if kind.scalar:
+        return Level.UNSAFE, "a 0-D tensor came back with one dimension in Paddle 2.5"
+    if not all(_SAFE_STEP.fullmatch(step) for step in trip.steps):
+        return Level.UNSAFE, "values that do not fit the new dtype may be converted otherwise on the device"
+    if _ELSEWHERE.search(context.file.source.text):
+        return Level.UNSAFE, "the tensor stays on its device, which this file may have chosen to be another one"
+    return Level.SAFE, ""
+
+
+def _sent_back(name: str, context: Context) -> Edit | None:
+    """The edit of the ``to_tensor(name)`` that is the only use of a name until it is bound again."""
+    point = context.point
+    if point is None:
+        return None
+    statements = point.scope.statements
+    later = statements[next(i for i, item in enumerate(statements) if item is point.statement) + 1 :]
+    back: ast.Call | None = None
+    for statement in later:
+        uses = list(_uses(name, statement))
+        if uses and back is None:
+            back = _only_call(name, statement, context) if statement.place is point.statement.place else None
+            if back is None or len(uses) > 1:
+                return None
+            if isinstance(statement.node, ast.Assign) and any(dotted(item) == name for item in statement.node.targets):
+                break
+        elif uses:
+            return None
+    if back is None:
+        return None
+    lines = context.file.source.lines
+    end = lines.offset(back.end_lineno or back.lineno, back.end_col_offset or 0)
+    return Edit(lines.offset(back.lineno, back.col_offset), end, name)
+
+
+def _uses(name: str, statement: Statement) -> Iterator[ast.Name]:
+    nodes = ast.walk(statement.node)
+    return (item for item in nodes if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load))
+
+
+def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:
+    for call in statement.calls:
+        if context.file.resolve(dotted(call.func) or "") in NAMES and len(call.args) == 1 and not call.keywords:
+            if isinstance(call.args[0], ast.Name) and call.args[0].id == name:
+                return call
+    return None

@@ -1,0 +1,193 @@
+"""Whether an expression is one tensor whose value Python would have to fetch from the device.
+
+A kind alone does not say so: a list or a dict of tensors has the kind of its tensors, and asking whether a list is
+empty reads nothing.  So there has to be something that only a tensor allows.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from perflint.index.evaluate import Evaluator
+from perflint.index.file import Point
+from perflint.index.kinds import Kind
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope
+
+_TENSOR_METHODS = frozenset(
+    {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "prod", "norm", "std", "var", "median"}
+    | {"amax", "amin", "nanmean", "nansum", "count_nonzero", "argmax", "argmin", "abs", "sign", "sqrt", "square"}
+    | {"equal", "not_equal", "equal_all", "less_than", "less_equal", "greater_than", "greater_equal", "allclose"}
+    | {"isclose", "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or"}
+    | {
+        "astype",
+        "cast",
+        "detach",
+        "clone",
+        "squeeze",
+        "unsqueeze",
+        "reshape",
+        "flatten",
+        "round",
+        "floor",
+        "exp",
+        "log",
+    }
+)
+# Their kernels leave the result in host memory, so that reading it waits for nothing.
+_ON_THE_HOST = frozenset({"numel", "shape", "rank", "is_empty", "get_shape"})
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_EQUALITY = (ast.Eq, ast.NotEq)
+_DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
+_MAX_DEPTH = 6
+
+
+class Evidence:
+    """Asks of the expressions at one statement whether they are a single device tensor."""
+
+    def __init__(self, point: Point) -> None:
+        self._point = point
+        self._evaluator = Evaluator(point.file, point.full_env)
+        self._names = point.file.names
+        self._definitions = point.file.project.definitions(point.file, point.scope)
+        self._losses: frozenset[str] | None = None
+
+    def kind(self, node: ast.expr) -> Kind:
+        """The kind of an expression at the statement."""
+        return self._evaluator.kind(node)
+
+    def tensor(self, node: ast.expr, depth: int = 0) -> Kind | None:
+        """The kind of the tensor that ``bool(node)`` reads; None when it is none, or nothing shows that it is."""
+        if depth > _MAX_DEPTH or self._is_on_the_host(node):
+            return None
+        if isinstance(node, ast.Compare):
+            return self._compared(node)
+        kind = self.kind(node)
+        if not kind.is_tensor or kind.items:
+            return None
+        return kind if kind.scalar or self._is_shown(node, depth) else None
+
+    def operand(self, node: ast.expr) -> Kind | None:
+        """The kind of a tensor that a comparison or a mathematical function is given."""
+        kind = self.kind(node)
+        return kind if kind.is_tensor and not kind.items and not self._is_on_the_host(node) else None
+
+    def item(self, node: ast.expr) -> Kind | None:
+        """The kind of the tensors in what is certainly a list of them."""
+        listed = self.bound(node)
+        if isinstance(listed, (ast.ListComp, ast.GeneratorExp)):
+            return self._evaluator.inside(listed.generators).kind(listed.elt) if self.kind(listed).is_tensor else None
+        if not isinstance(listed, (ast.List, ast.Tuple)):
+            return None
+        return next((kind for kind in map(self.operand, listed.elts) if kind is not None), None)
+
+    def bound(self, node: ast.expr) -> ast.expr:
+        """What a name stands for where it is bound once, else the expression itself."""
+        name = dotted(node)
+        return self._definitions.get(name, node) if name else node
+
+    def builtin(self, node: ast.expr) -> str:
+        """The qualified name of a function, ``""`` for one that is computed."""
+        name = dotted(node)
+        return self._names.resolve(name) if name else ""
+
+    def is_off(self, node: ast.expr) -> bool:
+        """Whether an expression is a parameter of the function that is false unless a call says otherwise."""
+        scope = self._point.scope
+        if not isinstance(node, ast.Name) or isinstance(scope.node, ast.Module):
+            return False
+        args = scope.node.args
+        positional = [*args.posonlyargs, *args.args]
+        pairs = [
+            *zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True),
+            *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+        ]
+        return any(arg.arg == node.id and isinstance(value, ast.Constant) and not value.value for arg, value in pairs)
+
+    def sources(self, node: ast.expr) -> Iterator[ast.expr]:
+        """An expression and what the names in it were bound to, as far as that is one expression."""
+        yield node
+        for item in ast.walk(node):
+            if isinstance(item, ast.Name) and item.id in self._definitions:
+                yield self._definitions[item.id]
+
+    def _is_shown(self, node: ast.expr, depth: int) -> bool:
+        if isinstance(node, ast.Call):
+            return self._is_tensor_call(node)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, (ast.Invert, ast.USub))
+        if isinstance(node, ast.BinOp):
+            both = (self.tensor(part, depth + 1) for part in (node.left, node.right))
+            return not isinstance(node.op, ast.Add) or any(both)
+        if isinstance(node, ast.Subscript):
+            return self.tensor(node.value, depth + 1) is not None
+        name = dotted(node)
+        if name is None:
+            return False
+        definition = self._definitions.get(name)
+        if definition is not None and self.tensor(definition, depth + 1) is not None:
+            return True
+        if self._losses is None:
+            self._losses = _differentiated(self._point.scope)
+        return name in self._losses
+
+    def _is_tensor_call(self, call: ast.Call) -> bool:
+        name = dotted(call.func)
+        qualified = self._names.resolve(name) if name else ""
+        if qualified.startswith("paddle."):
+            return True
+        if qualified in ("sum", "abs"):
+            return True
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        return call.func.attr in _TENSOR_METHODS and self.kind(call.func.value).is_tensor
+
+    def _compared(self, node: ast.Compare) -> Kind | None:
+        sides = [node.left, *node.comparators]
+        if not all(isinstance(operator, (*_ORDER, *_EQUALITY)) for operator in node.ops):
+            return None
+        if any(isinstance(side, _DISPLAYS) or _is_no_number(side) for side in sides):
+            return None
+        tensors = [side for side in sides if self.operand(side) is not None]
+        kinds = [self.kind(side) for side in tensors]
+        if not tensors:
+            return None
+        if any(isinstance(operator, _EQUALITY) for operator in node.ops) and not self._may_be_equal(sides, tensors):
+            return None
+        return next((kind for kind in kinds if not kind.guess), kinds[0])
+
+    def _may_be_equal(self, sides: list[ast.expr], tensors: list[ast.expr]) -> bool:
+        """Lists and strings have an order only by accident, but are often compared: a number has to be there."""
+        if any(isinstance(side, ast.Constant) or self.tensor(side, 1) for side in sides):
+            return True
+        return len(tensors) == len(sides)
+
+    def _is_on_the_host(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        name = dotted(node)
+        if name is not None and name in self._definitions:
+            node = self._definitions[name]
+            while isinstance(node, ast.Subscript):
+                node = node.value
+        if not isinstance(node, ast.Call):
+            return False
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func) or ""
+        return self._names.resolve(called).rpartition(".")[2] in _ON_THE_HOST
+
+
+def _differentiated(scope: Scope) -> frozenset[str]:
+    """Names that a scope takes the gradient of: ``X.backward()``, ``scaler.scale(X)``, ``optimizer.minimize(X)``."""
+    found = set()
+    for statement in scope.statements:
+        for call in statement.calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "scale", "minimize"):
+                found.add(dotted(call.args[0] if call.args else call.func.value))
+    return frozenset(filter(None, found))
+
+
+def _is_no_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and not (isinstance(node.value, (int, float)) and node.value is not None)
+    )

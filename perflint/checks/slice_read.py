@@ -1,0 +1,169 @@
+"""PPF209: a slice is read on the host, and the whole tensor it is a view of is copied for it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import libcst as cst
+
+from perflint.checks.slices import Sweep, is_in_order, levels_of, loops_around, sweep
+from perflint.context import Context
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.index.file import FileIndex
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope, Statement, headers
+from perflint.registry import check, statement_gate
+
+CODE = "PPF209"
+_METHODS = frozenset({"numpy", "tolist"})
+_CONVERSIONS = frozenset({"float", "int"})
+_ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_TYPE_REASON = "what `{base}` is could not be worked out"
+_LAYOUT_REASON = "the array may lie in memory in another order, so that a sum over it can round differently"
+_AMP_REASON = "under auto_cast the copy may be made in another dtype"
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A read of a slice: what is sliced, where the fix goes in, and how the value is read."""
+
+    slice: cst.Subscript
+    receiver: cst.BaseExpression
+    spelling: str
+
+
+def _may_match(statement: Statement, _scope: Scope, file: FileIndex) -> bool:
+    if file.is_offline or not any(_reads_slice(call) for call in statement.calls):
+        return False
+    return statement.loop is not None or any(
+        isinstance(item, _COMPREHENSIONS) for header in headers(statement.node) for item in ast.walk(header)
+    )
+
+
+def _reads_slice(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func)
+    if name in _METHODS and isinstance(call.func, ast.Attribute):
+        receiver = call.func.value
+        if isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Attribute):
+            receiver = receiver.func.value
+        return isinstance(receiver, ast.Subscript)
+    return name in (*_CONVERSIONS, "array", "asarray") and bool(call.args) and isinstance(call.args[0], ast.Subscript)
+
+
+statement_gate(CODE, _may_match)
+
+
+@check(cst.Call)
+def slice_read(call: cst.Call, context: Context) -> None:
+    """Report a read of another slice of the same tensor at each pass of a Python loop."""
+    read = _read(call, context) if not context.claimed else None
+    point = context.point
+    if read is None or point is None or context.file.is_offline or context.file.is_foreign:
+        return
+    node = context.expression(read.slice)
+    loops = loops_around(context)
+    if node is None or not loops or not context.file.knows_paddle:
+        return
+    found = sweep(node, loops, point, read.spelling == "numpy")
+    if found is None or not found.shown:
+        return
+    kind = context.kind(read.slice)
+    certain = kind.is_tensor and not kind.guess
+    if kind.is_host or not (certain or (read.spelling == "numpy" and found.loop and not _is_chosen(context))):
+        return
+    confidence = _confidence(call, read, node, found, context)
+    if confidence is None:
+        return
+    row = found.loop.row if found.loop else loops[0].row
+    context.report(
+        CODE,
+        call,
+        _fix(read, node, found, context),
+        context.step,
+        confidence=confidence,
+        where=f"each pass of the loop at line {row}",
+        base=ast.unparse(found.base),
+    )
+
+
+def _read(call: cst.Call, context: Context) -> _Read | None:
+    function = call.func
+    if isinstance(function, cst.Attribute) and function.attr.value in _METHODS:
+        return _of(function.value, function.attr.value)
+    if not call.args or call.args[0].star or call.args[0].keyword is not None:
+        return None
+    if isinstance(function, cst.Name) and function.value in _CONVERSIONS:
+        bound = context.file.names.is_bound(function.value)
+        return _of(call.args[0].value, function.value) if not bound and len(call.args) == 1 else None
+    return _of(call.args[0].value, "array") if context.name(function) in _ARRAYS else None
+
+
+def _of(receiver: cst.BaseExpression, spelling: str) -> _Read | None:
+    tensor = receiver
+    if isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute) and tensor.func.attr.value == "detach":
+        tensor = tensor.func.value
+    return _Read(tensor, receiver, spelling) if isinstance(tensor, cst.Subscript) else None
+
+
+def _confidence(call: cst.Call, read: _Read, node: ast.expr, found: Sweep, context: Context) -> Confidence | None:
+    """How sure it is that the copy costs something; None where it cannot."""
+    if read.spelling in _CONVERSIONS or _is_scalar(call, context):
+        # One index, one number: a tensor with a number for each pass is no larger than what is read of it.
+        if levels_of(node) < 2 or found.loop is None:
+            return None
+        return Confidence.MEDIUM
+    if found.loop is None:
+        # One slice of a tensor that each pass makes anew.  At a step that is a host read like any other.
+        return None if context.hot is not None or levels_of(node) > 1 else Confidence.LOW
+    return Confidence.LOW if found.narrow else Confidence.MEDIUM
+
+
+def _is_scalar(call: cst.Call, context: Context) -> bool:
+    """Whether one number of the array is all that is used: ``int(x[i].numpy())``, ``y[x[i].numpy()]``."""
+    inner: cst.CSTNode = call
+    for parent in reversed(context.parents):
+        if isinstance(parent, cst.Attribute) and parent.attr.value == "item":
+            return True
+        if isinstance(parent, (cst.Index, cst.Comparison, cst.ComparisonTarget)):
+            return True
+        if isinstance(parent, cst.Subscript):
+            return all(isinstance(item.slice, cst.Index) for item in parent.slice)
+        if isinstance(parent, cst.Call) and parent.func is not inner:
+            return isinstance(parent.func, cst.Name) and parent.func.value in _CONVERSIONS
+        if not isinstance(parent, (cst.Attribute, cst.Call, cst.Arg)):
+            return False
+        inner = parent
+    return False
+
+
+def _is_chosen(context: Context) -> bool:
+    """Whether the code itself asks what it has: ``x[i].numpy() if isinstance(x[i], paddle.Tensor) else x[i]``."""
+    return any(isinstance(parent, cst.IfExp) for parent in context.parents)
+
+
+def _fix(read: _Read, node: ast.expr, found: Sweep, context: Context) -> Fix:
+    at = context.range(read.receiver)[1]
+    kind = context.kind(read.slice)
+    certain = kind.is_tensor and not kind.guess
+    base = ast.unparse(found.base)
+    if read.spelling in _CONVERSIONS:
+        return Fix("read one number with .item()", (Edit(at, at, ".item()"),), Level.SAFE)
+    reasons = [] if certain else [_TYPE_REASON.format(base=base)]
+    if read.spelling != "tolist" and not (found.new and is_in_order(node)):
+        reasons.append(_LAYOUT_REASON)
+    if _under_auto_cast(context):
+        reasons.append(_AMP_REASON)
+    title = f"copy the slice alone: `.clone()` (or read `{base}` once, before the loop)"
+    edit = Edit(at, at, ".clone()")
+    return Fix(title, (edit,), Level.UNSAFE if reasons else Level.SAFE, "; ".join(reasons))
+
+
+def _under_auto_cast(context: Context) -> bool:
+    return any(
+        "auto_cast" in context.text(item.item)
+        for parent in context.parents
+        if isinstance(parent, cst.With)
+        for item in parent.items
+    )

@@ -1,0 +1,238 @@
+"""Slices of one tensor that a Python loop takes one after the other.
+
+Since Paddle's strided kernels a slice is a view: it shares the memory of the tensor it was taken from.  What matters
+here is that tensor, the loop, and whether it is a tensor at all: ``x[i]`` may as well be an item of a list.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from perflint.context import Context
+from perflint.index.bindings import bound_by
+from perflint.index.evaluate import Evaluator
+from perflint.index.file import Point
+from perflint.index.names import dotted
+from perflint.index.scopes import LOOPS
+
+# Calls that give one new tensor, whose items lie in order.
+_NEW = frozenset(
+    {"to_tensor", "to_variable", "zeros", "ones", "full", "rand", "randn", "randint", "uniform", "normal", "stack"}
+    | {
+        "concat",
+        "zeros_like",
+        "ones_like",
+        "matmul",
+        "softmax",
+        "log_softmax",
+        "sigmoid",
+        "relu",
+        "one_hot",
+        "embedding",
+    }
+    | {"interpolate", "conv2d", "linear", "gather", "index_select", "cdist"}
+)
+# Calls that give one tensor, perhaps a view of another one.
+_ONE = _NEW | frozenset(
+    {"reshape", "transpose", "squeeze", "unsqueeze", "flatten", "astype", "cast", "abs", "exp", "log", "sqrt", "clip"}
+    | {"detach", "clone", "expand", "tile", "where", "bmm", "einsum", "pow", "scale", "tanh", "normalize", "upsample"}
+)
+# They leave one dimension of two: what is read of their result is small.
+_REDUCED = frozenset(
+    {"argmax", "argmin", "sum", "mean", "max", "min", "norm", "any", "all", "arange", "prod", "bincount"}
+)
+# What a list, a tuple or a dict does not have.
+_ATTRIBUTES = _ONE | _REDUCED | {"shape", "ndim", "dtype", "T", "numpy", "item", "stop_gradient", "place"}
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop or comprehension around an expression: its row, what it binds, and which of that counts passes."""
+
+    row: int
+    bound: frozenset[str]
+    counters: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One tensor (``base``) of which a loop takes another slice at each pass.
+
+    ``loop``: None where nothing shows that the slices of several passes are of the same tensor.  ``shown``: something
+    in the code says that ``base`` is a single tensor.  ``new``: its items are known to lie in order.  ``scalar``: one
+    index is left, so that it has no more items than there are passes.
+    """
+
+    base: ast.expr
+    index: ast.expr
+    loop: Loop | None
+    shown: bool
+    new: bool
+    narrow: bool
+
+
+def loops_around(context: Context) -> list[Loop]:
+    """The comprehensions and loops that repeat the current node, from the inside out."""
+    point = context.point
+    return [*_comprehensions(context), *(_statements(point) if point else ())]
+
+
+def sweep(node: ast.expr, loops: list[Loop], point: Point, is_method: bool) -> Sweep | None:
+    """What a chain of subscripts (``x[i][:4]``) takes a slice of; None when that is no view of a tensor.
+
+    Args:
+        is_method: a method that only tensors have is called on the slice.
+    """
+    levels = _levels(node)
+    evaluator = Evaluator(point.file, point.full_env)
+    for loop in loops:
+        for depth, level in enumerate(levels):
+            if not _names(level.slice) & loop.bound:
+                continue
+            if _names(level.value) & loop.bound or not _is_view(level.slice, loop, evaluator):
+                break
+            return _sweep(level, levels[depth:], loop, point, evaluator, is_method)
+    first = levels[0] if levels else None
+    if first is None or not all(isinstance(index, ast.Constant) for index in _indices(first.slice)):
+        return None
+    return _sweep(first, levels, None, point, evaluator, is_method)
+
+
+def _sweep(
+    level: ast.Subscript,
+    levels: list[ast.Subscript],
+    loop: Loop | None,
+    point: Point,
+    evaluator: Evaluator,
+    is_method: bool,
+) -> Sweep:
+    base = level.value
+    name = dotted(base)
+    definition = point.file.project.definitions(point.file, point.scope).get(name) if name else None
+    made_by = _last_name(definition)
+    depth = sum(len(_indices(item.slice)) for item in levels)
+    sliced = is_method and any(isinstance(index, (ast.Slice, ast.Constant)) for index in _sliced(level.slice))
+    shown = (
+        sliced
+        or made_by in _ONE | _REDUCED
+        or (name is not None and _has_attribute(name, point))
+        or _is_item_of_a_batch(base, evaluator)
+    )
+    return Sweep(base, level.slice, loop, shown, made_by in _NEW, depth == 1 and made_by in _REDUCED)
+
+
+def levels_of(node: ast.expr) -> int:
+    """How many dimensions a chain of subscripts names."""
+    return sum(len(_indices(level.slice)) for level in _levels(node))
+
+
+def is_in_order(node: ast.expr) -> bool:
+    """Whether a chain of subscripts leaves items that lie side by side: plain indices, then at most one slice."""
+    indices = [index for level in _levels(node) for index in _indices(level.slice)]
+    slices = [index for index in indices if isinstance(index, ast.Slice)]
+    if any(isinstance(index, ast.Slice) and index.step is not None for index in indices):
+        return False
+    return len(slices) <= 1 and (not slices or indices[-1] is slices[0])
+
+
+def _levels(node: ast.expr) -> list[ast.Subscript]:
+    found: list[ast.Subscript] = []
+    while isinstance(node, ast.Subscript):
+        found.append(node)
+        node = node.value
+    return found[::-1]
+
+
+def _indices(index: ast.expr) -> list[ast.expr]:
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def _sliced(index: ast.expr) -> Iterator[ast.expr]:
+    """The parts of an index that no list or dict takes: a slice (of a list it is a list, which has no ``numpy``)."""
+    for part in _indices(index):
+        if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
+            yield part
+
+
+def _is_view(index: ast.expr, loop: Loop, evaluator: Evaluator) -> bool:
+    """Whether an index is made of numbers and slices; by tensors, lists and masks a copy is taken."""
+    for part in _indices(index):
+        if isinstance(part, (ast.Compare, ast.List, ast.Tuple, ast.BoolOp)) or evaluator.kind(part).is_tensor:
+            return False
+        if isinstance(part, ast.Constant) and isinstance(part.value, (str, bool)):
+            return False
+    return any(True for _ in _sliced(index)) or bool(_names(index) & loop.counters)
+
+
+def _is_item_of_a_batch(base: ast.expr, evaluator: Evaluator) -> bool:
+    """``batch[0]``: whether ``batch`` is a tensor or a tuple of them, the item is a tensor."""
+    if not isinstance(base, ast.Subscript) or not isinstance(base.slice, ast.Constant):
+        return False
+    return isinstance(base.slice.value, int) and evaluator.kind(base).is_tensor
+
+
+def _has_attribute(name: str, point: Point) -> bool:
+    """Whether the function asks something of a name that only a tensor can answer."""
+    body = point.scope.node.body
+    return any(
+        isinstance(item, ast.Attribute) and item.attr in _ATTRIBUTES and dotted(item.value) == name
+        for statement in body
+        for item in ast.walk(statement)
+    )
+
+
+def _last_name(node: ast.expr | None) -> str:
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func) or ""
+
+
+def _names(node: ast.AST) -> set[str]:
+    """The names an expression reads, with the attributes of ``self`` and the like as dotted names."""
+    found = (dotted(item) for item in ast.walk(node) if isinstance(item, (ast.Name, ast.Attribute)))
+    return {name for name in found if name}
+
+
+def _statements(point: Point) -> Iterator[Loop]:
+    for link in point.statement.place.chain() if point.statement.place else ():
+        if link.branch != "body" or not isinstance(link.node, LOOPS):
+            continue
+        bound = {name for item in ast.walk(link.node) if isinstance(item, ast.stmt) for name in bound_by(item)}
+        if isinstance(link.node, ast.While):
+            counters = {
+                name for item in ast.walk(link.node) if isinstance(item, ast.AugAssign) for name in bound_by(item)
+            }
+        else:
+            counters = _counters(link.node.target, link.node.iter)
+        yield Loop(link.node.lineno, frozenset(bound), frozenset(counters))
+
+
+def _comprehensions(context: Context) -> Iterator[Loop]:
+    inner = context.node
+    for parent in reversed(context.parents):
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.Lambda)):
+            return
+        if isinstance(parent, _COMPREHENSIONS) and inner is not parent.for_in:
+            node = context.expression(parent)
+            row = context.file.source.lines.position(context.range(parent)[0])[0]
+            for generator in reversed(getattr(node, "generators", [])):
+                bound = {item.id for item in ast.walk(generator.target) if isinstance(item, ast.Name)}
+                yield Loop(row, frozenset(bound), frozenset(_counters(generator.target, generator.iter)))
+        inner = parent
+
+
+def _counters(target: ast.expr, iterated: ast.expr) -> set[str]:
+    """Names that are numbers: what runs over a ``range``, and the first name of an ``enumerate``."""
+    while isinstance(iterated, ast.Call) and (dotted(iterated.func) or "").endswith("tqdm") and iterated.args:
+        iterated = iterated.args[0]
+    called = dotted(iterated.func) if isinstance(iterated, ast.Call) else None
+    if called in ("range", "trange", "paddle.arange"):
+        return _names(target)
+    if called == "enumerate" and isinstance(target, ast.Tuple) and target.elts:
+        return _names(target.elts[0])
+    return set()

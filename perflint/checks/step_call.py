@@ -1,0 +1,99 @@
+"""Declarative rules with ``where: step`` in their ``match``: this call, at each training step."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.catalogue import ArgumentMatch, Rule
+from perflint.checks import excuses
+from perflint.checks.arguments import callee, find_argument, is_bad
+from perflint.checks.delete import deletion
+from perflint.context import Context
+from perflint.findings import Confidence, Fix, Level
+from perflint.index.file import Point, Step
+from perflint.registry import StatementGate, check, step_gate, triggers
+
+_MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
+_METHODS: set[str] = set()
+
+
+def register(rule: Rule) -> None:
+    """Make a rule's ``match`` entries for steps known to the walk and to the gates."""
+    for match in rule.match:
+        if match.where == "step":
+            _MATCHES.setdefault(match.call, []).append((rule, match))
+            _METHODS.add(match.call.rpartition(".")[2])
+            triggers(rule.code, {match.call.rpartition(".")[2]})
+            step_gate(rule.code, _renamed(match.call))
+
+
+def _renamed(name: str) -> StatementGate:
+    """A gate for calls by another name: ``from gc import collect as sweep``."""
+
+    def may_match(point: Point) -> bool:
+        return any(
+            isinstance(call.func, ast.Name) and point.file.names.resolve(call.func.id) == name
+            for call in point.statement.calls
+        )
+
+    return may_match
+
+
+for _rule in catalogue.shipped().values():
+    register(_rule)
+
+
+@check(cst.Call)
+def step_call(call: cst.Call, context: Context) -> None:
+    """Report a call that should not run at each step."""
+    step = context.step
+    if step is None or context.claimed or not _may_match(call):
+        return
+    for rule, match in _MATCHES.get(callee(call, context), ()):
+        if rule.code in context.rules and not (rule.bottleneck == "sync" and context.file.runs_on_cpu):
+            _one(call, rule, match, step, context)
+
+
+def _may_match(call: cst.Call) -> bool:
+    """Whether the name called is one of those asked for; any plain name may be one that was imported as another."""
+    return not isinstance(call.func, cst.Attribute) or call.func.attr.value in _METHODS
+
+
+def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, step: Step, context: Context) -> None:
+    if match.parameter:
+        argument = find_argument(call, match.parameter, match.position)
+        if argument is None or not is_bad(argument, match, context):
+            return
+    if excuses.explained(call, match.unless_comment, context) or excuses.tested(match.unless_test, context):
+        return
+    if excuses.called(match.unless_called, context) or (match.unless_within and excuses.in_inner_loop(context)):
+        return
+    fix = _deletion(rule, context)
+    confidence = _confidence(match, step, context)
+    context.report(rule.code, call, fix, step, confidence=confidence, message=match.message)
+
+
+def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidence:
+    """What the loop itself does beside a clock was chosen to be there; in a helper the loop's reader cannot see it."""
+    if not excuses.beside(match.unless_beside, context):
+        return Confidence.HIGH
+    return Confidence.MEDIUM if step.via else Confidence.LOW
+
+
+def _deletion(rule: Rule, context: Context) -> Fix:
+    edits = deletion(context, lambda statement: is_for_each_step(statement, context))
+    if edits is None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, "the call is part of a larger statement: take it out by hand")
+    level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
+    return Fix(rule.fix_title, tuple(edits), level, reason)
+
+
+def is_for_each_step(statement: cst.BaseSmallStatement, context: Context) -> bool:
+    """Whether a statement is nothing but a call that these rules delete where it runs at each step."""
+    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
+        return False
+    found = _MATCHES.get(callee(statement.value, context), ())
+    return any(rule.fix_level is not Level.DISPLAY for rule, _ in found)

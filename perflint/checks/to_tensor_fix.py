@@ -1,0 +1,143 @@
+"""The fixes of PPF205: `paddle.full` for a constant; for all else what a person has to decide is shown."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from perflint.checks.arguments import find_argument
+from perflint.checks.edits import indentation, source_of
+from perflint.context import Context
+from perflint.findings import Edit, Fix, Level
+from perflint.index import origin as origins
+
+_FULL = "fill the tensor on the device"
+_HALF = "values this small are rounded otherwise in float16"
+_SMALLEST = 1e-6
+_DTYPE = re.compile(r"""("|')(bool|uint8|int8|int16|int32|int64|float16|bfloat16|float32|float64)\1""")
+
+_SHOWN = {
+    origins.LITERAL: ("make the tensor once", "where to keep it is for you to decide"),
+    origins.INVARIANT: ("make the tensor once", "nothing may change it in place afterwards"),
+    origins.MADE: ("fill the tensor on the device", "NumPy fills float64 where Paddle fills float32"),
+    origins.RANDOM: ("draw the numbers on the device", "other numbers will be drawn"),
+    origins.NUMBER: ("use the number itself", "the result may take another dtype"),
+    origins.BATCH: ("let a DataLoader make the tensors", "the reader has to become a dataset or a collate function"),
+    "copy": ("use the batch as it is", "only if the loader gives tensors, and nothing changes them in place"),
+    origins.READ: ("keep the values on the device", "only if what was read is a Paddle tensor"),
+    origins.TENSOR: ("use the tensor itself", "`to_tensor` also cuts the gradient: say so with .detach()"),
+    origins.HOST: ("work it out on the device, or in the dataset", "another algorithm is needed"),
+    origins.UNKNOWN: ("make the tensor once, or in the dataset", "where the values come from is not known"),
+}
+
+
+def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
+    """The repair for a call whose argument is of this origin."""
+    if kind == origins.LITERAL:
+        filled = _full(call, data, context)
+        if filled is not None:
+            return filled
+    title, reason = _SHOWN[kind]
+    if kind in (origins.LITERAL, origins.INVARIANT):
+        return Fix(title, tuple(_hoisted(call, context)), Level.DISPLAY, reason)
+    if kind == "copy":
+        return Fix(title, (Edit(*context.range(call), _as_it_is(call, data, context)),), Level.DISPLAY, reason)
+    if kind == origins.NUMBER:
+        return Fix(title, (Edit(*context.range(call), context.text(data.value)),), Level.DISPLAY, reason)
+    return Fix(title, (), Level.DISPLAY, reason)
+
+
+def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
+    """``paddle.to_tensor(0.5)`` as ``paddle.full([], 0.5)``: the same bits, and nothing to copy."""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "to_tensor":
+        return None
+    if context.name(call.func.value) != "paddle" or "#" in context.text(call) or not _is_plain(call, context):
+        return None
+    node = context.expression(data.value)
+    shape = _uniform(node, f"({context.text(data.value)}\n)") if node is not None else None
+    if shape is None:
+        return None
+    value, sizes, text = shape
+    dtype = _dtype(call, value, context)
+    if dtype is None:
+        return None
+    arguments = [f"[{', '.join(map(str, sizes))}]", text, *([dtype] if dtype else [])]
+    edit = Edit(*context.range(call), f"{context.text(call.func.value)}.full({', '.join(arguments)})")
+    may_be_half = bool(dtype) and ("float16" in dtype or not _DTYPE.fullmatch(dtype)) and "bfloat16" not in dtype
+    if may_be_half and 0 < abs(value) < _SMALLEST:
+        return Fix(_FULL, (edit,), Level.UNSAFE, _HALF)
+    return Fix(_FULL, (edit,), Level.SAFE)
+
+
+def _is_plain(call: cst.Call, context: Context) -> bool:
+    """Whether a call has no argument that ``paddle.full`` lacks."""
+    for index, argument in enumerate(call.args):
+        name = argument.keyword.value if argument.keyword is not None else ("data", "dtype")[index : index + 1]
+        if name == "stop_gradient" and context.text(argument.value) == "True":
+            continue
+        if argument.star or name not in ("data", "dtype", ("data",), ("dtype",)):
+            return False
+    return True
+
+
+def _dtype(call: cst.Call, value: float, context: Context) -> str | None:
+    """The dtype to write: ``""`` for the default one, None when it is not known what the argument is."""
+    argument = find_argument(call, "dtype", 1)
+    if argument is None or context.text(argument.value) == "None":
+        return '"bool"' if isinstance(value, bool) else '"int64"' if isinstance(value, int) else ""
+    text = context.text(argument.value)
+    name = context.name(argument.value)
+    known = _DTYPE.fullmatch(text) or _DTYPE.fullmatch(f'"{name.removeprefix("paddle.")}"')
+    return text if known or re.fullmatch(r"[\w.]+\.dtype", text) else None
+
+
+def _uniform(node: ast.expr, text: str) -> tuple[float, list[int], str] | None:
+    """The one value of a literal in ``text``, its shape and its source; None where the values differ."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        parts = [_uniform(part, text) for part in node.elts]
+        first = parts[0] if parts else None
+        if first is None or any(part is None or part[1:] != first[1:] for part in parts):
+            return None
+        return first[0], [len(parts), *first[1]], first[2]
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    if not isinstance(value, (bool, int, float)) or abs(value) >= 2**63 and isinstance(value, int):
+        return None
+    return value, [], ast.get_source_segment(text, node) or ast.unparse(node)
+
+
+def _as_it_is(call: cst.Call, data: cst.Arg, context: Context) -> str:
+    dtype = find_argument(call, "dtype", 1)
+    source = source_of(data.value, context)
+    return source if dtype is None else f"{source}.astype({context.text(dtype.value)})"
+
+
+def _hoisted(call: cst.Call, context: Context) -> list[Edit]:
+    """The call above its loop, under a name; in a forward pass, an attribute that ``__init__`` would set."""
+    point = context.point
+    text = context.text(call)
+    if point is None or "\n" in text:
+        return []
+    name = _new_name(call, context)
+    if point.step is not None and point.step.forward:
+        return [Edit(*context.range(call), f"self.{name}")] if point.scope.owner is not None else []
+    loop = point.loop
+    if loop is None:
+        return []
+    source = context.file.source
+    at = source.lines.line_start(loop.lineno)
+    line = f"{indentation(source, loop.lineno)}{name} = {text}{source.newline}"
+    return [Edit(at, at, line), Edit(*context.range(call), name)]
+
+
+def _new_name(call: cst.Call, context: Context) -> str:
+    words = re.findall(r"[A-Za-z_]\w*", context.text(call.args[0].value))
+    base = words[-1].lower().strip("_") if words else "constant"
+    name = f"{base}_tensor"
+    while name in context.file.identifiers:
+        name += "_"
+    return name

@@ -1,0 +1,143 @@
+"""The fixes shown for a decision on a tensor: nothing here is applied, since a person has to choose."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint.context import Context
+from perflint.findings import Edit, Fix, Level
+from perflint.index.step_index import step_index
+
+_NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
+_WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"
+_LATE = "what is wrong is then seen up to {interval} steps late"
+_SKIPPED = "a `paddle.amp.GradScaler` leaves out the steps whose gradients are not finite, and looks for itself"
+_OTHERS = "where the branch computes something for the model, `paddle.where` keeps the choice on the device"
+
+
+def fix(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
+    """What to do instead: choose on the device, or decide every so many steps."""
+    picked = _pick(node, context)
+    if picked is not None:
+        return picked
+    owner, test = _owner(node, context)
+    if isinstance(owner, cst.IfExp):
+        return _where(owner, context.text(owner.test), context.text(owner.body), context.text(owner.orelse), context)
+    if isinstance(owner, cst.If) and not _asks_if_finite(expression):
+        chosen = _choice(owner, context)
+        if chosen is not None:
+            return chosen
+    if isinstance(owner, cst.If) and _asks_if_finite(expression) and _skips(owner):
+        return Fix("leave it to a GradScaler where there is one", (), Level.DISPLAY, _SKIPPED)
+    return _every_nth(owner, test, expression, context)
+
+
+def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
+    """``paddle.maximum(a, b)`` for ``max(a, b)``."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name):
+        return None
+    function = {"max": "paddle.maximum", "min": "paddle.minimum"}.get(node.func.value)
+    if node.func.value == "sorted" or (function is not None and len(node.args) != 2):
+        better = "paddle.sort" if function is None else f"paddle.{node.func.value}"
+        return Fix(
+            f"`{better}` of the stacked tensors", (), Level.DISPLAY, "the result is then one tensor on the device"
+        )
+    if function is None:
+        return None
+    edits = (Edit(*context.range(node.func), function),)
+    return Fix(f"choose with `{function}`", edits, Level.DISPLAY, "a plain number among them has to become a tensor")
+
+
+def _owner(node: cst.BaseExpression, context: Context) -> tuple[cst.CSTNode | None, cst.BaseExpression]:
+    """The statement or conditional expression that asks, and its whole test."""
+    inner: cst.CSTNode = node
+    for parent in reversed(context.parents):
+        if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
+            return parent, parent.test
+        if not isinstance(parent, (cst.BooleanOperation, cst.UnaryOperation, cst.NamedExpr)):
+            break
+        inner = parent
+    assert isinstance(inner, cst.BaseExpression)
+    return None, inner
+
+
+def _choice(owner: cst.If, context: Context) -> Fix | None:
+    """``x = paddle.where(test, a, b)`` for an ``if`` whose branches only give one name its value."""
+    first = _assigned(owner.body)
+    if first is None or context.text(owner).startswith("elif"):
+        return None
+    name, value = first
+    if owner.orelse is None:
+        return _where(owner, context.text(owner.test), context.text(value), name, context, f"{name} = ")
+    if not isinstance(owner.orelse, cst.Else):
+        return None
+    other = _assigned(owner.orelse.body)
+    if other is None or other[0] != name:
+        return None
+    return _where(owner, context.text(owner.test), context.text(value), context.text(other[1]), context, f"{name} = ")
+
+
+def _assigned(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
+    """The name and the value of a block that is one assignment."""
+    if len(body.body) != 1 or not isinstance(body.body[0], cst.SimpleStatementLine) or len(body.body[0].body) != 1:
+        return None
+    statement = body.body[0].body[0]
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0].target
+    return (target.value, statement.value) if isinstance(target, cst.Name) else None
+
+
+def _where(owner: cst.CSTNode, test: str, first: str, second: str, context: Context, head: str = "") -> Fix:
+    start, end = context.range(owner)
+    edits = (Edit(start, end, f"{head}paddle.where({test}, {first}, {second})"),)
+    return Fix("choose on the device with `paddle.where`", edits, Level.DISPLAY, _WHERE)
+
+
+def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
+    interval = context.settings.log_interval
+    reason = _LATE.format(interval=interval) if _asks_if_finite(expression) or _only_leaves(owner) else _OTHERS
+    title = f"check every {interval}th step"
+    if not isinstance(owner, (cst.If, cst.Assert)):
+        return Fix(title, (), Level.DISPLAY, reason)
+    rare = f"{_step_name(context)} % {interval} == 0 and "
+    if isinstance(owner, cst.Assert):
+        rare = f"{_step_name(context)} % {interval} != 0 or "
+    start, end = context.range(test)
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or) and not test.lpar:
+        return Fix(title, (Edit(start, start, f"{rare}("), Edit(end, end, ")")), Level.DISPLAY, reason)
+    return Fix(title, (Edit(start, start, rare),), Level.DISPLAY, reason)
+
+
+def _step_name(context: Context) -> str:
+    point = context.point
+    if point is None or point.loop is None:
+        return "step"
+    index = step_index(point.scope, point.loop, context.file.identifiers)
+    return index.name if index is not None else "step"
+
+
+def _asks_if_finite(node: ast.expr) -> bool:
+    return any(
+        (item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")) in _NOT_FINITE
+        for item in ast.walk(node)
+        if isinstance(item, ast.Call)
+    )
+
+
+def _last(owner: cst.CSTNode | None) -> cst.CSTNode | None:
+    if not isinstance(owner, cst.If) or not owner.body.body:
+        return None
+    line = owner.body.body[-1]
+    return line.body[-1] if isinstance(line, cst.SimpleStatementLine) else line
+
+
+def _skips(owner: cst.If) -> bool:
+    """Whether an ``if`` leaves the rest of the step out."""
+    return isinstance(_last(owner), (cst.Continue, cst.Return))
+
+
+def _only_leaves(owner: cst.CSTNode | None) -> bool:
+    return isinstance(owner, cst.Assert) or isinstance(_last(owner), (cst.Raise, cst.Break))

@@ -1,0 +1,83 @@
+"""Where Python asks whether something is true: tests, ``and``/``or``/``not``, ``any(... for ...)``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from perflint.index.names import dotted
+from perflint.index.scopes import headers
+
+_QUANTIFIERS = frozenset({"any", "all"})
+_TESTED = (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)
+
+
+def candidates(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+    """The expressions of a statement that may read a tensor to decide, each with whether its own truth is asked for."""
+    if isinstance(node, (ast.If, ast.While, ast.Assert)):
+        yield leaf(node.test), True
+    for header in headers(node):
+        for item in ast.walk(header):
+            if isinstance(item, (ast.Call, ast.Compare)):
+                yield item, False
+            for part in _asked_in(item):
+                yield leaf(part), True
+
+
+def _asked_in(item: ast.AST) -> Sequence[ast.expr]:
+    if isinstance(item, ast.BoolOp):
+        return item.values
+    if isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not):
+        return [item.operand]
+    if isinstance(item, ast.IfExp):
+        return [item.test]
+    if isinstance(item, ast.comprehension):
+        return item.ifs
+    if isinstance(item, ast.Call) and dotted(item.func) in _QUANTIFIERS and item.args:
+        return [item.args[0].elt] if isinstance(item.args[0], (ast.GeneratorExp, ast.ListComp)) else []
+    return []
+
+
+def leaf(node: ast.expr) -> ast.expr:
+    """What ``(name := value)`` asks about."""
+    while isinstance(node, ast.NamedExpr):
+        node = node.value
+    return node
+
+
+def is_asked(node: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> bool:
+    """Whether the truth of a node is asked for where it stands."""
+    inner = node
+    for index in range(len(parents) - 1, -1, -1):
+        parent = parents[index]
+        if isinstance(parent, _TESTED):
+            return inner is parent.test
+        if isinstance(parent, cst.BooleanOperation):
+            if inner is parent.left:
+                return True
+        elif isinstance(parent, cst.UnaryOperation):
+            return isinstance(parent.operator, cst.Not)
+        elif isinstance(parent, (cst.GeneratorExp, cst.ListComp)):
+            return inner is parent.elt and _is_quantified(parents[:index])
+        elif not (isinstance(parent, cst.NamedExpr) and inner is parent.value):
+            return False
+        inner = parent
+    return False
+
+
+def operands(node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions that ``and``, ``or`` and ``not`` join."""
+    if isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from operands(value)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield from operands(node.operand)
+    else:
+        yield node
+
+
+def _is_quantified(parents: Sequence[cst.CSTNode]) -> bool:
+    call = parents[-2] if len(parents) > 1 and isinstance(parents[-1], cst.Arg) else None
+    return isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in _QUANTIFIERS

@@ -1,0 +1,141 @@
+"""PPF203: a decision of Python on a device tensor at each step."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from perflint.checks import truth_fix
+from perflint.checks import truth_places as places
+from perflint.checks.single_tensor import Evidence
+from perflint.context import Context
+from perflint.findings import Confidence
+from perflint.index.file import Point, Step
+from perflint.index.kinds import Kind
+from perflint.index.names import dotted
+from perflint.registry import check, step_gate, triggers
+
+CODE = "PPF203"
+_PICKS = frozenset({"max", "min", "sorted"})
+_MATH = frozenset({"math.isnan", "math.isfinite", "math.isinf"})
+# Calls that make a number or a truth value of a tensor: a forward pass without one decides on nothing for certain.
+_CERTAIN = frozenset(
+    {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "equal_all", "allclose", "count_nonzero"}
+)
+# Functions that run once, and layers that only predict: their decisions cost training nothing.
+_ONCE = re.compile(r"^_*(init|reset|build|setup|load)")
+_PREDICTS = re.compile(r"generation|greedy|beam|infer|predictor|post_?process|export|nms", re.IGNORECASE)
+
+triggers(CODE, _CERTAIN, forward=True)
+
+
+@check(cst.Name)
+@check(cst.Attribute)
+@check(cst.Subscript)
+@check(cst.Call)
+@check(cst.Comparison)
+@check(cst.BinaryOperation)
+@check(cst.UnaryOperation)
+def decision(node: cst.BaseExpression, context: Context) -> None:
+    """Report a tensor whose truth Python asks for, here or inside of ``max``, ``in`` and their kind."""
+    asked = places.is_asked(node, context.parents)
+    if not asked and not isinstance(node, (cst.Call, cst.Comparison)):
+        return
+    step, point = context.hot, context.point
+    if step is None or point is None or context.claimed or context.file.runs_on_cpu:
+        return
+    expression = context.expression(node)
+    if expression is None:
+        return
+    evidence = Evidence(point)
+    kind = _read_by(expression, asked, evidence)
+    confidence = _confidence(kind, expression, step, point, evidence) if kind is not None else None
+    if confidence is None or _never_asked(node, context, evidence):
+        return
+    context.report(CODE, node, truth_fix.fix(node, expression, context), step, confidence=confidence)
+
+
+def _may_match(point: Point) -> bool:
+    """Whether a statement holds a decision on a tensor, guards left aside."""
+    node = point.statement.node
+    evidence: Evidence | None = None
+    for expression, asked in places.candidates(node):
+        evidence = evidence or Evidence(point)
+        if _read_by(expression, asked, evidence) is not None:
+            return True
+    return False
+
+
+step_gate(CODE, _may_match)
+
+
+def _never_asked(node: cst.CSTNode, context: Context, evidence: Evidence) -> bool:
+    """Whether what stands to the left in the same test is reported already, or is off unless someone turns it on."""
+    inner = node
+    for parent in reversed(context.parents):
+        if isinstance(parent, cst.BooleanOperation):
+            left = context.expression(parent.left) if inner is parent.right else None
+            for item in places.operands(left) if left is not None else ():
+                if _read_by(places.leaf(item), True, evidence) is not None:
+                    return True
+                if isinstance(parent.operator, cst.And) and evidence.is_off(item):
+                    return True
+        elif not isinstance(parent, cst.UnaryOperation):
+            return False
+        inner = parent
+    return False
+
+
+def _read_by(node: ast.expr, asked: bool, evidence: Evidence) -> Kind | None:
+    """The kind of the tensor that a decision reads."""
+    if isinstance(node, ast.Call):
+        kind = _inside_call(node, evidence)
+        if kind is not None:
+            return kind
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        return _member(node, evidence)
+    return evidence.tensor(node) if asked else None
+
+
+def _inside_call(call: ast.Call, evidence: Evidence) -> Kind | None:
+    """What ``max(t1, t2)``, ``sorted([...])`` or ``math.isnan(t)`` asks of a tensor."""
+    name = evidence.builtin(call.func)
+    if name in _MATH and len(call.args) == 1:
+        return evidence.operand(call.args[0])
+    if name not in _PICKS or call.keywords or not call.args:
+        return None
+    if len(call.args) == 1:
+        return evidence.item(call.args[0])
+    kinds = [evidence.operand(argument) for argument in call.args]
+    return next((kind for kind in kinds if kind is not None), None)
+
+
+def _member(node: ast.Compare, evidence: Evidence) -> Kind | None:
+    """``tensor in [...]``: only a list or a tuple compares its items one by one, a dict or a set asks for the hash."""
+    kind = evidence.tensor(node.left)
+    within = evidence.bound(node.comparators[0])
+    return kind if isinstance(within, (ast.List, ast.Tuple, ast.ListComp)) else None
+
+
+def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: Evidence) -> Confidence | None:
+    """How sure a decision is one on a device tensor that is taken in training; None where it is not sure enough."""
+    scope = point.scope
+    if _ONCE.search(scope.name):
+        return None
+    if not step.forward:
+        return Confidence.MEDIUM if kind.guess else Confidence.HIGH
+    if scope.owner is None or _PREDICTS.search(scope.owner.name) or _PREDICTS.search(scope.name):
+        return None
+    # In a forward pass the arguments are tensors only by convention, so a call has to say it.
+    picks = isinstance(node, ast.Call) and dotted(node.func) in _PICKS
+    calls = (item for part in evidence.sources(node) for item in ast.walk(part) if isinstance(item, ast.Call))
+    if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
+        return Confidence.LOW if kind.guess else Confidence.MEDIUM
+    return Confidence.LOW if picks and not kind.guess else None
+
+
+def _is_certain(call: ast.Call, evidence: Evidence) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func)
+    return name in _CERTAIN and evidence.kind(call).is_tensor

@@ -1,0 +1,95 @@
+"""Parts of a model that no training step runs, or that run once: decoding, metrics, calibration, values that are kept."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from perflint.index.file import Point
+from perflint.index.names import dotted
+from perflint.index.scopes import LOOPS
+
+_NAMES = re.compile(
+    r"viterbi|beam|greedy|search|post_?process|generation|observer|calibrat"
+    r"|(^|_)(decode|generate|sample|infer\w*|predict\w*|eval\w*|test|export\w*|visuali[sz]e\w*|debug\w*|nms"
+    r"|quant_error|track\w*)($|_)"
+)
+_METRICS = re.compile(r"(^|_)(metrics?|evaluator|acc|accuracy|map|minp|recallk?|precisionk?)$")
+_OTHER_RUN = re.compile(r"infer|export|deploy|predict|(^|_)(test|eval)|decod|generat|onnx|tracing", re.IGNORECASE)
+
+
+def is_untrained(point: Point, function: str) -> bool:
+    """Whether a statement of a forward pass is one that training does not run at each step.
+
+    Args:
+        function: the qualified name of the ``forward`` the statement belongs to (``Net.forward``).
+    """
+    owner = point.scope.owner.name if point.scope.owner is not None else ""
+    classes = [snake(owner), snake(function.rpartition(".")[0])]
+    if any(_NAMES.search(name) for name in [snake(point.scope.name), *classes]):
+        return True
+    if any(_METRICS.search(name) for name in classes) or any(
+        part in ("metric", "metrics") for part in point.file.parts
+    ):
+        return True
+    place = point.statement.place
+    return place is not None and any(
+        isinstance(link.node, ast.If)
+        and link.branch == "body"
+        and (bool(_OTHER_RUN.search(_asked(link.node.test))) or _is_first_time(link.node.test))
+        for link in place.chain()
+    )
+
+
+def snake(name: str) -> str:
+    """``HungarianMatcher`` as ``hungarian_matcher``, ``RPNHead`` as ``rpn_head``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def is_in_host_memory(node: ast.expr, point: Point) -> bool:
+    """Whether a tensor is worked out from ``paddle.shape(x)`` and the like, which never leave the host."""
+    names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+    sources = [node]
+    for statement in point.scope.statements:
+        if isinstance(statement.node, ast.Assign) and _stored(statement.node.targets) & names:
+            sources.append(statement.node.value)
+        elif isinstance(statement.node, LOOPS) and not isinstance(statement.node, ast.While):
+            if _stored([statement.node.target]) & names:
+                sources.append(statement.node.iter)
+    return any(_asks_for_a_shape(item, point) for source in sources for item in ast.walk(source))
+
+
+def _stored(targets: list[ast.expr]) -> set[str]:
+    return {
+        item.id
+        for target in targets
+        for item in ast.walk(target)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+    }
+
+
+def _asks_for_a_shape(node: ast.AST, point: Point) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr in ("numel", "rank") and not node.args:
+        return True
+    name = point.file.names.resolve(dotted(node.func) or "")
+    return name in ("paddle.shape", "paddle.rank", "paddle.numel", "paddle.fluid.layers.shape")
+
+
+def _asked(test: ast.expr) -> str:
+    """The flag a branch asks for, ``""`` where it asks for something else or for its opposite."""
+    name = dotted(test.func) if isinstance(test, ast.Call) else dotted(test)
+    return (name or "").rpartition(".")[2]
+
+
+def _is_first_time(test: ast.expr) -> bool:
+    """``self.grid is None``, ``not hasattr(self, "grid")``, ``not self.initialized``: the value is kept."""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is):
+        kept = test.comparators[0]
+        return (dotted(test.left) or "").startswith("self.") and isinstance(kept, ast.Constant) and kept.value is None
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        asked = test.operand.func if isinstance(test.operand, ast.Call) else test.operand
+        name = dotted(asked) or ""
+        return name == "hasattr" or name.startswith("self.init")
+    return False

@@ -1,0 +1,107 @@
+"""PPF801: every step searches the graph for parameters that get no gradient."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.checks import excuses
+from perflint.checks.arguments import find_argument
+from perflint.context import Context
+from perflint.findings import Confidence, Edit, Fix
+from perflint.index.file import FileIndex
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope, Statement
+from perflint.registry import check, gate, statement_gate
+
+CODE = "PPF801"
+PARAMETER, POSITION = "find_unused_parameters", 4
+WRAPPER = "paddle.DataParallel"
+_WRAPPERS = frozenset({WRAPPER, "paddle.distributed.fleet.distributed_model"})
+_STRATEGY = re.compile(r"^paddle\..*\bDistributedStrategy$")
+_NEEDED = r"unused|without grad|no grad|\bhang|error|required|need|branch|必须|报错|未使用|没有梯度|卡"
+_ASKED = r"unused"
+# Parts of a model that sit out some steps: then the search is what keeps the gradients of the others coming.
+_SIT_OUT = re.compile(r"layer_?drop|discriminator|\bgan\b|\bmoe\b|experts?\b|freez", re.IGNORECASE)
+
+
+def _may_wrap(call: ast.Call, _: FileIndex) -> bool:
+    return len(call.args) > POSITION or any(keyword.arg == PARAMETER for keyword in call.keywords)
+
+
+def _may_set(statement: Statement, _: Scope, __: FileIndex) -> bool:
+    node = statement.node
+    return isinstance(node, ast.Assign) and any(
+        isinstance(target, ast.Attribute) and target.attr == PARAMETER for target in node.targets
+    )
+
+
+gate(CODE, WRAPPER, _may_wrap)
+statement_gate(CODE, _may_set)
+
+
+@check(cst.Call)
+def wrapped_model(call: cst.Call, context: Context) -> None:
+    """Report ``paddle.DataParallel(..., find_unused_parameters=True)``."""
+    if context.claimed or context.callee(call) != WRAPPER or any(argument.star for argument in call.args):
+        return
+    argument = find_argument(call, PARAMETER, POSITION)
+    if argument is not None:
+        _report(argument, argument.value, context)
+
+
+@check(cst.Assign)
+def strategy_attribute(assign: cst.Assign, context: Context) -> None:
+    """Report ``strategy.find_unused_parameters = True`` on a ``fleet.DistributedStrategy``."""
+    target = assign.targets[0].target
+    if context.claimed or len(assign.targets) != 1 or not isinstance(target, cst.Attribute):
+        return
+    if target.attr.value == PARAMETER and _is_strategy(target.value, context):
+        _report(assign, assign.value, context)
+
+
+def _is_strategy(node: cst.BaseExpression, context: Context) -> bool:
+    """Whether a name, or an attribute of ``self``, is bound to a strategy wherever this function or class binds it."""
+    name, point = dotted_name(node, context), context.point
+    if not name or point is None:
+        return False
+    owner = point.scope.owner
+    if owner is not None and name.startswith("self.") and name.count(".") == 1:
+        values = [value for value, _ in owner.attributes.get(name[5:], ())]
+    else:
+        bound = context.file.project.definitions(context.file, point.scope).get(name)
+        values = [bound] if bound is not None else []
+    called = [context.file.names.resolve(dotted(v.func) or "") for v in values if isinstance(v, ast.Call)]
+    return bool(values) and len(called) == len(values) and all(map(_STRATEGY.match, called))
+
+
+def dotted_name(node: cst.BaseExpression, context: Context) -> str:
+    """``a.b`` for a name or a chain of attributes, ``""`` for anything else."""
+    expression = context.expression(node)
+    return (dotted(expression) if expression is not None else None) or ""
+
+
+def _report(node: cst.CSTNode, value: cst.BaseExpression, context: Context) -> None:
+    if not isinstance(value, cst.Name) or value.value != "True" or context.file.is_offline:
+        return
+    if excuses.explained(node, _NEEDED, context) or excuses.tested(_ASKED, context):
+        return
+    rule = catalogue.shipped()[CODE]
+    fix = Fix(rule.fix_title, (Edit(*context.range(value), "False"),), rule.fix_level, rule.fix_reason)
+    context.report(CODE, node, fix, confidence=_confidence(context))
+
+
+def _confidence(context: Context) -> Confidence:
+    """A person has to judge where parts of the training plainly take turns: several networks, branches, experts."""
+    scope = context.point.scope if context.point is not None else None
+    wrapped = {
+        ast.unparse(call.args[0])
+        for statement in (scope.statements if scope is not None else ())
+        for call in statement.calls
+        if call.args and context.file.names.resolve(dotted(call.func) or "") in _WRAPPERS
+    }
+    takes_turns = len(wrapped) > 1 or _SIT_OUT.search(context.file.source.text)
+    return Confidence.LOW if takes_turns else Confidence.MEDIUM

@@ -1,0 +1,94 @@
+"""Code that asks for gradients, itself or in what it calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from perflint.index import training
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope, Statement
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
+    from perflint.index.project import Project
+
+_ASKS = frozenset(
+    {"backward", "minimize", "grad", "gradients", "gradient", "jacobian", "hessian", "Jacobian", "Hessian", "vjp", "jvp"}
+    | {"enable_grad", "attack", "perturb", "saliency", "explain", "interpret", "append_backward"}
+    | training.STEP_METHODS
+)
+_SPELLINGS = ("paddle.grad(", "autograd", "gradients(", ".backward(", "jacobian", "Jacobian")
+
+
+class Gradients:
+    """Answers for one project which code asks for gradients."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._known: dict[Scope, bool] = {}
+
+    @cached_property
+    def in_forward(self) -> bool:
+        """Whether a class of the project asks for gradients in its forward pass, as a penalty on gradients does."""
+        return any(
+            self.wanted_in(file, scope)
+            for file in self._project.files.values()
+            if not file.is_quiet and not file.is_foreign and any(word in file.source.text for word in _SPELLINGS)
+            for owner in file.scopes.classes.values()
+            for name, scope in owner.methods.items()
+            if name in ("forward", "__call__")
+        )
+
+    def wanted_by(self, file: FileIndex, scope: Scope, statements: Iterable[Statement]) -> bool:
+        """Whether any of a scope's statements asks for gradients or trains."""
+        return any(self._wants(file, scope, statement) for statement in statements)
+
+    def wanted_in(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether a function asks for gradients anywhere, its nested functions included."""
+        if scope not in self._known:
+            self._known[scope] = False  # a recursive call asks for nothing more
+            self._known[scope] = self.wanted_by(file, scope, scope.statements) or any(
+                self.wanted_in(file, inner) for inner in scope.functions.values()
+            )
+        return self._known[scope]
+
+    def _wants(self, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+        if asks(statement):
+            return True
+        for call in statement.calls:
+            name = dotted(call.func)
+            found = self._project.callee(file, scope, name, {}) if name else None
+            if found is not None and found[1] is not scope and self.wanted_in(*found):
+                return True
+        return False
+
+
+def asks(statement: Statement) -> bool:
+    """Whether a statement itself trains, reads a gradient, or makes a tensor want one."""
+    if training.terminal_names(statement) & _ASKS:
+        return True
+    if any(training.takes_optimizer_step(call) for call in statement.calls):
+        return True
+    node = statement.node
+    if not isinstance(node, (ast.Assign, ast.Expr, ast.AugAssign, ast.Return, ast.AnnAssign)):
+        return False
+    if isinstance(node, ast.Assign) and _sets(node, "stop_gradient", False):
+        return True
+    return any(isinstance(item, ast.Attribute) and item.attr == "grad" for item in ast.walk(node))
+
+
+def freezes(statement: Statement) -> bool:
+    """Whether a statement takes a tensor out of training: ``p.stop_gradient = True``, ``p.trainable = False``."""
+    node = statement.node
+    return isinstance(node, ast.Assign) and (_sets(node, "stop_gradient", True) or _sets(node, "trainable", False))
+
+
+def _sets(node: ast.Assign, attribute: str, value: bool) -> bool:
+    return (
+        isinstance(node.value, ast.Constant)
+        and node.value.value is value
+        and any(isinstance(target, ast.Attribute) and target.attr == attribute for target in node.targets)
+    )

@@ -1,0 +1,351 @@
+"""Values that keep the graph of every training step alive: a loss that is summed up or stored with its gradient."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from perflint.index.bindings import bound_by
+from perflint.index.callers import argument_for
+from perflint.index.file import FileIndex, Point
+from perflint.index.flow import backward_names
+from perflint.index.names import dotted
+from perflint.index.scopes import Loop, Scope, Statement
+
+STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "record", "log"})
+_APPENDS = frozenset({"append", "extend", "add"})
+# What gives a tensor without a graph, or a number.
+_CUTS = frozenset(
+    {"detach", "detach_", "item", "numpy", "tolist", "float", "int", "bool", "str", "repr", "format", "len", "isinstance"}
+    | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "print", "equal", "argmax"}
+)
+_HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
+_EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
+_BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A statement that stores a graph at each step.
+
+    ``names``: the names in it whose graph is kept.  ``call``: the call that stores them, None for a sum.
+    ``sure``: ``backward`` is called on each of them in sight, and not only on a sum that they are part of.
+    """
+
+    names: tuple[ast.expr, ...]
+    call: ast.Call | None
+    sure: bool
+
+
+def growth(point: Point) -> Growth | None:
+    """What a statement at a training step adds to an object that outlives the step; None where it adds no graph."""
+    node = point.statement.node
+    if not isinstance(node, (ast.AugAssign, ast.Assign, ast.Expr)) or point.file.is_static:
+        return None
+    stored = _stored(point, node)
+    if stored is None:
+        return None
+    target, value, call = stored
+    carriers = _Carriers(point)
+    names = tuple(carriers.within(value))
+    if not names or carriers.feeds_backward(target):
+        return None
+    if call is None and point.file.project.no_grad.over_statement(point.file, point.scope, point.statement):
+        return None
+    if not _outlives_the_step(target, point):
+        return None
+    return Growth(names, call, all(dotted(name) in carriers.differentiated for name in names))
+
+
+def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call | None] | None:
+    """Target, value and call of a statement that adds a value to something."""
+    if isinstance(node, ast.AugAssign):
+        return (node.target, node.value, None) if isinstance(node.op, ast.Add) else None
+    if isinstance(node, ast.Assign):
+        return _own_sum(node)
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
+        return None
+    receiver = call.func.value
+    if call.func.attr in _APPENDS and len(call.args) == 1 and not call.keywords:
+        if point.file.project.callee(point.file, point.scope, dotted(call.func) or "", point.env) is None:
+            return receiver, call.args[0], call
+    kept = _kept_by_method(point, call)
+    return (receiver, kept, call) if kept is not None else None
+
+
+def _own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr, None] | None:
+    """``total = total + loss``."""
+    name = dotted(node.targets[0]) if len(node.targets) == 1 else None
+    value = node.value
+    if name is None or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return None
+    for own, other in ((value.left, value.right), (value.right, value.left)):
+        if dotted(own) == name:
+            return node.targets[0], other, None
+    return None
+
+
+# -- meters ----------------------------------------------------------------------------------------------------------
+
+
+def _kept_by_method(point: Point, call: ast.Call) -> ast.expr | None:
+    """The argument that a method of the project adds to one of its attributes as it is."""
+    name = dotted(call.func)
+    found = point.file.project.callee(point.file, point.scope, name, point.env) if name else None
+    if found is None or found[1].owner is None or found[1].name != name.rpartition(".")[2]:  # type: ignore[union-attr]
+        return None
+    file, method = found
+    if file.project.no_grad.decorated(file, method):
+        return None
+    for parameter in method.parameters:
+        argument = argument_for(method, call, parameter)
+        if argument is not None and _adds_up(file, method, parameter):
+            return argument
+    return None
+
+
+def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
+    """Whether a method adds a parameter to an attribute without reading or detaching it, and binds it to nothing else."""
+    if any(parameter in bound_by(statement.node) for statement in method.statements):
+        return False
+    for statement in method.statements:
+        node = statement.node
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+            target, value = node.target, node.value
+        elif isinstance(node, ast.Assign) and _own_sum(node):
+            target, value, _ = _own_sum(node)  # type: ignore[misc]
+        elif isinstance(node, ast.Expr) and _is_append(node.value):
+            target, value = node.value.func.value, node.value.args[0]  # type: ignore[attr-defined]
+        else:
+            continue
+        name = dotted(target)
+        if name and name.startswith("self.") and parameter in map(dotted, _uncut(value)):
+            values = method.owner.attributes.get(name[5:], []) if method.owner else []
+            if not any(_BOUNDED.search(ast.unparse(item)) for item, _ in values) and not _emptied(method, name):
+                return not file.project.no_grad.over_statement(file, method, statement)
+    return False
+
+
+def _is_append(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "append"
+        and len(node.args) == 1
+    )
+
+
+def _emptied(scope: Scope, name: str) -> bool:
+    return any(
+        (dotted(call.func) or "").rpartition(".")[0] == name and (dotted(call.func) or "").rpartition(".")[2] in _EMPTIES
+        for statement in scope.statements
+        for call in statement.calls
+    )
+
+
+# -- graphs ----------------------------------------------------------------------------------------------------------
+
+
+class _Carriers:
+    """The names that carry the graph of a step at one statement."""
+
+    def __init__(self, point: Point) -> None:
+        self._point = point
+        self.differentiated = _differentiated(point.scope)
+        self.direct = self.differentiated | backward_names(point.scope)
+
+    def within(self, value: ast.expr) -> Iterator[ast.expr]:
+        """The places in an expression where a graph gets into its value."""
+        for name in _uncut(value):
+            spelled = dotted(name) or ""
+            if not self._is_cut(spelled) and (spelled in self.direct or self._is_returned(spelled)):
+                yield name
+
+    def _is_cut(self, name: str) -> bool:
+        """Whether the name is bound, between the backward pass and here, to something without a graph."""
+        before = [
+            statement.node
+            for statement in self._point.scope.statements
+            if name in bound_by(statement.node) and statement.node.lineno < self._point.statement.node.lineno
+        ]
+        last = before[-1] if before else None
+        if isinstance(last, ast.Assign):
+            return _reads(last.value)
+        return isinstance(last, (ast.For, ast.AsyncFor))
+
+    def _is_returned(self, name: str) -> bool:
+        """Whether the name is bound at this step to a result that its function has differentiated."""
+        loop = self._point.loop
+        for statement in self._point.scope.statements:
+            node = statement.node
+            if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.Call):
+                continue
+            if statement.loop is not self._point.statement.loop and statement.loop is not loop:
+                continue
+            target = node.targets[0]
+            names = [dotted(part) for part in target.elts] if isinstance(target, ast.Tuple) else [dotted(target)]
+            if name in names and node.lineno < self._point.statement.node.lineno:
+                position = names.index(name) if isinstance(target, ast.Tuple) else None
+                return self._returns_graph(node.value, position)
+        return False
+
+    def _returns_graph(self, call: ast.Call, position: int | None) -> bool:
+        name = dotted(call.func)
+        found = self._point.file.project.callee(self._point.file, self._point.scope, name, self._point.env) if name else None
+        if found is None or isinstance(found[1].node, ast.Module):
+            return False
+        file, scope = found
+        if file.project.no_grad.decorated(file, scope):
+            return False
+        returned = [statement.node for statement in scope.statements if isinstance(statement.node, ast.Return)]
+        names = [_returned_name(node, position) for node in returned]
+        return bool(names) and all(name in _differentiated(scope) for name in names)
+
+    def feeds_backward(self, target: ast.expr) -> bool:
+        """Whether the sum itself goes into a backward pass: then its graph is what it is for."""
+        name = dotted(target)
+        if name is None:
+            base = target.value if isinstance(target, ast.Subscript) else None
+            name = dotted(base) if base is not None else None
+        if name is None:
+            return True
+        derived = {name}
+        for statement in self._point.scope.statements:
+            node = statement.node
+            if isinstance(node, ast.Assign) and any(dotted(item) in derived for item in _uncut(node.value)):
+                derived |= set(bound_by(node))
+        return bool(derived & self.direct) or any(
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr == "backward"
+            and any(dotted(item) in derived for item in _uncut(call.func.value))
+            for statement in self._point.scope.statements
+            for call in statement.calls
+        )
+
+
+def _differentiated(scope: Scope) -> frozenset[str]:
+    """Names that a scope calls ``backward`` on, itself or through a loss scaler or an optimizer."""
+    found: set[str] = set()
+    for statement in scope.statements:
+        for call in statement.calls:
+            if not isinstance(call.func, ast.Attribute):
+                continue
+            if call.func.attr == "backward":
+                found.update(filter(None, [dotted(call.func.value), *map(dotted, call.args[:1])]))
+            elif call.func.attr in ("scale", "minimize") and call.args:
+                found.update(filter(None, [dotted(call.args[0])]))
+    return frozenset(found - {"self"})
+
+
+def _uncut(value: ast.expr) -> Iterator[ast.expr]:
+    """The names in an expression whose graph reaches its value: those that nothing reads or detaches."""
+    if isinstance(value, (ast.Name, ast.Attribute)) and dotted(value) is not None:
+        if not (isinstance(value, ast.Attribute) and value.attr in _HOST_ATTRIBUTES):
+            yield value
+        return
+    if isinstance(value, ast.Call):
+        last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
+        if last in _CUTS:
+            return
+        if isinstance(value.func, ast.Attribute) and dotted(value.func.value) is not None:
+            yield from _uncut(value.func.value)
+        for argument in value.args:
+            yield from _uncut(argument)
+        return
+    if isinstance(value, ast.BinOp):
+        yield from _uncut(value.left)
+        yield from _uncut(value.right)
+    elif isinstance(value, ast.UnaryOp):
+        yield from _uncut(value.operand)
+    elif isinstance(value, (ast.Tuple, ast.List)):
+        for part in value.elts:
+            yield from _uncut(part)
+
+
+def _reads(value: ast.expr) -> bool:
+    """Whether an expression ends in a read or a ``detach``: what it is made of may carry a graph, its value does not."""
+    if isinstance(value, ast.Call):
+        last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
+        return last in _CUTS or (isinstance(value.func, ast.Attribute) and _reads(value.func.value))
+    return isinstance(value, (ast.Subscript, ast.Attribute)) and _reads(value.value)
+
+
+def _returned_name(node: ast.Return, position: int | None) -> str | None:
+    value = node.value
+    if position is not None:
+        if not isinstance(value, ast.Tuple) or position >= len(value.elts):
+            return None
+        value = value.elts[position]
+    return dotted(value) if value is not None else None
+
+
+# -- lifetimes -------------------------------------------------------------------------------------------------------
+
+
+def _outlives_the_step(target: ast.expr, point: Point) -> bool:
+    """Whether an object is made before the steps and never made anew, or emptied, by one of them."""
+    base = target
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    name = dotted(base)
+    if name is None or _is_bounded(name, point):
+        return False
+    at_step = [item for item in point.scope.statements if point.loop is None or _inside(item, point.loop)]
+    if any(_renews(item, name) for item in at_step if item is not point.statement):
+        return False
+    if name.startswith("self."):
+        return point.scope.owner is not None and not _renewed_elsewhere(name, point)
+    if point.loop is None:
+        return False
+    return name.partition(".")[0] in point.scope.parameters or any(
+        name in bound_by(item.node) and item.node.lineno < point.loop.lineno for item in point.scope.statements
+    )
+
+
+def _inside(statement: Statement, loop: Loop) -> bool:
+    place = statement.place
+    return place is not None and any(link.node is loop and link.branch == "body" for link in place.chain())
+
+
+def _renewed_elsewhere(name: str, point: Point) -> bool:
+    """Whether another method of the class, which runs at each step too, makes an attribute anew."""
+    assert point.scope.owner is not None
+    for method in point.scope.owner.methods.values():
+        for statement in method.statements if method is not point.scope else ():
+            known = point.file.points.get(statement.node)
+            if known is not None and known.step is not None and _renews(statement, name):
+                return True
+    return False
+
+
+def _renews(statement: Statement, name: str) -> bool:
+    """Whether a statement binds a name to something new, or takes out what is in it."""
+    node = statement.node
+    if isinstance(node, ast.Delete):
+        return any(dotted(target.value if isinstance(target, ast.Subscript) else target) == name for target in node.targets)
+    if isinstance(node, ast.Assign):
+        if name in bound_by(node):
+            return not _own_sum(node)
+        if any(isinstance(target, ast.Subscript) and dotted(target.value) == name for target in node.targets):
+            return True
+    elif not isinstance(node, ast.AugAssign) and name in bound_by(node):
+        return True
+    return any(
+        isinstance(call.func, ast.Attribute) and call.func.attr in _EMPTIES and dotted(call.func.value) == name
+        for call in statement.calls
+    )
+
+
+def _is_bounded(name: str, point: Point) -> bool:
+    """Whether a container drops what is old: a ``deque(maxlen=...)``, a window."""
+    values = [
+        statement.node.value
+        for statement in point.scope.statements
+        if isinstance(statement.node, ast.Assign) and name in bound_by(statement.node)
+    ]
+    if name.startswith("self.") and point.scope.owner is not None:
+        values += [value for value, _ in point.scope.owner.attributes.get(name[5:], ())]
+    return any(_BOUNDED.search(ast.unparse(value)) for value in values)

@@ -1,0 +1,634 @@
+"""What keeps a statement off the hot path, wherever it stands, and what only looks as if it did.
+
+Each test writes a step as people write it, with the rows marked that run at each step.
+"""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+import pytest
+
+from tests.support import expect_reads
+
+FIT = """\
+import os
+import time
+from datetime import datetime
+
+import paddle
+import paddle.distributed as dist
+import paddle.nn.functional as F
+
+LOG_EVERY = 20
+{globals}
+
+def fit(model, loader, optimizer, args, cfg, logger, meter, rank=0):
+    global_step = total = 0
+    start = last_time = time.time()
+    for epoch in range(args.epochs):
+        for step, (images, labels) in enumerate(loader):
+            global_step += 1
+            loss = F.cross_entropy(model(images), labels)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+{body}
+"""
+READ = "meter.update(loss.item())"
+
+
+def fit(body: str, globals_: str = "") -> str:
+    """A training function whose step ends with ``body``."""
+    return FIT.format(body=indent(dedent(body).strip("\n"), " " * 12), globals=dedent(globals_))
+
+
+def expect_guard(condition: str, before: str = "", globals_: str = "") -> None:
+    """A read under a condition is left alone; the one beside it and the one in its ``else`` are not."""
+    expect_reads(fit(f"{before}\n{READ}  #: PPF201\nif {condition}:\n    {READ}", globals_))
+
+
+def expect_no_guard(condition: str, before: str = "", globals_: str = "") -> None:
+    """A read under a condition happens at each step, or nearly so."""
+    expect_reads(fit(f"{before}\nif {condition}:\n    {READ}  #: PPF201", globals_))
+
+
+# --- modulo
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "step % 10 == 0",
+        "step % 10 == 9",
+        "step % args.log_interval == 0",
+        "(step + 1) % args.log_interval == 0",
+        "(1 + step) % args.log_interval == 0",
+        "0 == step % args.log_interval",
+        "not step % args.log_interval",
+        "not (step % args.log_interval)",
+        "not (step + 1) % cfg['log_iter']",
+        "step % cfg.get('log_iter', 10) == 0",
+        "step % max(1, args.log_interval) == 0",
+        "step % (args.log_interval // 2) == 0",
+        "step % LOG_EVERY == 0",
+        "step % int(args.log_interval) == args.log_interval - 1",
+        "global_step % 100 == 1",
+        "step % 10 < 1",
+        "divmod(step, 10)[1] == 0",
+        "step // 10 * 10 == step",
+        "(step & 63) == 0",
+        "not step & 63",
+        "step % 10 == 0 and step > 0",
+        "step > 0 and step % 10 == 0",
+        "step and not step % 10",
+        "step % 10 == 0 or step == len(loader) - 1",
+        "step % args.log_interval == 0 and rank == 0",
+        "dist.get_rank() == 0 and step % args.log_interval == 0",
+        "args.log_interval > 0 and step % args.log_interval == 0",
+        "args.log_interval and not step % args.log_interval",
+        "step % len(loader) == 0",
+        "(epoch * len(loader) + step) % 50 == 0",
+        "bool(step % 10 == 0)",
+    ],
+)
+def test_every_so_many_steps(condition: str) -> None:
+    expect_guard(condition)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"if step % 10:\n    pass\nelse:\n    {READ}",
+        f"if step % 10 != 0:\n    pass\nelse:\n    {READ}",
+        f"if step % 10 > 0:\n    pass\nelse:\n    {READ}",
+        f"if rank != 0:\n    pass\nelif step % 10 == 0:\n    {READ}",
+        f"if rank == 0:\n    if step % 10 == 0:\n        if args.meter:\n            {READ}",
+        "value = loss.item() if step % 10 == 0 else None",
+        f"step % 10 == 0 and {READ}",
+        f"step % 10 or {READ}",
+        f"if (due := step % 10 == 0):\n    {READ}\nif due:\n    {READ}",
+        f"if step % 10 == 0: {READ}; {READ}",
+    ],
+)
+def test_every_so_many_steps_by_other_statements(body: str) -> None:
+    expect_reads(fit(body))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "step % 1 == 0",
+        "not step % 1",
+        "(step + 1) % 1 == 0",
+        "step % EACH == 0",
+        "step % 10 != 0",
+        "step % 10",
+        "not step % 10 == 0",
+        "step % 10 == 0 or rank == 0",
+        "step % 10 == 0 or True",
+        "step >= 0",
+        "step > args.warmup_steps",
+        "1",
+        "True",
+        "loss is not None",
+        "not (step % 10 == 0)",
+    ],
+)
+def test_conditions_that_hold_at_nearly_each_step(condition: str) -> None:
+    expect_no_guard(condition, globals_="EACH = 1\n")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "epoch % 10 == 0",
+        "(epoch + 1) % args.save_interval == 0",
+        "not epoch % 5",
+        "epoch == 0",
+        "epoch == args.epochs - 1",
+        "epoch > args.warmup_epochs",
+        "epoch % 10 == 0 and rank == 0",
+    ],
+)
+def test_conditions_on_the_epoch_hold_for_a_whole_epoch(condition: str) -> None:
+    expect_no_guard(condition)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "rank == 0",
+        "not rank",
+        "dist.get_rank() == 0",
+        "paddle.distributed.get_rank() == 0",
+        "args.local_rank in (-1, 0)",
+        "dist.ParallelEnv().local_rank == 0",
+        "os.environ.get('PADDLE_TRAINER_ID', '0') == '0'",
+        "is_main_process",
+        "int(os.getenv('PADDLE_TRAINER_ID', 0)) == 0",
+        "dist.get_world_size() > 1",
+        "rank == 0 and meter is not None",
+    ],
+)
+def test_ranks_are_no_guard(condition: str) -> None:
+    expect_no_guard(condition, before="is_main_process = rank == 0")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["meter", "meter is not None", "args.use_visualdl", "cfg.use_ema", "model.training", "hasattr(model, 'loss')"],
+)
+def test_configuration_is_no_guard(condition: str) -> None:
+    expect_no_guard(condition)
+
+
+# --- guards with a name
+
+
+@pytest.mark.parametrize(
+    ("before", "condition"),
+    [
+        ("due = step % 10 == 0", "due"),
+        ("due = (step + 1) % args.log_interval == 0 and rank == 0", "due"),
+        ("due = not step % 10\nshown = due and rank == 0", "shown"),
+        ("skip = step % 10 != 0", "not skip"),
+        ("rest = step % 10", "rest == 0"),
+        ("rest = (step + 1) % args.log_interval", "not rest"),
+        ("due = step % 10 == 0\nlast = step == len(loader) - 1", "due or last"),
+        ("due = bool(step % 10 == 0)", "due"),
+        ("due = True if step % 10 == 0 else False", "due"),
+        ("due = False\nif step % 10 == 0:\n    due = True", "due"),
+        ("due: bool = step % 10 == 0", "due"),
+        ("every = args.log_interval or 10", "step % every == 0"),
+        ("now, due = time.time(), step % 10 == 0", "due"),
+        ("done = global_step % 100", "done == 0"),
+    ],
+)
+def test_a_guard_computed_before(before: str, condition: str) -> None:
+    expect_guard(condition, before)
+
+
+@pytest.mark.parametrize(
+    ("before", "condition"),
+    [
+        ("due = rank == 0", "due"),
+        ("due = step % 1 == 0", "due"),
+        ("every = 1", "step % every == 0"),
+        ("due = epoch % 2 == 0", "due"),
+        ("due = True\nif step % 10 == 0:\n    due = False", "due"),
+        ("due = step % 10 == 0 or rank == 0", "due"),
+        ("due = step % 10 != 0", "due"),
+        ("due = step % 10 == 0\ndue = rank == 0", "due"),
+    ],
+)
+def test_a_name_that_is_no_guard(before: str, condition: str) -> None:
+    expect_no_guard(condition, before)
+
+
+# --- leaving early
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{READ}  #: PPF201\nif step % 10:\n    continue\n{READ}",
+        f"if step % 10 != 0:\n    continue\n{READ}",
+        f"if (step + 1) % args.log_interval:\n    continue\nif rank == 0:\n    {READ}",
+        f"if not step % 10 == 0:\n    continue\n{READ}",
+        f"if step % 10 > 0 or rank != 0:\n    continue\n{READ}",
+        f"if rank != 0 or step % 10 != 0:\n    continue\n{READ}",
+        f"due = step % 10 == 0\nif not due:\n    continue\n{READ}",
+        f"if global_step % 10:\n    total += 1\n    continue\n{READ}",
+        f"if step > 0:\n    continue\n{READ}",
+        f"if step != 0:\n    continue\n{READ}",
+    ],
+)
+def test_after_a_continue(body: str) -> None:
+    expect_reads(fit(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"if step % 10 == 0:\n    continue\n{READ}  #: PPF201",
+        f"if rank != 0:\n    continue\n{READ}  #: PPF201",
+        f"if epoch % 10 != 0:\n    continue\n{READ}  #: PPF201",
+        f"if step % 1 != 0:\n    continue\n{READ}  #: PPF201",
+        f"if meter is None:\n    continue\n{READ}  #: PPF201",
+        f"if args.skip and rank != 0:\n    continue\n{READ}  #: PPF201",
+        f"for part in labels.shape:\n    if part % 10:\n        continue\n    total += part\n{READ}  #: PPF201",
+    ],
+)
+def test_after_a_continue_that_skips_few_steps(body: str) -> None:
+    expect_reads(fit(body))
+
+
+# --- certain steps
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "step == 0",
+        "not step",
+        "step == 1",
+        "step == len(loader) - 1",
+        "step + 1 == len(loader)",
+        "step == last_step",
+        "global_step == args.max_steps",
+        "step in {0, 10, 100}",
+        "step in (1, 2, 5)",
+        "global_step in args.save_steps",
+        "step in checkpoints",
+        "step < 5",
+        "global_step <= 10",
+        "epoch == 0 and step == 0",
+        "epoch == 0 and step < 3",
+        "is_first_step",
+        "is_last_batch",
+        "step == 0 or step == len(loader) - 1",
+    ],
+)
+def test_certain_steps(condition: str) -> None:
+    expect_guard(condition, "last_step = len(loader) - 1\ncheckpoints = [100, 1000]")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["step not in {0, 10}", "step != 0", "step > 5", "step < 100000", "step < len(loader)", "step <= args.max_steps"],
+)
+def test_most_steps(condition: str) -> None:
+    expect_no_guard(condition)
+
+
+# --- time
+
+
+@pytest.mark.parametrize(
+    ("before", "condition"),
+    [
+        ("", "time.time() - last_time > 30"),
+        ("", "time.perf_counter() - start >= args.log_seconds"),
+        ("now = time.time()", "now - last_time > 30"),
+        ("elapsed = time.time() - last_time", "elapsed > 30"),
+        ("", "time.time() > last_time + 30"),
+        ("now = datetime.now()", "(now - args.logged).total_seconds() > 10"),
+        ("due = time.monotonic() - last_time > 5", "due"),
+    ],
+)
+def test_every_so_many_seconds(before: str, condition: str) -> None:
+    expect_guard(condition, before)
+
+
+@pytest.mark.parametrize(
+    ("before", "condition"),
+    [("spent = time.time() - start", "meter and spent is not None"), ("", "args.timeout > 30")],
+)
+def test_times_that_guard_nothing(before: str, condition: str) -> None:
+    expect_no_guard(condition, before)
+
+
+# --- flags
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "args.debug",
+        "args.verbose",
+        "cfg['debug']",
+        "cfg.get('verbose', False)",
+        "self_debug",
+        "DEBUG",
+        "__debug__ and args.debug",
+        "args.verbose and rank == 0",
+        "args.verbose > 1",
+        "logger.isEnabledFor(10)",
+        "args.dry_run",
+        "should_log(step)",
+        "logger.should_log",
+        "log_now",
+        "os.environ.get('DEBUG')",
+    ],
+)
+def test_flags_that_ask_for_more_output(condition: str) -> None:
+    expect_guard(
+        condition,
+        "log_now = logger.is_due()\nself_debug = args.debug",
+        "DEBUG = bool(os.environ.get('DEBUG'))\n\n\ndef should_log(step):\n    return step % LOG_EVERY == 0\n",
+    )
+
+
+@pytest.mark.parametrize("condition", ["not args.debug", "not args.verbose", "VERBOSE", "not args.quiet"])
+def test_flags_that_are_mostly_on(condition: str) -> None:
+    expect_no_guard(condition, globals_="VERBOSE = True\n")
+
+
+# --- guards in helpers and in callers
+
+HELPER_LOOP = """\
+import paddle
+from report import {name}
+
+
+def train(model, loader, optimizer, args):
+    for step, images in enumerate(loader):
+        loss = model(images).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        {call}
+"""
+
+
+def with_helper(helper: str, call: str, name: str = "report") -> dict[str, str]:
+    """A step that calls a helper in another file."""
+    return {"report.py": helper, "train.py": HELPER_LOOP.format(call=call, name=name)}
+
+
+PLAIN_REPORT = """\
+def report(step, loss):
+    print(step, loss.item())
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "if step % args.log_interval == 0:\n            report(step, loss)",
+        "step % 10 or report(step, loss)",
+        "if step % 10:\n            continue\n        report(step, loss)",
+        "if args.debug:\n            report(step, loss)",
+        "for part in (loss, loss * 2):\n            if step == 0:\n                report(step, part)",
+    ],
+)
+def test_a_guard_in_the_caller(call: str) -> None:
+    expect_reads(with_helper(PLAIN_REPORT, call))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "report(step, loss)",
+        "if args.rank == 0:\n            report(step, loss)",
+        "if step % 10 == 0:\n            report(step, loss)\n        report(step, loss)",
+        "if step % 1 == 0:\n            report(step, loss)",
+    ],
+)
+def test_no_guard_in_the_caller(call: str) -> None:
+    expect_reads(with_helper(PLAIN_REPORT.rstrip() + "  #: PPF202\n", call))
+
+
+@pytest.mark.parametrize(
+    ("helper", "call"),
+    [
+        ("def report(step, loss):\n    if step % 10 == 0:\n        print(loss.item())\n", "report(step, loss)"),
+        ("def report(step, loss):\n    if step % 10:\n        return\n    print(loss.item())\n", "report(step, loss)"),
+        (
+            "def report(step, loss, every=10):\n    if step % every == 0:\n        print(loss.item())\n",
+            "report(step, loss)",
+        ),
+        (
+            "def report(step, loss, every):\n    if step % every == 0:\n        print(loss.item())\n",
+            "report(step, loss, 50)",
+        ),
+        (
+            "def report(step, loss, every=1):\n    if step % every == 0:\n        print(loss.item())\n",
+            "report(step, loss, every=50)",
+        ),
+        (
+            "def report(step, loss, every=1):\n    if step % every == 0:\n        print(loss.item())\n",
+            "report(step, loss, args.log_interval)",
+        ),
+        ("def report(loss, verbose=False):\n    if verbose:\n        print(loss.item())\n", "report(loss)"),
+        ("def report(loss, with_value=False):\n    if with_value:\n        print(loss.item())\n", "report(loss)"),
+        (
+            "def report(loss, with_value=True):\n    if with_value:\n        print(loss.item())\n",
+            "report(loss, with_value=False)",
+        ),
+        ("def report(loss, writer=None):\n    if writer is not None:\n        print(loss.item())\n", "report(loss)"),
+        (
+            "def report(loss, writer=None):\n    if writer is None:\n        return\n    print(loss.item())\n",
+            "report(loss)",
+        ),
+        (
+            "def report(loss, due):\n    if due:\n        print(loss.item())\n",
+            "report(loss, step % 10 == 0)",
+        ),
+        (
+            "def report(loss, due):\n    if not due:\n        return\n    print(loss.item())\n",
+            "report(loss, due=step % 10 == 0)",
+        ),
+    ],
+)
+def test_a_guard_in_the_helper(helper: str, call: str) -> None:
+    expect_reads(with_helper(helper, call))
+
+
+@pytest.mark.parametrize(
+    ("helper", "call"),
+    [
+        (
+            "def report(step, loss, every=1):\n    if step % every == 0:\n        print(loss.item())  #: PPF202\n",
+            "report(step, loss)",
+        ),
+        (
+            "def report(step, loss, every=10):\n    if step % every == 0:\n        print(loss.item())  #: PPF202\n",
+            "report(step, loss, every=1)",
+        ),
+        (
+            "def report(loss, with_value=False):\n    if with_value:\n        print(loss.item())  #: PPF202\n",
+            "report(loss, with_value=True)",
+        ),
+        (
+            "def report(loss, verbose=True):\n    if verbose:\n        print(loss.item())  #: PPF202\n",
+            "report(loss)",
+        ),
+        (
+            "def report(loss, rank=0):\n    if rank == 0:\n        print(loss.item())  #: PPF202\n",
+            "report(loss, args.rank)",
+        ),
+        (
+            "def report(loss, writer=None):\n    if writer is not None:\n        print(loss.item())  #: PPF202\n",
+            "report(loss, args.writer)",
+        ),
+        (
+            "def report(loss, due):\n    if due:\n        print(loss.item())  #: PPF202\n",
+            "report(loss, True)",
+        ),
+        (
+            "def report(loss, due=False):\n    if due:\n        print(loss.item())  #: PPF202\n",
+            "report(loss)\n        report(loss, True)",
+        ),
+    ],
+)
+def test_no_guard_in_the_helper(helper: str, call: str) -> None:
+    expect_reads(with_helper(helper, call))
+
+
+def test_a_guard_that_the_object_keeps() -> None:
+    expect_reads(
+        {
+            "meter.py": """\
+                class Meter:
+                    def __init__(self, every=10):
+                        self.every = every
+                        self.count = 0
+
+                    def is_due(self):
+                        return self.count % self.every == 0
+
+                    def update(self, loss):
+                        self.count += 1
+                        if self.count % self.every == 0:
+                            print(loss.item())
+                        if self.is_due():
+                            print(loss.item())
+                        if self.count % self.every != 0:
+                            return
+                        print(loss.item())
+
+
+                class Eager:
+                    def __init__(self, every=1):
+                        self.count = 0
+
+                    def update(self, loss):
+                        self.count += 1
+                        print(loss.item())  #: PPF202
+                """,
+            "train.py": """\
+                import paddle
+                from meter import Eager, Meter
+
+                def train(model, loader, optimizer):
+                    meter, eager = Meter(), Eager()
+                    for images in loader:
+                        loss = model(images).mean()
+                        loss.backward()
+                        optimizer.step()
+                        optimizer.clear_grad()
+                        meter.update(loss)
+                        eager.update(loss)
+                """,
+        }
+    )
+
+
+def test_a_guard_that_a_method_of_the_trainer_answers() -> None:
+    expect_reads(
+        """
+        import paddle
+
+
+        class Trainer:
+            def time_to_log(self):
+                return self.step % self.log_interval == 0
+
+            def on_main_process(self):
+                return paddle.distributed.get_rank() == 0
+
+            @property
+            def due(self):
+                return self.step % self.log_interval == 0
+
+            def fit(self, loader):
+                for images in loader:
+                    loss = self.model(images).mean()
+                    loss.backward()
+                    self.optimizer.step()
+                    self.optimizer.clear_grad()
+                    self.step += 1
+                    if self.time_to_log():
+                        print(loss.item())
+                    if self.due:
+                        print(loss.item())
+                    if self.on_main_process():
+                        print(loss.item())  #: PPF202
+        """
+    )
+
+
+# --- gradient accumulation
+
+
+@pytest.mark.parametrize("condition", ["(step + 1) % 4 == 0", "step % ACCUMULATE == 0"])
+def test_accumulation_of_a_known_length_is_a_guard_for_what_is_under_it(condition: str) -> None:
+    expect_reads(
+        f"""
+        import paddle
+
+        ACCUMULATE = 8
+
+
+        def train(model, loader, optimizer):
+            for step, images in enumerate(loader):
+                loss = model(images).mean() / 4
+                loss.backward()
+                model.last = loss.item()  #: PPF201
+                if {condition}:
+                    optimizer.step()
+                    optimizer.clear_grad()
+                    print(step, loss.item())
+        """
+    )
+
+
+@pytest.mark.parametrize("condition", ["(step + 1) % args.accumulation_steps == 0", "step % accum_iter == 0"])
+def test_accumulation_of_an_unknown_length_is_usually_one(condition: str) -> None:
+    expect_reads(
+        f"""
+        import paddle
+
+
+        def train(model, loader, optimizer, args, accum_iter=1):
+            for step, images in enumerate(loader):
+                loss = model(images).mean()
+                loss.backward()
+                if {condition}:
+                    optimizer.step()
+                    optimizer.clear_grad()
+                    print(step, loss.item())  #: PPF202
+        """
+    )

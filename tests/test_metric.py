@@ -1,0 +1,192 @@
+"""PPF208: metrics that are brought up to date at each training step."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflint import engine
+from perflint.findings import Confidence, Finding, Level
+from perflint.settings import Settings
+from tests.support import check, expect_marked, fixed, in_step, sources
+
+RULE = "PPF208"
+
+
+def with_metric(made: str, body: str, imports: str = "") -> str:
+    """A training function that makes a metric and uses it at the end of each step."""
+    before, after = in_step(body).split("    for step, (x, y)")
+    return f"{imports}\n{before}    metric = {made}\n    for step, (x, y){after}"
+
+
+def found(files: dict[str, str] | str, gated: bool = True) -> list[Finding]:
+    """All findings of the rule."""
+    return engine.check(sources(files), Settings(select=(RULE,), min_confidence=Confidence.LOW), gated=gated)
+
+
+@pytest.mark.parametrize("metric", ["Accuracy()", "Precision()", "Recall()", "Auc(num_thresholds=200)"])
+def test_metrics_of_paddle(metric: str) -> None:
+    (finding,) = found(with_metric(f"paddle.metric.{metric}", "metric.update(x, y)\nacc = metric.accumulate()"))
+    assert finding.confidence is Confidence.HIGH
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "correct = metric.compute(x, y)",
+        "acc = metric.accumulate()",
+        "if step % 10 == 0:\n    metric.update(x, y)",
+        "if step % 10 == 0: metric.update(x, y)",
+        "acc = paddle.metric.accuracy(x, y)",
+        "metric.reset()",
+    ],
+)
+def test_what_costs_little(body: str) -> None:
+    assert not found(with_metric("paddle.metric.Accuracy()", body))
+
+
+@pytest.mark.parametrize(
+    ("body", "reported"),
+    [
+        ("args.metric.update(args.metric.compute(x, y))", True),
+        ("correct = args.metric.compute(x, y)\nargs.metric.update(correct)", True),
+        ("args.metrics[0].update(preds=x.numpy(), labels=y.numpy())", True),
+        ("args.auc.update(x, y)\nprint(args.auc.accumulate())", True),
+        ("args.metric.update(x, y)", False),
+        ("args.metrics.update({'loss': loss})", False),
+        ("args.table.update(args.table.compute(x, y))", False),
+        ("args.metric.update(3)\nargs.metric.accumulate()", False),
+    ],
+)
+def test_a_metric_by_its_name_and_use(body: str, reported: bool) -> None:
+    assert [finding.confidence for finding in found(in_step(body))] == [Confidence.MEDIUM] * reported
+
+
+def test_a_metric_object_that_is_called() -> None:
+    body = "args.evaluate(x, y)\nmetric = args.evaluate.get_metric()"
+    (finding,) = found(in_step(body))
+    assert finding.confidence is Confidence.MEDIUM
+    assert not found(in_step("metric = args.evaluate.get_metric()"))
+    assert not found(in_step("if step % 10 == 0:\n    args.evaluate(x, y)\n    metric = args.evaluate.get_metric()"))
+
+
+def test_functions_of_another_library() -> None:
+    body = "score = f1_score(y.numpy(), x.argmax(axis=1).numpy())"
+    text = "from sklearn.metrics import f1_score\n" + in_step(body)
+    expect_marked(text.replace(body, body + "  #: PPF208"), "PPF2")
+
+
+def test_reads_inside_belong_to_the_update() -> None:
+    body = "metric.update(x.numpy(), y.numpy())  #: PPF208"
+    expect_marked(with_metric("paddle.metric.Precision()", body), "PPF2")
+
+
+CLASS = """
+import numpy as np
+import paddle
+
+
+class {name}({base}):
+    def update(self, logits, label):
+        self.right += np.sum(logits.numpy() == label.numpy()){mark}
+
+    def accumulate(self):
+        return self.right
+"""
+TRAINER = """
+import paddle.nn.functional as F
+from scores import Right
+
+
+def train(model, loader, optimizer):
+    right = Right()
+    for x, y in loader:
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        right.update(logits, y){mark}
+"""
+
+
+def test_a_metric_class_of_the_project_in_another_file() -> None:
+    files = {
+        "scores.py": CLASS.format(name="Right", base="paddle.metric.Metric", mark=""),
+        "train.py": TRAINER.format(mark="  #: PPF208"),
+    }
+    expect_marked(files, "PPF2")
+
+
+def test_another_class_is_read_where_it_reads() -> None:
+    files = {
+        "scores.py": CLASS.format(name="Right", base="object", mark="  #: PPF201 PPF201"),
+        "train.py": TRAINER.format(mark="  #: PPF201"),
+    }
+    expect_marked(files, "PPF201", RULE)
+
+
+def test_a_subclass_of_a_subclass() -> None:
+    text = """
+        import paddle
+        import paddle.nn.functional as F
+
+
+        class Base(paddle.metric.Accuracy):
+            pass
+
+
+        class Top(Base):
+            pass
+
+
+        class Trainer:
+            def __init__(self):
+                self.score = Top()
+
+            def train(self, model, loader, optimizer):
+                for x, y in loader:
+                    loss = F.cross_entropy(model(x), y)
+                    loss.backward()
+                    optimizer.step()
+                    optimizer.clear_grad()
+                    self.score.update(x)  #: PPF208
+        """
+    expect_marked(text, RULE)
+
+
+def test_evaluation_is_quiet() -> None:
+    text = """
+        import paddle
+
+
+        def evaluate(model, loader):
+            metric = paddle.metric.Accuracy()
+            for x, y in loader:
+                metric.update(metric.compute(model(x), y))
+            return metric.accumulate()
+        """
+    assert not found(text)
+
+
+def test_gates_lose_nothing() -> None:
+    text = with_metric("paddle.metric.Auc()", "metric.update(x, y)\nprint(metric.accumulate())")
+    assert found(text) == found(text, gated=False) != []
+
+
+def test_fix_samples_the_metric_and_says_so() -> None:
+    text = with_metric("paddle.metric.Accuracy()", "metric.update(x)  # running")
+    assert fixed(text, RULE, level=Level.SAFE) == text
+    assert "        if step % 10 == 0:\n            metric.update(x)  # running\n" in fixed(
+        text, RULE, level=Level.UNSAFE
+    )
+    (finding,) = check(text, RULE)
+    assert finding.fix is not None
+    assert "every 10th batch" in finding.fix.reason
+
+
+@pytest.mark.parametrize("body", ["acc = metric.update(x)", "args.scores.append(metric.update(x))"])
+def test_fix_of_a_result_that_is_used_is_only_shown(body: str) -> None:
+    (finding,) = check(with_metric("paddle.metric.Accuracy()", body), RULE)
+    assert finding.fix is not None
+    assert finding.fix.level is Level.DISPLAY
+    assert finding.fix.edits

@@ -1,0 +1,312 @@
+"""PPF203: decisions of Python on device tensors, and what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflint import engine
+from perflint.findings import Confidence, Finding, Level
+from perflint.settings import Settings
+from tests.support import check, expect_marked, expect_marked_in_step, in_step, sources
+
+RULE = "PPF203"
+
+
+def found(files: dict[str, str] | str, confidence: Confidence = Confidence.LOW, gated: bool = True) -> list[Finding]:
+    """The findings of the rule down to a confidence."""
+    settings = Settings(select=(RULE,), min_confidence=confidence)
+    return engine.check(sources(files), settings, gated=gated)
+
+
+def only(body: str) -> Finding:
+    """The one finding in the end of a training step."""
+    (finding,) = found(in_step(body))
+    return finding
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "if loss > 10: pass",
+        "if 0 < loss: pass",
+        "if loss: pass",
+        "if not loss: pass",
+        "if paddle.isnan(loss): pass",
+        "if not paddle.isfinite(loss).all(): pass",
+        "if (x != 0).any(): pass",
+        "if ~(x > 0).all(): pass",
+        "if paddle.any(x > 3): pass",
+        "if x.sum() > 0: pass",
+        "if y[0] == 3: pass",
+        "if args.debug is None and loss > 3: pass",
+        "if loss < 0.5 or args.force: pass",
+        "if (bad := paddle.isnan(loss)): pass",
+        "if args.flag: pass\nelif loss > 3: pass",
+        "while x.max() > 3: x = x / 2",
+        "assert loss < 100",
+        "assert paddle.isfinite(loss), 'diverged'",
+        "weight = 1.0 if loss > 3 else 0.5",
+        "weight = loss > 3 and args.weight",
+        "flag = not paddle.isnan(loss)",
+        "kept = [part for part in (x, y) if part.sum() > 0]",
+        "ok = all(paddle.isfinite(part).all() for part in (x, y))",
+        "largest = max(loss, args.floor)",
+        "largest = max([loss, 2 * loss])",
+        "ordered = sorted([loss, loss * 2])",
+        "import math; ok = math.isfinite(loss)",
+        "seen = loss in [x, y]",
+        "if loss < args.best: args.best = 3",
+    ],
+)
+def test_decisions_on_a_tensor(statement: str) -> None:
+    assert len(found(in_step(statement))) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "if x is None or y is not None: pass",
+        "if x.shape[0] > 3 or x.ndim == 2 or len(x) > 3: pass",
+        "if x.dtype == paddle.float32 or x.stop_gradient: pass",
+        "if x.numel() > 3 or paddle.numel(x) > 3 or paddle.shape(x)[0] > 2: pass",
+        "if isinstance(x, paddle.Tensor) or paddle.is_complex(x) or paddle.is_tensor(x): pass",
+        "if hasattr(x, 'grad') or callable(x): pass",
+        "if 'mask' in x or step in (1, 2): pass",
+        "batch = (x, y)\nif batch: pass",
+        "losses = [loss]\nif losses: pass",
+        "losses = {'a': loss}\nif losses or not losses: pass",
+        "losses = {}\nlosses['a'] = loss\nif losses: pass",
+        "if x == 'image' or x != None or x == []: pass",
+        "value = loss.item()\nif value > 3 and not np.isnan(value): pass",
+        "if np.isfinite(args.scale) or args.scale > 3: pass",
+        "mask = loss > 3",
+        "loss = paddle.where(loss > 3, loss, 2 * loss)",
+        "largest = paddle.maximum(loss, x)",
+        "largest = max(args.a, args.b)",
+        "longest = max([x, y], key=len)",
+        "seen = loss in {x: 1}",
+        "if optimizer.get_lr() > 0.1: pass",
+        "if step % 10 == 0 and loss > 3: pass",
+        "if step % 10 == 0:\n    if paddle.isnan(loss): pass",
+        "text = 'bad' if step % 100 == 0 and paddle.isnan(loss) else ''",
+        "check = lambda value: value > 3 or loss > 3",
+    ],
+)
+def test_what_is_no_decision_on_a_tensor(statement: str) -> None:
+    assert [finding.message for finding in found(in_step(statement))] == []
+
+
+def test_the_read_of_a_decision_is_reported_once() -> None:
+    expect_marked_in_step(
+        """
+        if loss.item() > 3:  #: PPF201
+            pass
+        if paddle.isnan(loss).item():  #: PPF201
+            pass
+        if paddle.isnan(loss) or paddle.isinf(loss):  #: PPF203
+            pass
+        if (x - float(y)).abs().max() > 3:  #: PPF203
+            pass
+        """
+    )
+
+
+def test_only_the_part_that_is_a_tensor() -> None:
+    text = in_step("if args.limit is not None and loss > args.limit: pass")
+    (finding,) = found(text)
+    assert text[finding.start : finding.end] == "loss > args.limit"
+
+
+def test_a_helper_in_another_file_names_the_loop() -> None:
+    expect_marked(
+        {
+            "lib/checks.py": """
+                import paddle
+
+
+                def stop_if_bad(loss, limit=None):
+                    if not paddle.isfinite(loss).all():  #: PPF203
+                        raise RuntimeError("diverged")
+                """,
+            "train.py": """
+                import paddle.nn.functional as F
+                from lib.checks import stop_if_bad
+
+
+                def train(model, loader, optimizer):
+                    for x, y in loader:
+                        loss = F.cross_entropy(model(x), y)
+                        stop_if_bad(loss)
+                        loss.backward()
+                        optimizer.step()
+                        optimizer.clear_grad()
+                """,
+        },
+        RULE,
+    )
+
+
+def test_a_check_that_no_call_turns_on() -> None:
+    text = """
+        import paddle
+        import paddle.nn.functional as F
+
+
+        def clip(parameters, strict=False):
+            norm = parameters[0].grad.norm()
+            if strict and paddle.isnan(norm):
+                raise RuntimeError
+
+
+        def train(model, loader, optimizer, strict):
+            for x, y in loader:
+                loss = F.cross_entropy(model(x), y)
+                loss.backward()
+                {call}
+                optimizer.step()
+                optimizer.clear_grad()
+        """
+    assert not found(text.format(call="clip(model.parameters())"))
+
+
+def test_a_function_that_runs_once() -> None:
+    body = """
+        import paddle
+        from paddle import nn
+
+
+        class Quantizer(nn.Layer):
+            def forward(self, weight):
+                if paddle.max(weight) > 3:{mark}
+                    weight = weight / 2
+                if not self.ready:
+                    self.init_scale(weight)
+                return weight
+
+            def init_scale(self, weight):
+                if paddle.max(weight) > 1:
+                    self.scale = 1
+        """
+    expect_marked(body.format(mark="  #: PPF203"), RULE)
+
+
+FORWARD = """
+import paddle
+from paddle import nn
+
+
+class {name}(nn.Layer):
+    def forward(self, x, mask=None):
+        {body}
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "confidence"),
+    [
+        ("if paddle.any(x > 3): x = x / 2", Confidence.MEDIUM),
+        ("if x.sum() > 3: x = x / 2", Confidence.LOW),
+        ("bad = paddle.isnan(x).any()\n        if bad: x = x / 2", Confidence.MEDIUM),
+        ("assert paddle.all(x > 0)", Confidence.MEDIUM),
+        ("x = x / x.sum() if paddle.sum(x) > 0 else x", Confidence.MEDIUM),
+        ("if x > 3: x = x / 2", None),
+        ("if mask is not None and self.training: x = x.sum()", None),
+        ("if max(x.shape) > 3: x = x.sum()", None),
+        ("if not self.training and paddle.any(x > 3): x = x / 2", None),
+    ],
+)
+def test_a_forward_pass_needs_a_call_that_says_it(body: str, confidence: Confidence | None) -> None:
+    confidences = [finding.confidence for finding in found(FORWARD.format(name="Net", body=body))]
+    assert confidences == ([] if confidence is None else [confidence])
+
+
+def test_a_layer_that_only_predicts() -> None:
+    body = "if paddle.max(x) == 3: return x"
+    assert found(FORWARD.format(name="Decoder", body=body))
+    assert not found(FORWARD.format(name="GreedyGeneration", body=body))
+    assert not found(FORWARD.format(name="YOLOPostProcess", body=body))
+
+
+def test_confidence_follows_what_is_known_of_the_tensor() -> None:
+    assert only("if loss > 3: pass").confidence is Confidence.HIGH
+    text = """
+        import paddle
+
+
+        def train(model, batches, optimizer):
+            for batch in batches:
+                loss = model.compute_it(batch)
+                total = loss * 2
+                total.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                if loss > 3:
+                    break
+        """
+    assert [finding.confidence for finding in found(text)] == [Confidence.MEDIUM]
+
+
+def test_evaluation_and_cpu_runs_are_quiet() -> None:
+    assert not found(
+        "import paddle\n\n\ndef evaluate(model, loader):\n    for x in loader:\n        assert model(x) > 3\n"
+    )
+    assert not found("import paddle\npaddle.set_device('cpu')\n" + in_step("if loss > 3: pass"))
+
+
+def test_gates_lose_nothing() -> None:
+    body = "if args.a and (loss > 3 or x.any()): pass\nz = max(loss, y)\nok = [a for a in (x, y) if a.sum() > 0]"
+    text = in_step(body)
+    assert found(text) == found(text, gated=False) != []
+
+
+# --- what is shown instead
+
+
+def shown(body: str) -> str:
+    """The end of a step as the fix of its one finding would leave it."""
+    finding = only(body)
+    assert finding.fix is not None
+    assert finding.fix.level is Level.DISPLAY
+    assert finding.fix.reason
+    text = in_step(body)
+    for edit in sorted(finding.fix.edits, reverse=True):
+        text = text[: edit.start] + edit.content + text[edit.end :]
+    return text[len(in_step("")) - 1 :].strip()
+
+
+@pytest.mark.parametrize(
+    ("body", "instead"),
+    [
+        ("assert loss < 100", "assert step % 10 != 0 or loss < 100"),
+        ("if paddle.isnan(loss): raise ValueError", "if step % 10 == 0 and paddle.isnan(loss): raise ValueError"),
+        (
+            "if paddle.isnan(loss) or args.stop: raise ValueError",
+            "if step % 10 == 0 and (paddle.isnan(loss) or args.stop): raise ValueError",
+        ),
+        ("loss = loss if loss > 1 else 2 * loss", "loss = paddle.where(loss > 1, loss, 2 * loss)"),
+        ("largest = max(loss, x)", "largest = paddle.maximum(loss, x)"),
+        ("if x.sum() > 0:\n    x = x / x.sum()", "x = paddle.where(x.sum() > 0, x / x.sum(), x)"),
+        (
+            "if x.sum() > 0:\n    z = x.mean()\nelse:\n    z = x.sum()",
+            "z = paddle.where(x.sum() > 0, x.mean(), x.sum())",
+        ),
+        ("if loss > 3:\n    args.count += 1", "if step % 10 == 0 and loss > 3:\n            args.count += 1"),
+        ("while x.max() > 3: x = x / 2", "while x.max() > 3: x = x / 2"),
+    ],
+)
+def test_shown_instead(body: str, instead: str) -> None:
+    assert shown(body) == instead
+
+
+def test_skipping_a_step_is_left_to_the_scaler() -> None:
+    fix = only("if not paddle.isfinite(loss): continue").fix
+    assert fix is not None
+    assert "GradScaler" in fix.message + fix.reason
+    assert fix.edits == ()
+
+
+def test_nothing_is_applied() -> None:
+    assert {finding.fix.level for finding in check(in_step("if loss > 3: pass"), RULE) if finding.fix} == {
+        Level.DISPLAY
+    }
