@@ -1,6 +1,6 @@
 """What gradients cost an evaluation: peak memory of a forward pass, and its time, with and without ``no_grad``.
 
-    python benchmarks/evaluation.py
+python benchmarks/evaluation.py
 """
 
 from __future__ import annotations

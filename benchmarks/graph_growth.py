@@ -1,6 +1,6 @@
 """What a running sum that keeps its graph costs: memory that each training step adds, with and without ``detach``.
 
-    python benchmarks/graph_growth.py
+python benchmarks/graph_growth.py
 """
 
 from __future__ import annotations

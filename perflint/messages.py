@@ -11,7 +11,7 @@ from perflint.findings import Finding, Related
 from perflint.index.file import Step
 from perflint.settings import Settings
 
-HOST_READS = frozenset({"PPF201", "PPF202"})
+HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF208", "PPF209"})
 _MOST_LINES = 6
 
 

@@ -116,7 +116,7 @@ def test_long_chains(pieces: tuple[str, str], count: int) -> None:
     text = in_step(f"value = {chain}\nloss = {chain}\nif {chain}:\n    helper({chain})\nmeter.update(loss.item())\n")
     text += f"\n\ndef helper(x):\n    self.x = {chain}\n    return {chain}\n\n\n{LOADER}"
     last = text.count("\n")
-    found = places(text)
+    found = [item for item in places(text) if item[2] != "PPF203"]  # a long test is one too
     assert found in (
         [(PATH, found[0][1], "PPF001")],
         [(PATH, last, "PPF101")],
@@ -243,7 +243,7 @@ def test_headers_of_compound_statements() -> None:
                 pass
             elif loss.item() > 2:  #: PPF201
                 pass
-            elif step:
+            elif args.c:
                 meter.update(loss.item())  #: PPF201
             else:
                 meter.update(loss.item())  #: PPF201

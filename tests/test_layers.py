@@ -85,3 +85,152 @@ def test_layers_of_another_class_do_not_take_the_width() -> None:
         "class B(nn.Layer):\n    def __init__(self):\n        self.b = nn.Linear(100, 64)\n"
     )
     assert [(item.side, item.hidden) for item in module(text).misaligned.values()] == [("input", False)]
+
+
+def widths(text: str) -> list[tuple[int, int, str, bool]]:
+    """Row, width, side, and whether it is a default, for each misaligned layer of a file."""
+    return [
+        (item.layer.call.lineno, item.width, item.side, item.assumed)
+        for item in module(HEADER + text).misaligned.values()
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.hidden = 300\nself.a = nn.Linear(64, self.hidden)\nself.b = nn.Linear(self.hidden, 8)",
+        "dims = [64, 300, 8]\nself.a = nn.Linear(dims[0], dims[1])\nself.b = nn.Linear(dims[-2], dims[2])",
+        "n = int(150 * 2.0)\nself.a = nn.Linear(64, n)\nself.b = nn.Linear(max(n, 8), 8)",
+        "n = 3 * WIDTH\nself.a = nn.Linear(64, n)\nself.b = nn.Linear(n, 8)",
+        "self.a = Conv2D(64, 300, 3, groups=WIDTH // WIDTH)\nself.b = Conv2D(300, 64, 3)",
+    ],
+)
+def test_widths_that_are_computed(body: str) -> None:
+    assert (300, "output", True) in found(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.a = nn.Linear(64, cfg.hidden)\nself.b = nn.Linear(cfg.hidden, 8)",
+        "n = cfg.get('hidden', 300)\nself.a = nn.Linear(64, n)\nself.b = nn.Linear(n, 8)",
+        "n = args.hidden or 300\nself.a = nn.Linear(64, n)\nself.b = nn.Linear(n, 8)",
+        "self.n = 300\nself.n = 200\nself.a = nn.Linear(64, self.n)\nself.b = nn.Linear(self.n, 8)",
+        "vocab_size = 30001\nself.a = nn.Linear(64, vocab_size)\nself.b = nn.Linear(vocab_size, 8)",
+        "self.num_classes = 150\nself.a = nn.Linear(64, self.num_classes)\nself.b = nn.Linear(self.num_classes, 8)",
+    ],
+)
+def test_widths_from_a_configuration_or_from_the_data(body: str) -> None:
+    assert found(body) == []
+
+
+def test_an_attribute_of_the_class_or_of_its_base() -> None:
+    text = (
+        "class Base(nn.Layer):\n    hidden = 300\n"
+        "class Net(Base):\n    inner = 100\n    def __init__(self):\n"
+        "        self.a = nn.Linear(64, self.hidden)\n        self.b = nn.Linear(self.hidden, self.inner)\n"
+        "        self.c = nn.Linear(self.inner, 8)\n"
+    )
+    assert widths(text) == [
+        (10, 300, "output", False),
+        (11, 100, "output", False),
+        (12, 100, "input", False),
+    ]
+
+
+def test_a_name_in_a_class_body_is_no_constant_of_the_module() -> None:
+    text = "class A:\n    hidden = 300\ndef f(hidden):\n    return nn.Linear(64, hidden), nn.Linear(hidden, 8)\n"
+    assert widths(text + "def g():\n    return nn.Linear(64, hidden), nn.Linear(hidden, 8)\n") == []
+
+
+DEFAULT = (
+    "class Net(nn.Layer):\n    def __init__(self, hidden=300):\n"
+    "        self.a = nn.Linear(64, hidden)\n        self.b = nn.Linear(hidden, 8)\n"
+)
+
+
+@pytest.mark.parametrize("use", ["Net()\n", "class Sub(Net):\n    pass\nSub()\n", "net = paddle.Model(Net())\n"])
+def test_a_default_that_every_call_leaves_as_it_is(use: str) -> None:
+    assert widths(DEFAULT + use) == [(7, 300, "output", True), (8, 300, "input", True)]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "",
+        "Net(hidden=width)\n",
+        "Net()\nNet(256)\n",
+        "Net(**config)\n",
+        "Net()\nMODELS = {'net': Net}\n",
+        "class Sub(Net):\n    def __init__(self, n):\n        super().__init__(n)\nNet()\n",
+    ],
+)
+def test_a_default_that_may_be_something_else(use: str) -> None:
+    assert widths(DEFAULT + use) == []
+
+
+def test_a_default_of_a_registered_class_is_up_to_the_configuration() -> None:
+    assert widths("@registry.register\n" + DEFAULT + "Net()\n") == []
+
+
+WRAPPER = (
+    "class ConvBNReLU(nn.Layer):\n    def __init__(self, in_channels, out_channels, kernel_size, **kwargs):\n"
+    "        self.conv = Conv2D(in_channels, out_channels, kernel_size, **kwargs)\n"
+)
+
+
+def uses(body: str) -> str:
+    lines = "".join(f"        {line}\n" for line in body.split("\n"))
+    return f"{WRAPPER}class Net(nn.Layer):\n    def __init__(self, width):\n{lines}"
+
+
+def test_a_width_through_a_layer_of_the_project() -> None:
+    body = "self.a = ConvBNReLU(64, 100, 3)\nself.b = ConvBNReLU(100, 64, 3, stride=2)"
+    assert widths(uses(body)) == [(10, 100, "output", False), (11, 100, "input", False)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.a = ConvBNReLU(64, 104, 3)\nself.b = ConvBNReLU(104, 64, 3)",
+        "self.a = ConvBNReLU(64, 100, 3, groups=4)\nself.b = ConvBNReLU(100, 64, 3, groups=4)",
+        "self.a = ConvBNReLU(64, width, 3)\nself.b = ConvBNReLU(width, 64, 3)",
+        "self.a = ConvBNReLU(64, 100, 3)",
+        "self.a = ConvBNReLU(100, 64, 3)",
+        "self.a = ConvBNReLU(*[64, 100, 3])\nself.b = ConvBNReLU(100, 64, 3)",
+    ],
+)
+def test_a_layer_of_the_project_that_is_fine(body: str) -> None:
+    assert widths(uses(body)) == []
+
+
+def test_a_number_of_nodes_handed_to_a_unit_is_found_where_it_is_written() -> None:
+    text = (
+        "class Inner(nn.Layer):\n    def __init__(self, state, node):\n"
+        "        self.c = nn.Conv1D(node, node, 1)\n"
+        "class Unit(nn.Layer):\n    def __init__(self, channels, state, node):\n"
+        "        self.a = nn.Conv2D(channels, node, 1)\n        self.b = Inner(state, node)\n"
+        "class Net(nn.Layer):\n    def __init__(self, channels):\n"
+        "        self.u = Unit(channels, state=256, node=84)\n"
+    )
+    file = module(HEADER + text)
+    assert [(item.layer.call.lineno, item.width, item.hidden) for item in file.misaligned.values()] == [(14, 84, True)]
+    assert next(iter(file.misaligned.values())).layer.inside == ("train.py", 10)
+
+
+def test_a_width_that_the_unit_multiplies() -> None:
+    text = (
+        "class Mlp(nn.Layer):\n    def __init__(self, dim, ratio):\n"
+        "        self.a = nn.Linear(dim, dim * ratio)\n        self.b = nn.Linear(dim * ratio, dim)\n"
+        "def build():\n    return Mlp({}, {})\n"
+    )
+    assert widths(text.format(20, 5)) == [(10, 100, "output", False)]
+    assert widths(text.format(20, 4)) == []
+
+
+def test_a_width_that_a_function_passes_on() -> None:
+    text = (
+        "def block(cin, cout):\n    return nn.Sequential(Conv2D(cin, cout, 3), nn.ReLU())\n"
+        "class Net(nn.Layer):\n    def __init__(self):\n        self.a = block(64, 90)\n        self.b = block(90, 64)\n"
+    )
+    assert widths(text) == [(9, 90, "output", False), (10, 90, "input", False)]

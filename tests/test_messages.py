@@ -54,7 +54,8 @@ def test_another_file_is_named_by_its_path() -> None:
         ),
         "log.py": "def note(value):\n    value.item()\n",
     }
-    in_log, in_train = check(files, "PPF201")
+    in_log, call, in_train = check(files, "PPF201")
+    assert "`note(loss)` reads the device in log.py:2" in call.message
     assert in_log.path == "log.py"
     expected = "each step of the loop at train.py:8, called from train.py:13 (1 more host read there: line train.py:14)"
     assert expected in in_log.message

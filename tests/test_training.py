@@ -118,7 +118,7 @@ def test_epoch_code_is_not_step_code() -> None:
                     loss.backward()
                     optimizer.step()
                     optimizer.clear_grad()
-                    total += loss
+                    total += loss  #: PPF212
                 scheduler.step()
                 print(epoch, total.item())
                 paddle.save(model.state_dict(), "last.pdparams")  #: PPF402

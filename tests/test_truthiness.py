@@ -306,6 +306,39 @@ def test_skipping_a_step_is_left_to_the_scaler() -> None:
     assert fix.edits == ()
 
 
+def test_a_forward_pass_counts_no_steps() -> None:
+    for body in ("if paddle.any(x > 3): x.zero_()", "assert paddle.all(x > 0)"):
+        (finding,) = found(FORWARD.format(name="Net", body=body))
+        assert finding.fix is not None
+        assert finding.fix.edits == ()
+        assert "every" not in finding.message
+
+
+def test_a_helper_has_to_be_told_the_step() -> None:
+    text = """
+        import paddle
+        import paddle.nn.functional as F
+
+
+        def stop_if_bad(loss):
+            if paddle.isnan(loss):
+                raise RuntimeError
+
+
+        def train(model, loader, optimizer):
+            for x, y in loader:
+                loss = F.cross_entropy(model(x), y)
+                stop_if_bad(loss)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+        """
+    (finding,) = found(text)
+    assert finding.fix is not None
+    assert "another function" in finding.fix.reason
+    assert [edit.content for edit in finding.fix.edits] == ["step % 10 == 0 and "]
+
+
 def test_nothing_is_applied() -> None:
     assert {finding.fix.level for finding in check(in_step("if loss > 3: pass"), RULE) if finding.fix} == {
         Level.DISPLAY

@@ -14,6 +14,7 @@ def load_checks() -> None:
         checkpoint,
         declared_calls,
         dynamic_shape,
+        every_rank,
         forward_read,
         graph_growth,
         host_read,

@@ -14,6 +14,7 @@ from perflint.registry import check, step_gate
 
 CODE = "PPF212"
 _TITLE = "keep the value without its graph: `.detach()`"
+_PLAIN = "a part of the loss that is a plain number at some steps has no `detach`"
 
 
 def _may_grow(point: Point) -> bool:
@@ -55,4 +56,5 @@ def _fix(found: Growth, context: Context) -> Fix:
     for name in found.names:
         assert name.end_lineno is not None and name.end_col_offset is not None
         ends.append(lines.offset(name.end_lineno, name.end_col_offset))
-    return Fix(_TITLE, tuple(Edit(end, end, ".detach()") for end in sorted(ends)), Level.SAFE)
+    level, reason = (Level.SAFE, "") if found.sure else (Level.UNSAFE, _PLAIN)
+    return Fix(_TITLE, tuple(Edit(end, end, ".detach()") for end in sorted(ends)), level, reason)

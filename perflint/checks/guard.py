@@ -88,7 +88,7 @@ def fix(call: cst.Call, family: str, context: Context) -> Fix:
     run = _run(context, family) if index is not None else None
     if run is None or index is None:
         return _display(context, title, interval, _no_guard_reason(context))
-    edits = [*_header_edits(context, index), *_guard_edits(run, f"if {index.name} % {interval} == 0:", context)]
+    edits = [*_header_edits(context, index), *guard_edits(run, f"if {index.name} % {interval} == 0:", context)]
     return Fix(title, tuple(edits), level, reason)
 
 
@@ -109,14 +109,14 @@ def sample_fix(title: str, reason: str, context: Context) -> Fix:
     """Make the current call every n-th step only: unsafe for ``reason``, shown where it is no statement of its own."""
     interval = context.settings.log_interval
     index, statement = _index(context), context.statement
-    line = _block_and_line(context)[1] if isinstance(statement, cst.Expr) and statement.value is context.node else None
+    line = block_and_line(context)[1] if isinstance(statement, cst.Expr) and statement.value is context.node else None
     if index is None:
         return _display(context, title, interval, _no_guard_reason(context))
     if line is None:
         return _display(context, title, interval, f"what uses the result must move too, and {reason}")
     edits = [
         *_header_edits(context, index),
-        *_guard_edits((line, line), f"if {index.name} % {interval} == 0:", context),
+        *guard_edits((line, line), f"if {index.name} % {interval} == 0:", context),
     ]
     return Fix(title, tuple(edits), Level.UNSAFE, reason)
 
@@ -167,7 +167,7 @@ def _no_guard_reason(context: Context) -> str:
 
 def _run(context: Context, family: str) -> tuple[cst.SimpleStatementLine, cst.SimpleStatementLine] | None:
     """The log statements around the current one that stand directly below each other in one block."""
-    block, line = _block_and_line(context)
+    block, line = block_and_line(context)
     if block is None or line is None:
         return None
     lines = list(block.body)
@@ -182,7 +182,8 @@ def _run(context: Context, family: str) -> tuple[cst.SimpleStatementLine, cst.Si
     return start, end
 
 
-def _block_and_line(context: Context) -> tuple[cst.IndentedBlock | None, cst.SimpleStatementLine | None]:
+def block_and_line(context: Context) -> tuple[cst.IndentedBlock | None, cst.SimpleStatementLine | None]:
+    """The current statement, if it is a call on a row of its own, and the block that it is in."""
     statement = context.statement
     if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
         return None, None
@@ -219,9 +220,10 @@ def _is_kept(line: cst.SimpleStatementLine, context: Context) -> bool:
     return any("noqa" in lines.line(lines.position(offset)[0]) for offset in (start, end))
 
 
-def _guard_edits(
+def guard_edits(
     run: tuple[cst.SimpleStatementLine, cst.SimpleStatementLine], header: str, context: Context
 ) -> list[Edit]:
+    """Put the statements of the current block, from one to another, under a header line."""
     source = context.file.source
     lines = source.lines
     first = lines.position(context.range(run[0])[0])[0]

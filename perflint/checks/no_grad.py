@@ -61,8 +61,24 @@ def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
 
 def _wrap(loop: cst.For, found: Evaluation, name: str, context: Context) -> list[Edit]:
     source = context.file.source
-    first, last = found.loop.lineno, found.loop.end_lineno or found.loop.lineno
-    return indent_rows(source, first, last, _unit(found, context), f"with {name}():", rows_inside_strings(loop, context))
+    first, last = found.loop.lineno, _last_row(found, context)
+    return indent_rows(
+        source, first, last, _unit(found, context), f"with {name}():", rows_inside_strings(loop, context)
+    )
+
+
+def _last_row(found: Evaluation, context: Context) -> int:
+    """The last row of a loop, with the comments below its last statement that stand as deep."""
+    source, row = context.file.source, found.loop.end_lineno or found.loop.lineno
+    depth = len(indentation(source, found.loop.lineno))
+    following = row + 1
+    while following <= source.lines.rows:
+        line = source.lines.line(following)
+        if line.strip() and not (line.lstrip().startswith("#") and len(indentation(source, following)) > depth):
+            break
+        row = following if line.strip() else row
+        following += 1
+    return row
 
 
 def _unit(found: Evaluation, context: Context) -> str:

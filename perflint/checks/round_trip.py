@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
+from perflint.checks import round_trip_fix as fixes
 from perflint.checks.arguments import find_argument
-from perflint.checks.edits import on_device, source_of
 from perflint.checks.host_read import certainty, tensor_read_by
-from perflint.checks.to_tensor import NAMES
+from perflint.checks.round_trip_fix import Trip
+from perflint.checks.to_tensor import NAMES, makes_tensor
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index import origin as origins
@@ -27,19 +26,6 @@ triggers(CODE, _READS)
 triggers(CODE, _READS, forward=True)
 
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
-_TITLE = "keep the values on the device"
-_SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")
-_ELSEWHERE = re.compile(r"CPUPlace|\.cpu\(\)|\bplaces\s*=|\bplace\s*=|pin_memory|set_device\(\s*[\"']cpu|device_guard")
-_OTHERS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore"})
-
-
-@dataclass(frozen=True)
-class _Trip:
-    """``read`` copies ``tensor`` to the host; ``steps`` are calls (``.astype("float32")``) that it passes on its way."""
-
-    read: cst.Call
-    tensor: cst.BaseExpression
-    steps: tuple[str, ...]
 
 
 @check(cst.Call)
@@ -48,13 +34,13 @@ def back_and_forth(call: cst.Call, context: Context) -> None:
     step = context.hot
     if step is None or context.claimed or context.file.runs_on_cpu:
         return
-    if context.callee(call) in NAMES:
+    if makes_tensor(call, context):
         data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
         trip = _trip(data.value, context) if data is not None and not data.star else None
-        fix = _fix(call, trip, context) if trip is not None else None
+        fix = fixes.on_device_copy(call, trip, context) if trip is not None else None
     else:
         trip = _to_the_cpu_and_back(call, context)
-        fix = _display(call, trip, context) if trip is not None else None
+        fix = fixes.stay(call, trip, context) if trip is not None else None
     if trip is not None:
         confidence = certainty(trip.tensor, context)
         context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
@@ -72,19 +58,19 @@ def by_a_name(node: cst.Assign, context: Context) -> None:
         return
     back = _sent_back(target.value, context)
     if back is not None:
-        kept = Edit(*context.range(node.value), _kept(trip, context))
-        fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "what else uses the name must be able to hold a tensor")
+        kept = Edit(*context.range(node.value), fixes.copy_of(trip, context))
+        fix = Fix(fixes.TITLE, (kept, back), Level.DISPLAY, "what else uses the name must be able to hold a tensor")
         confidence = certainty(trip.tensor, context)
         context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
 
 
-def _trip(node: cst.BaseExpression, context: Context) -> _Trip | None:
+def _trip(node: cst.BaseExpression, context: Context) -> Trip | None:
     """The read inside an expression that does nothing else but give the values a dtype or a shape."""
     steps: list[str] = []
     while isinstance(node, cst.Call):
         tensor = tensor_read_by(node, context)
         if tensor is not None:
-            return _Trip(node, tensor, tuple(reversed(steps))) if _is_a_copy(node, tensor, context) else None
+            return Trip(node, tensor, tuple(reversed(steps))) if _is_a_copy(node, tensor, context) else None
         if context.name(node.func) in _ARRAYS and node.args and not node.args[0].star:
             dtype = find_argument(node, "dtype", 1)
             if len(node.args) > 1 + (dtype is not None):
@@ -124,51 +110,14 @@ def _is_a_copy(read: cst.Call, tensor: cst.BaseExpression, context: Context) -> 
     return isinstance(read.func, cst.Attribute) and read.func.attr.value in ("numpy", "item", "tolist")
 
 
-def _to_the_cpu_and_back(call: cst.Call, context: Context) -> _Trip | None:
+def _to_the_cpu_and_back(call: cst.Call, context: Context) -> Trip | None:
     if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "cuda":
         return None
     inner = call.func.value
     if not isinstance(inner, cst.Call) or not isinstance(inner.func, cst.Attribute) or inner.func.attr.value != "cpu":
         return None
     tensor = tensor_read_by(inner, context)
-    return _Trip(inner, tensor, ()) if tensor is not None else None
-
-
-def _kept(trip: _Trip, context: Context) -> str:
-    """The tensor as ``to_tensor`` would give it: a copy without a gradient."""
-    return f"{source_of(on_device(trip.tensor), context)}.detach().clone(){''.join(trip.steps)}"
-
-
-def _display(call: cst.Call, trip: _Trip, context: Context) -> Fix:
-    edit = Edit(*context.range(call), source_of(on_device(trip.tensor), context))
-    return Fix(_TITLE, (edit,), Level.DISPLAY, "only if nothing has to run on the CPU in between")
-
-
-def _fix(call: cst.Call, trip: _Trip, context: Context) -> Fix:
-    dtype = find_argument(call, "dtype", 1)
-    if dtype is not None:
-        trip = _Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype.value)})"))
-    edit = Edit(*context.range(call), _kept(trip, context))
-    level, reason = _level(call, trip, context)
-    return Fix(_TITLE, (edit,), level, reason)
-
-
-def _level(call: cst.Call, trip: _Trip, context: Context) -> tuple[Level, str]:
-    spelling = trip.read.func.attr.value if isinstance(trip.read.func, cst.Attribute) else ""
-    kind = context.kind(trip.tensor)
-    if find_argument(call, "place", None) or find_argument(call, "stop_gradient", None) or "#" in context.text(call):
-        return Level.DISPLAY, "the call asks for a place or a gradient of its own"
-    if spelling in ("item", "tolist"):
-        return Level.DISPLAY, "the shape and the dtype of the tensor can differ from those of the new one"
-    if spelling != "numpy" or not kind.is_tensor or kind.guess or context.file.names.packages & _OTHERS:
-        return Level.UNSAFE, "only if what is read is a Paddle tensor"
-    if kind.scalar:
-        return Level.UNSAFE, "a 0-D tensor came back with one dimension in Paddle 2.5"
-    if not all(_SAFE_STEP.fullmatch(step) for step in trip.steps):
-        return Level.UNSAFE, "values that do not fit the new dtype may be converted otherwise on the device"
-    if _ELSEWHERE.search(context.file.source.text):
-        return Level.UNSAFE, "the tensor stays on its device, which this file may have chosen to be another one"
-    return Level.SAFE, ""
+    return Trip(inner, tensor, ()) if tensor is not None else None
 
 
 def _sent_back(name: str, context: Context) -> Edit | None:
@@ -203,7 +152,7 @@ def _uses(name: str, statement: Statement) -> Iterator[ast.Name]:
 
 def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:
     for call in statement.calls:
-        if context.file.resolve(dotted(call.func) or "") in NAMES and len(call.args) == 1 and not call.keywords:
-            if isinstance(call.args[0], ast.Name) and call.args[0].id == name:
-                return call
+        made = context.file.resolve(dotted(call.func) or "") in NAMES and len(call.args) == 1 and not call.keywords
+        if made and dotted(call.args[0]) == name:
+            return call
     return None

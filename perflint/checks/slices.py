@@ -64,12 +64,11 @@ class Sweep:
     """One tensor (``base``) of which a loop takes another slice at each pass.
 
     ``loop``: None where nothing shows that the slices of several passes are of the same tensor.  ``shown``: something
-    in the code says that ``base`` is a single tensor.  ``new``: its items are known to lie in order.  ``scalar``: one
-    index is left, so that it has no more items than there are passes.
+    in the code says that ``base`` is a single tensor.  ``new``: its items are known to lie in order.  ``narrow``: it is
+    the result of a reduction and has one index, so that it is as small as what is read of it.
     """
 
     base: ast.expr
-    index: ast.expr
     loop: Loop | None
     shown: bool
     new: bool
@@ -112,18 +111,18 @@ def _sweep(
     is_method: bool,
 ) -> Sweep:
     base = level.value
-    name = dotted(base)
+    root = levels[0].value
+    while isinstance(root, ast.Subscript):
+        root = root.value
+    name = dotted(root)
     definition = point.file.project.definitions(point.file, point.scope).get(name) if name else None
     made_by = _last_name(definition)
     depth = sum(len(_indices(item.slice)) for item in levels)
     sliced = is_method and any(isinstance(index, (ast.Slice, ast.Constant)) for index in _sliced(level.slice))
-    shown = (
-        sliced
-        or made_by in _ONE | _REDUCED
-        or (name is not None and _has_attribute(name, point))
-        or _is_item_of_a_batch(base, evaluator)
-    )
-    return Sweep(base, level.slice, loop, shown, made_by in _NEW, depth == 1 and made_by in _REDUCED)
+    by_name = made_by in _ONE | _REDUCED or (name is not None and _has_attribute(name, point))
+    shown = sliced or by_name or _is_item_of_a_batch(base, evaluator)
+    # A slice of a slice still stands on the memory of the first tensor.
+    return Sweep(root if by_name else base, loop, shown, made_by in _NEW, depth == 1 and made_by in _REDUCED)
 
 
 def levels_of(node: ast.expr) -> int:

@@ -11,6 +11,7 @@ from perflint.checks import guard
 from perflint.checks.declared_calls import declaration, given
 from perflint.checks.host_read import tensor_read_by
 from perflint.context import Context, local_name
+from perflint.findings import Confidence
 from perflint.gates import FORMATTING
 from perflint.registry import check, declares, triggers
 
@@ -70,7 +71,10 @@ def log_call(call: cst.Call, context: Context) -> None:
     family = log_family(call, context)
     if not family:
         return
-    context.report(code_of(call, context), call, guard.fix(call, family, context), step)
+    code = code_of(call, context)
+    # A line that only a method's name leads to may belong to the start of a run, or to what seldom happens.
+    confidence = Confidence.LOW if code == PLAIN_LOG and not step.sure else Confidence.HIGH
+    context.report(code, call, guard.fix(call, family, context), step, confidence=confidence)
 
 
 def code_of(call: cst.Call, context: Context) -> str:

@@ -8,13 +8,13 @@ import libcst as cst
 
 from perflint.checks import to_tensor_fix
 from perflint.checks.arguments import find_argument
-from perflint.context import Context
+from perflint.context import Context, shorten
 from perflint.findings import Confidence
 from perflint.index import origin as origins
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.origin import Origin
-from perflint.index.scopes import FUNCTIONS, Place
+from perflint.index.scopes import FUNCTIONS
 from perflint.registry import check, triggers
 
 CODE = "PPF205"
@@ -51,11 +51,17 @@ _MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, "copy"})
 _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
 
 
+def makes_tensor(call: cst.Call, context: Context) -> bool:
+    """Whether a call makes a tensor of host data, under one of the names that the gate knows."""
+    last = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    return isinstance(last, cst.Name) and last.value in _CALLS and context.callee(call) in NAMES
+
+
 @check(cst.Call)
 def to_tensor(call: cst.Call, context: Context) -> None:
     """Report a call that moves host data to the device at each step."""
     step, point = context.hot, context.point
-    if step is None or point is None or context.callee(call) not in NAMES:
+    if step is None or point is None or not makes_tensor(call, context):
         return
     data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
     node = context.expression(data.value) if data is not None and not data.star else None
@@ -66,12 +72,12 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         found = Origin("copy", found.sure)
     if step.forward and (found.kind not in _IN_FORWARD or _is_measure(point)):
         return
-    if context.file.runs_on_cpu and found.kind not in (origins.LITERAL, origins.INVARIANT):
+    if context.file.runs_on_cpu and found.kind == origins.READ:
         return
     confidence = _confidence(found, call, node, context)
     # The read inside a round trip is a finding of its own: the two stand side by side.
     place = call.func if found.kind in (origins.READ, origins.HOST) else call
-    what = {"what": context.text(call.func) + "(...)"} if place is not call else {}
+    what = context.text(call.func) + "(...)" if place is not call else shorten(context.text(call))
     context.report(
         CODE,
         place,
@@ -81,7 +87,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         claims=False,
         message=_MESSAGES[found.kind],
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
-        **what,
+        what=what,
     )
 
 

@@ -90,7 +90,12 @@ def _dtype(call: cst.Call, value: float, context: Context) -> str | None:
     text = context.text(argument.value)
     name = context.name(argument.value)
     known = _DTYPE.fullmatch(text) or _DTYPE.fullmatch(f'"{name.removeprefix("paddle.")}"')
-    return text if known or re.fullmatch(r"[\w.]+\.dtype", text) else None
+    return text if known or _is_dtype_of_a_tensor(argument.value, context) else None
+
+
+def _is_dtype_of_a_tensor(node: cst.BaseExpression, context: Context) -> bool:
+    """Whether this is ``x.dtype``: anything else may be None, or a dtype that ``paddle.full`` does not fill."""
+    return isinstance(node, cst.Attribute) and node.attr.value == "dtype" and context.kind(node.value).is_tensor
 
 
 def _uniform(node: ast.expr, text: str) -> tuple[float, list[int], str] | None:
@@ -105,7 +110,7 @@ def _uniform(node: ast.expr, text: str) -> tuple[float, list[int], str] | None:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError):
         return None
-    if not isinstance(value, (bool, int, float)) or abs(value) >= 2**63 and isinstance(value, int):
+    if not isinstance(value, (bool, int, float)) or (isinstance(value, int) and abs(value) >= 2**63):
         return None
     return value, [], ast.get_source_segment(text, node) or ast.unparse(node)
 

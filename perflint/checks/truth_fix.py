@@ -14,6 +14,8 @@ _NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
 _WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"
 _LATE = "what is wrong is then seen up to {interval} steps late"
 _SKIPPED = "a `paddle.amp.GradScaler` leaves out the steps whose gradients are not finite, and looks for itself"
+_FORWARD = "a forward pass counts no steps: `paddle.where` or `.clip` can do what the branch does"
+_ELSEWHERE = "the step is counted in another function: pass it here"
 _OTHERS = "where the branch computes something for the model, `paddle.where` keeps the choice on the device"
 
 
@@ -97,11 +99,16 @@ def _where(owner: cst.CSTNode, test: str, first: str, second: str, context: Cont
 
 
 def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
+    if context.hot is not None and context.hot.forward:
+        title = "leave the check to debugging" if isinstance(owner, cst.Assert) else "choose on the device"
+        return Fix(title, (), Level.DISPLAY, _FORWARD)
     interval = context.settings.log_interval
     reason = _LATE.format(interval=interval) if _asks_if_finite(expression) or _only_leaves(owner) else _OTHERS
     title = f"check every {interval}th step"
     if not isinstance(owner, (cst.If, cst.Assert)):
         return Fix(title, (), Level.DISPLAY, reason)
+    if context.point is None or context.point.loop is None:
+        reason = f"{_ELSEWHERE}; {reason}"
     rare = f"{_step_name(context)} % {interval} == 0 and "
     if isinstance(owner, cst.Assert):
         rare = f"{_step_name(context)} % {interval} != 0 or "

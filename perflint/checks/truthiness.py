@@ -27,6 +27,9 @@ _CERTAIN = frozenset(
 # Functions that run once, and layers that only predict: their decisions cost training nothing.
 _ONCE = re.compile(r"^_*(init|reset|build|setup|load)")
 _PREDICTS = re.compile(r"generation|greedy|beam|infer|predictor|post_?process|export|nms", re.IGNORECASE)
+_FORWARD_MESSAGE = (
+    "`{what}` is a Python decision on a tensor and waits for the device at {where}; choose on the device instead."
+)
 
 triggers(CODE, _CERTAIN, forward=True)
 
@@ -54,7 +57,9 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
     confidence = _confidence(kind, expression, step, point, evidence) if kind is not None else None
     if confidence is None or _never_asked(node, context, evidence):
         return
-    context.report(CODE, node, truth_fix.fix(node, expression, context), step, confidence=confidence)
+    fix = truth_fix.fix(node, expression, context)
+    message = _FORWARD_MESSAGE if step.forward else ""
+    context.report(CODE, node, fix, step, confidence=confidence, message=message)
 
 
 def _may_match(point: Point) -> bool:

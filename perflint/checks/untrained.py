@@ -1,4 +1,4 @@
-"""Parts of a model that no training step runs, or that run once: decoding, metrics, calibration, values that are kept."""
+"""Parts of a forward pass that no training step runs, or that run once: decoding, metrics, values that are kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 
 from perflint.index.file import Point
 from perflint.index.names import dotted
-from perflint.index.scopes import LOOPS
 
 _NAMES = re.compile(
     r"viterbi|beam|greedy|search|post_?process|generation|observer|calibrat"
@@ -51,11 +50,11 @@ def is_in_host_memory(node: ast.expr, point: Point) -> bool:
     names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
     sources = [node]
     for statement in point.scope.statements:
-        if isinstance(statement.node, ast.Assign) and _stored(statement.node.targets) & names:
-            sources.append(statement.node.value)
-        elif isinstance(statement.node, LOOPS) and not isinstance(statement.node, ast.While):
-            if _stored([statement.node.target]) & names:
-                sources.append(statement.node.iter)
+        bound = statement.node
+        if isinstance(bound, ast.Assign) and _stored(bound.targets) & names:
+            sources.append(bound.value)
+        elif isinstance(bound, (ast.For, ast.AsyncFor)) and _stored([bound.target]) & names:
+            sources.append(bound.iter)
     return any(_asks_for_a_shape(item, point) for source in sources for item in ast.walk(source))
 
 

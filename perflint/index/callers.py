@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perflint.index.kinds import DATASET_TAG, FUNCTION_TAG, LAYER_TAG, LOADER_TAG, OBJECT_TAG, UNKNOWN_TAG, Kind, join
 from perflint.index.names import dotted
-from perflint.index.scopes import Scope
+from perflint.index.scopes import Class, Scope
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -84,6 +84,10 @@ class Callers:
         found = self._project.callee(file, caller, name, {})
         if found is not None:
             return [found[1]]
+        made = self._project.find(file.names.resolve(name), file)
+        if made is not None and isinstance(made[1], Class):
+            built = self._project.method_of(made[0], made[1], "__init__")
+            return [built[1]] if built else []
         kind = self._project.lasting_kind(file, caller, call.func)
         function = self._project.function_named(kind.type) if kind.tag == FUNCTION_TAG else None
         return [function[1]] if function else []

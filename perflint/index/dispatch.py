@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perflint.index.evaluate import Env, Evaluator
-from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
+from perflint.index.kinds import EITHER, FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 
@@ -54,37 +54,52 @@ class Dispatch:
         """What a call may reach, the likeliest first; empty when it leaves the project."""
         name = dotted(call.func)
         if name is not None:
-            local = self._function_value(file, env.get(name))
-            if local is not None:
-                return [local]
+            local = self._function_values(env.get(name))
+            if local:
+                return local
+            several = self._several(name, env)
+            if several:
+                return several
             found = self._project.callee(file, scope, name, env)
             if found is not None:
                 return [Target(*found), *self._overrides(found[1], name)]
         return self._by_value(file, scope, call, env)
 
+    def _several(self, name: str, env: Env) -> list[Target]:
+        """The methods of an object that may be of several classes."""
+        receiver, _, method = name.rpartition(".")
+        kind = env.get(receiver)
+        if kind is None or EITHER not in kind.type:
+            return []
+        return [target for part in kind.type.split(EITHER) for target in _one(self._project.method(part, method))]
+
     def _by_value(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
         evaluator = Evaluator(file, env)
         called = evaluator.kind(call.func)
-        function = self._function_value(file, called)
-        if function is not None:
-            return [function]
+        functions = self._function_values(called)
+        if functions:
+            return functions
         if called.type and called.tag != LAYER_TAG:
             return _one(self._project.method(called.type, "__call__"))
         if not isinstance(call.func, ast.Attribute):
             return []
         receiver = evaluator.kind(call.func.value)
         if receiver.type:
-            found = self._project.method(receiver.type, call.func.attr)
-            return _one(found) or self._in_subclasses(receiver.type, call.func.attr)
+            return [
+                target
+                for part in receiver.type.split(EITHER)
+                for target in _one(self._project.method(part, call.func.attr))
+                or self._in_subclasses(part, call.func.attr)
+            ]
         if receiver.tag == UNKNOWN_TAG and not self._is_module(file, call.func.value):
             return self._by_name(file, call)
         return []
 
-    def _function_value(self, file: FileIndex, kind: Kind | None) -> Target | None:
+    def _function_values(self, kind: Kind | None) -> list[Target]:
         if kind is None or kind.tag != FUNCTION_TAG:
-            return None
-        found = self._project.function_named(kind.type)
-        return Target(*found, bound=not kind.guess) if found else None
+            return []
+        found = [self._project.function_named(part) for part in kind.type.split(EITHER)]
+        return [Target(*place, bound=not kind.guess) for place in found if place is not None]
 
     def _is_module(self, file: FileIndex, receiver: ast.expr) -> bool:
         name = dotted(receiver)

@@ -99,7 +99,10 @@ class Resolver(Protocol):
     def function_value(self, name: str) -> Kind | None:
         """A project function that a name stands for, as a value."""
 
-    def registered(self, name: str) -> Kind | None:
+    def method_value(self, owner: str, name: str) -> Kind | None:
+        """A method of a project class, as a value."""
+
+    def registered(self, name: str, registry: str | None = None) -> Kind | None:
         """An instance of the class that a registry knows by a name."""
 
     def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
@@ -173,6 +176,7 @@ class Evaluator:
             return HOST
         if base.tag in (OBJECT_TAG, LAYER_TAG):
             found = self._resolver.attribute(base.type, node.attr)
+            found = found or self._resolver.method_value(base.type, node.attr)
             if found is not None:
                 return found
         if name is not None:
@@ -287,7 +291,7 @@ class Evaluator:
         if kind.tag != "unknown":
             return kind
         wanted = registries.requested(node)
-        return (self._resolver.registered(wanted) if wanted else None) or kind
+        return (self._resolver.registered(wanted, registries.asked(node)) if wanted else None) or kind
 
     def _known_call(self, node: ast.Call) -> Kind:
         name = dotted(node.func)
@@ -366,6 +370,8 @@ class Evaluator:
             return self._layer_method(base, method, node)
         if method in ("numpy", "item", "tolist"):
             return HOST
+        if method == "run" and any(keyword.arg == "fetch_list" for keyword in node.keywords):
+            return HOST  # what an executor fetches are NumPy arrays
         if _MODEL_NAME.match(method):
             return GUESS
         if name is not None and looks_like_a_loader(method):

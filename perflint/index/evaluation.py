@@ -33,6 +33,7 @@ _MODEL = re.compile(
 _NO_MODEL = re.compile(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_")
 _MEASURES = re.compile(r"eval|valid|(^|_)val(_|$)|test", re.IGNORECASE)
 _DATA = re.compile(r"batch|load|reader|iter|dataset|(^|_)(data|ds|dl|gen|generator)($|_)", re.IGNORECASE)
+_TRAINS = re.compile(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)")
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
 _DEPLOYED = re.compile(r"^(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference|.*export.*)$", re.IGNORECASE)
@@ -44,10 +45,10 @@ class Evaluation:
     """An evaluation loop with gradients on.
 
     ``call``: the first model call in it.  ``confidence``: HIGH where imports, types or ``.eval()`` say that it calls a
-    model on batches; MEDIUM where names do; LOW where a caller that is not seen may hold ``no_grad``, or where the loop
-    may be over the parts of one sample.  ``whole``: the function around it does nothing but evaluate, so that a
-    decorator may stand for a ``with`` around the loop.  ``risk``: why it is not certain that nobody needs the gradients,
-    ``""`` where it is.
+    model on batches; MEDIUM where names do; LOW where a caller that is not seen may hold ``no_grad``, or where the
+    loop may be over the parts of one sample.  ``whole``: the function around it does nothing but evaluate, so that a
+    decorator may stand for a ``with`` around the loop.  ``risk``: why someone may need the gradients after all, ``""``
+    where nobody does.
     """
 
     loop: Loop
@@ -63,20 +64,19 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, Evaluation]:
     if file.is_quiet or file.is_foreign or any(_DEPLOYED.match(part) for part in file.parts):
         return {}
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope)]
-    if not scopes or not file.knows_paddle or is_switched(file):
-        return {}
+    if not scopes or not file.knows_paddle or is_switched(file) or "reprod_log" in file.names.packages:
+        return {}  # (a comparison with another framework runs one batch)
     finder = _Finder(file)
     return {found.loop: found for scope in scopes for found in finder.in_scope(scope)}
 
 
 def _may_evaluate(scope: Scope) -> bool:
     """A quick look that lets through whatever may hold an evaluation loop."""
-    if not any(isinstance(statement.node, (ast.For, ast.AsyncFor)) for statement in scope.statements):
-        return False
-    return (
+    loops = [statement.node for statement in scope.statements if isinstance(statement.node, ast.For)]
+    return bool(loops) and (
         _evaluates(scope.name)
         or any(_switches_mode(statement) for statement in scope.statements)
-        or any(isinstance(statement.node, ast.For) and _over_evaluation_data(statement.node) for statement in scope.statements)
+        or any(map(_over_evaluation_data, loops))
     )
 
 
@@ -126,7 +126,7 @@ class _Finder:
         if not found or self._no_grad.over_scope(self._file, scope):
             return
         wanted = self._gradients.wanted_in(self._file, scope)
-        whole = _evaluates(scope.name) and not isinstance(scope.node, ast.Module) and not wanted
+        whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
         risk = self._risk(scope)
         for loop, (call, confidence) in found.items():
             if not wanted or not self._gradients.wanted_by(self._file, scope, _within(scope, loop)):
@@ -158,15 +158,16 @@ class _Finder:
         asking = {
             link.node
             for statement in look.scope.statements
-            if statement.place is not None and gradients.asks(statement)
+            if statement.place is not None and (gradients.asks(statement) or _may_train(statement))
             for link in statement.place.chain()
         }
         return {
             node
             for node in (statement.node for statement in look.scope.statements)
-            if isinstance(node, (ast.For, ast.AsyncFor))
+            if isinstance(node, ast.For)
             and node not in asking
             and not counts_epochs(node)
+            and not isinstance(node.iter, (ast.List, ast.Tuple))  # a few picked samples, or models, are no data set
             and (named or _over_evaluation_data(node) or _under_eval(look, node))
         }
 
@@ -279,6 +280,16 @@ def _switches_mode(statement: Statement) -> bool:
     )
 
 
+def _may_train(statement: Statement) -> bool:
+    """Whether a statement calls something that trains, by its name; ``model.train()`` only switches the mode."""
+    for call in statement.calls:
+        receiver, _, last = (dotted(call.func) or "").rpartition(".")
+        switches = last == "train" and not call.args and _MODEL.match(receiver.rpartition(".")[2] or receiver)
+        if _TRAINS.match(last) and not switches and receiver != "self":
+            return True
+    return False
+
+
 def _modes(scope: Scope) -> list[_Mode]:
     found = []
     for statement in scope.statements:
@@ -367,4 +378,8 @@ def _stored(target: ast.expr) -> Iterable[str]:
 
 
 def _names(node: ast.AST) -> list[str]:
-    return [item.id if isinstance(item, ast.Name) else item.attr for item in ast.walk(node) if isinstance(item, (ast.Name, ast.Attribute))]
+    return [
+        item.id if isinstance(item, ast.Name) else item.attr
+        for item in ast.walk(node)
+        if isinstance(item, (ast.Name, ast.Attribute))
+    ]

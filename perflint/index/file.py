@@ -175,9 +175,14 @@ class FileIndex:
         """A project function that a name stands for, as a value."""
         return self.project.function_value(self, None, name)
 
-    def registered(self, name: str) -> Kind | None:
+    def method_value(self, owner: str, name: str) -> Kind | None:
+        """A method of a project class, as a value."""
+        found = self.project.method(owner, name)
+        return self.project.as_value(*found) if found else None
+
+    def registered(self, name: str, registry: str | None = None) -> Kind | None:
         """An instance of the class that a registry of the project knows by a name."""
-        return self.project.registered(name)
+        return self.project.registered(name, registry)
 
     def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a function that is held as a value."""

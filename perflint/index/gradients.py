@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from perflint.index.file import FileIndex
     from perflint.index.project import Project
 
-_ASKS = frozenset(
-    {"backward", "minimize", "grad", "gradients", "gradient", "jacobian", "hessian", "Jacobian", "Hessian", "vjp", "jvp"}
-    | {"enable_grad", "attack", "perturb", "saliency", "explain", "interpret", "append_backward"}
-    | training.STEP_METHODS
+_ASKS = (
+    training.STEP_METHODS
+    | {"backward", "append_backward", "minimize", "enable_grad", "grad", "gradients", "gradient", "vjp", "jvp"}
+    | {"jacobian", "hessian", "Jacobian", "Hessian", "attack", "perturb", "saliency", "explain", "interpret"}
 )
 _SPELLINGS = ("paddle.grad(", "autograd", "gradients(", ".backward(", "jacobian", "Jacobian")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from perflint.index.bindings import bound_by
 from perflint.index.callers import argument_for
 from perflint.index.file import FileIndex, Point
-from perflint.index.flow import backward_names
+from perflint.index.flow import backward_names, is_loss_name
 from perflint.index.names import dotted
 from perflint.index.scopes import Loop, Scope, Statement
 
@@ -18,8 +18,8 @@ STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "reco
 _APPENDS = frozenset({"append", "extend", "add"})
 # What gives a tensor without a graph, or a number.
 _CUTS = frozenset(
-    {"detach", "detach_", "item", "numpy", "tolist", "float", "int", "bool", "str", "repr", "format", "len", "isinstance"}
-    | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "print", "equal", "argmax"}
+    {"detach", "detach_", "item", "numpy", "tolist", "float", "int", "bool", "str", "repr", "format", "len", "print"}
+    | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "equal", "argmax", "isinstance"}
 )
 _HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
 _EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
@@ -30,12 +30,11 @@ _BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
 class Growth:
     """A statement that stores a graph at each step.
 
-    ``names``: the names in it whose graph is kept.  ``call``: the call that stores them, None for a sum.
-    ``sure``: ``backward`` is called on each of them in sight, and not only on a sum that they are part of.
+    ``names``: the names in it whose graph is kept.
+    ``sure``: ``backward`` is called on each of them, and not only on a sum that they are part of.
     """
 
     names: tuple[ast.expr, ...]
-    call: ast.Call | None
     sure: bool
 
 
@@ -56,27 +55,27 @@ def growth(point: Point) -> Growth | None:
         return None
     if not _outlives_the_step(target, point):
         return None
-    return Growth(names, call, all(dotted(name) in carriers.differentiated for name in names))
+    return Growth(names, all(carriers.is_differentiated(name) for name in names))
 
 
 def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call | None] | None:
     """Target, value and call of a statement that adds a value to something."""
-    if isinstance(node, ast.AugAssign):
-        return (node.target, node.value, None) if isinstance(node.op, ast.Add) else None
-    if isinstance(node, ast.Assign):
-        return _own_sum(node)
-    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(node, ast.Expr):
+        added = _added(node)
+        return (*added, None) if added is not None else None
+    call = node.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
         return None
     receiver = call.func.value
-    if call.func.attr in _APPENDS and len(call.args) == 1 and not call.keywords:
-        if point.file.project.callee(point.file, point.scope, dotted(call.func) or "", point.env) is None:
-            return receiver, call.args[0], call
-    kept = _kept_by_method(point, call)
+    found = point.file.project.callee(point.file, point.scope, dotted(call.func) or "", point.env)
+    if found is None:
+        plain = call.func.attr in _APPENDS and len(call.args) == 1 and not call.keywords
+        return (receiver, call.args[0], call) if plain else None
+    kept = _kept_by_method(call, *found)
     return (receiver, kept, call) if kept is not None else None
 
 
-def _own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr, None] | None:
+def _own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr] | None:
     """``total = total + loss``."""
     name = dotted(node.targets[0]) if len(node.targets) == 1 else None
     value = node.value
@@ -84,21 +83,16 @@ def _own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr, None] | None:
         return None
     for own, other in ((value.left, value.right), (value.right, value.left)):
         if dotted(own) == name:
-            return node.targets[0], other, None
+            return node.targets[0], other
     return None
 
 
 # -- meters ----------------------------------------------------------------------------------------------------------
 
 
-def _kept_by_method(point: Point, call: ast.Call) -> ast.expr | None:
+def _kept_by_method(call: ast.Call, file: FileIndex, method: Scope) -> ast.expr | None:
     """The argument that a method of the project adds to one of its attributes as it is."""
-    name = dotted(call.func)
-    found = point.file.project.callee(point.file, point.scope, name, point.env) if name else None
-    if found is None or found[1].owner is None or found[1].name != name.rpartition(".")[2]:  # type: ignore[union-attr]
-        return None
-    file, method = found
-    if file.project.no_grad.decorated(file, method):
+    if method.owner is None or method.is_static or file.project.no_grad.decorated(file, method):
         return None
     for parameter in method.parameters:
         argument = argument_for(method, call, parameter)
@@ -108,42 +102,34 @@ def _kept_by_method(point: Point, call: ast.Call) -> ast.expr | None:
 
 
 def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
-    """Whether a method adds a parameter to an attribute without reading or detaching it, and binds it to nothing else."""
+    """Whether a method adds a parameter to an attribute without reading or detaching it, or binding it anew."""
     if any(parameter in bound_by(statement.node) for statement in method.statements):
         return False
     for statement in method.statements:
-        node = statement.node
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
-            target, value = node.target, node.value
-        elif isinstance(node, ast.Assign) and _own_sum(node):
-            target, value, _ = _own_sum(node)  # type: ignore[misc]
-        elif isinstance(node, ast.Expr) and _is_append(node.value):
-            target, value = node.value.func.value, node.value.args[0]  # type: ignore[attr-defined]
-        else:
-            continue
-        name = dotted(target)
-        if name and name.startswith("self.") and parameter in map(dotted, _uncut(value)):
+        added = _added(statement.node)
+        name = dotted(added[0]) if added is not None else None
+        if added and name and name.startswith("self.") and parameter in map(dotted, _uncut(added[1])):
             values = method.owner.attributes.get(name[5:], []) if method.owner else []
             if not any(_BOUNDED.search(ast.unparse(item)) for item, _ in values) and not _emptied(method, name):
                 return not file.project.no_grad.over_statement(file, method, statement)
     return False
 
 
-def _is_append(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "append"
-        and len(node.args) == 1
-    )
+def _added(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
+    """Target and value of a statement that adds something up or appends it."""
+    if isinstance(node, ast.AugAssign):
+        return (node.target, node.value) if isinstance(node.op, ast.Add) else None
+    if isinstance(node, ast.Assign):
+        return _own_sum(node)
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
+        return (call.func.value, call.args[0]) if call.func.attr in _APPENDS and not call.keywords else None
+    return None
 
 
 def _emptied(scope: Scope, name: str) -> bool:
-    return any(
-        (dotted(call.func) or "").rpartition(".")[0] == name and (dotted(call.func) or "").rpartition(".")[2] in _EMPTIES
-        for statement in scope.statements
-        for call in statement.calls
-    )
+    emptying = {f"{name}.{method}" for method in _EMPTIES}
+    return any(dotted(call.func) in emptying for statement in scope.statements for call in statement.calls)
 
 
 # -- graphs ----------------------------------------------------------------------------------------------------------
@@ -155,7 +141,7 @@ class _Carriers:
     def __init__(self, point: Point) -> None:
         self._point = point
         self.differentiated = _differentiated(point.scope)
-        self.direct = self.differentiated | backward_names(point.scope)
+        self.direct = self.differentiated | _parts(point.scope, self.differentiated)
 
     def within(self, value: ast.expr) -> Iterator[ast.expr]:
         """The places in an expression where a graph gets into its value."""
@@ -163,6 +149,11 @@ class _Carriers:
             spelled = dotted(name) or ""
             if not self._is_cut(spelled) and (spelled in self.direct or self._is_returned(spelled)):
                 yield name
+
+    def is_differentiated(self, node: ast.expr) -> bool:
+        """Whether ``backward`` is called on a name, here or in the function that returned it."""
+        name = dotted(node) or ""
+        return name in self.differentiated or (name not in self.direct and self._is_returned(name))
 
     def _is_cut(self, name: str) -> bool:
         """Whether the name is bound, between the backward pass and here, to something without a graph."""
@@ -193,8 +184,8 @@ class _Carriers:
         return False
 
     def _returns_graph(self, call: ast.Call, position: int | None) -> bool:
-        name = dotted(call.func)
-        found = self._point.file.project.callee(self._point.file, self._point.scope, name, self._point.env) if name else None
+        point, name = self._point, dotted(call.func)
+        found = point.file.project.callee(point.file, point.scope, name, point.env) if name else None
         if found is None or isinstance(found[1].node, ast.Module):
             return False
         file, scope = found
@@ -217,7 +208,7 @@ class _Carriers:
             node = statement.node
             if isinstance(node, ast.Assign) and any(dotted(item) in derived for item in _uncut(node.value)):
                 derived |= set(bound_by(node))
-        return bool(derived & self.direct) or any(
+        return bool(derived & (self.direct | backward_names(self._point.scope))) or any(
             isinstance(call.func, ast.Attribute)
             and call.func.attr == "backward"
             and any(dotted(item) in derived for item in _uncut(call.func.value))
@@ -235,9 +226,31 @@ def _differentiated(scope: Scope) -> frozenset[str]:
                 continue
             if call.func.attr == "backward":
                 found.update(filter(None, [dotted(call.func.value), *map(dotted, call.args[:1])]))
-            elif call.func.attr in ("scale", "minimize") and call.args:
-                found.update(filter(None, [dotted(call.args[0])]))
+            elif call.func.attr == "minimize" or (call.func.attr == "scale" and _is_scaler(call.func.value)):
+                found.update(filter(None, map(dotted, call.args[:1])))
     return frozenset(found - {"self"})
+
+
+def _is_scaler(node: ast.expr) -> bool:
+    return "scaler" in (dotted(node) or "").lower()
+
+
+def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:
+    """The losses that are weighed and added up into one that ``backward`` is called on."""
+    found: set[str] = set()
+    for statement in scope.statements:
+        node = statement.node
+        if isinstance(node, (ast.Assign, ast.AugAssign)) and differentiated & set(bound_by(node)):
+            found.update(name for name in _terms(node.value) if is_loss_name(name))
+    return frozenset(found)
+
+
+def _terms(value: ast.expr) -> Iterator[str]:
+    if isinstance(value, ast.BinOp):
+        yield from _terms(value.left)
+        yield from _terms(value.right)
+    elif isinstance(value, ast.Name):
+        yield value.id
 
 
 def _uncut(value: ast.expr) -> Iterator[ast.expr]:
@@ -266,7 +279,7 @@ def _uncut(value: ast.expr) -> Iterator[ast.expr]:
 
 
 def _reads(value: ast.expr) -> bool:
-    """Whether an expression ends in a read or a ``detach``: what it is made of may carry a graph, its value does not."""
+    """Whether an expression ends in a read or a ``detach``: its value carries no graph, whatever it is made of."""
     if isinstance(value, ast.Call):
         last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
         return last in _CUTS or (isinstance(value.func, ast.Attribute) and _reads(value.func.value))
@@ -325,7 +338,8 @@ def _renews(statement: Statement, name: str) -> bool:
     """Whether a statement binds a name to something new, or takes out what is in it."""
     node = statement.node
     if isinstance(node, ast.Delete):
-        return any(dotted(target.value if isinstance(target, ast.Subscript) else target) == name for target in node.targets)
+        deleted = [target.value if isinstance(target, ast.Subscript) else target for target in node.targets]
+        return name in map(dotted, deleted)
     if isinstance(node, ast.Assign):
         if name in bound_by(node):
             return not _own_sum(node)

@@ -301,8 +301,8 @@ def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
         return False
     name = dotted(test.func) or (test.func.attr if isinstance(test.func, ast.Attribute) else "")
     last = name.rpartition(".")[2]
-    if last in ("isfinite",):
-        return not value
+    if last in ("isfinite",) or name.endswith("os.path.exists") or last in ("is_file", "isfile"):
+        return not value  # what is made when it is missing is made once
     if last in ("isnan", "isinf"):
         return value
     if last in ("any", "all", "item", "numpy", "bool") and isinstance(test.func, ast.Attribute):

@@ -91,6 +91,8 @@ class Hot:
         names = self._project.training_names | training.EVIDENCE | training.STEP_METHODS
         if not any(statement.loop for statement in scope.statements):
             return
+        names = names | {*scope.parameters, *scope.functions, *(scope.owner.attributes if scope.owner else ())}
+        names = names | {name for name in self._project.held_names(scope) if "." not in name}
         if not any(_may_train(statement, names) for statement in scope.statements) or not file.knows_paddle:
             return
         if _QUIET_FUNCTIONS.search(scope.name) or training.without_gradients(scope):

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 TENSOR_TAG, HOST_TAG, LOADER_TAG, DATASET_TAG = "tensor", "host", "loader", "dataset"
 ITERABLE_TAG, LAYER_TAG, OBJECT_TAG, TUPLE_TAG, UNKNOWN_TAG = "iterable", "layer", "object", "tuple", "unknown"
 FUNCTION_TAG = "function"
+EITHER = " or "
+"""Between the types of a value that may be of several."""
+_MOST_TYPES = 8
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,11 @@ def join(first: Kind, second: Kind) -> Kind:
 
 
 def _common_type(first: str, second: str) -> str:
-    """The class to take for two: the project's own, whose methods can be followed; none for two of Paddle's."""
+    """The classes (or functions) a value may be of: the project's own, which can be followed; none of Paddle's."""
     if first == second:
         return first
-    return next((name for name in sorted((first, second)) if not name.startswith("paddle.")), "")
+    own = {name for both in (first, second) for name in both.split(EITHER) if name and not name.startswith("paddle.")}
+    return EITHER.join(sorted(own)) if len(own) <= _MOST_TYPES else ""
 
 
 def element(kind: Kind) -> Kind:

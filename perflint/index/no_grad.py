@@ -133,8 +133,9 @@ def _may_fit(call: ast.Call, scope: Scope) -> bool:
     names = {*scope.parameters, *(arg.arg for arg in args.kwonlyargs)}
     required = len(scope.parameters) - len(args.defaults)
     given = len(call.args) + len(call.keywords)
-    many = args.vararg is not None or args.kwarg is not None or given <= len(names)
-    return many and given >= required and (args.kwarg is not None or {item.arg for item in call.keywords} <= {*names, None})
+    if args.kwarg is None and not {item.arg for item in call.keywords} <= {*names, None}:
+        return False
+    return given >= required and (args.vararg is not None or args.kwarg is not None or given <= len(names))
 
 
 def is_switched(file: FileIndex) -> bool:

@@ -90,9 +90,15 @@ class _Tracer:
 
     def _arithmetic(self, node: ast.BinOp, at: Statement, depth: int) -> Origin:
         found = self._all([node.left, node.right], at, depth)
-        if found.kind in (HOST, READ, UNKNOWN) and _is_number(node) and self._kind(node, at).is_host:
-            return Origin(NUMBER)
-        return found
+        return Origin(NUMBER) if found.kind in (HOST, READ, UNKNOWN) and self._is_number(node, at) else found
+
+    def _is_number(self, node: ast.BinOp, at: Statement) -> bool:
+        """Whether this is arithmetic with Python numbers (``sum(hits) / total``), as far as its calls show."""
+        called = [item for item in ast.walk(node) if isinstance(item, ast.Call)]
+        kinds = [self._kind(call, at) for call in called]
+        # A list that only host values were added to is known as the empty list it started as.
+        numbers = bool(kinds) and all(kind.is_host or kind == Kind(TUPLE_TAG) for kind in kinds)
+        return numbers and _is_arithmetic(node) and not self._kind(node, at).is_tensor
 
     def _name(self, name: str, at: Statement, depth: int) -> Origin:
         for part in _comprehensions(at.node):
@@ -215,7 +221,8 @@ class _Tracer:
             return Origin(BATCH)
         if qualified.startswith("math.") or qualified in _NUMBERS:
             return Origin(LITERAL) if self._all(values, at, depth).kind == LITERAL else Origin(NUMBER)
-        return Origin(HOST if self._kind(node, at).is_host else UNKNOWN)
+        kind = self._kind(node, at)
+        return Origin(TENSOR if kind.is_tensor else HOST if kind.is_host else UNKNOWN)
 
     def _is_tensor(self, node: ast.expr, at: Statement) -> bool:
         kind = self._kind(node, at)
@@ -244,12 +251,6 @@ def _combined(found: list[Origin]) -> Origin:
 def _gathered(part: Origin) -> Origin:
     """The origin of a list of such values: numbers in a list are something that the host works out."""
     return Origin(HOST, part.sure) if part.kind == NUMBER else part
-
-
-def _is_number(node: ast.expr) -> bool:
-    """Whether an expression is arithmetic with a Python number in it by its spelling (``sum(hits) / total``)."""
-    called = (item for item in ast.walk(node) if isinstance(item, ast.Call))
-    return _is_arithmetic(node) and any(True for _ in called)
 
 
 def _is_arithmetic(node: ast.expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TypeVar
 
@@ -15,12 +15,14 @@ from perflint.index.bindings import bound_by, definitions_of, parameter_env
 from perflint.index.callers import Callers
 from perflint.index.dispatch import Dispatch
 from perflint.index.evaluate import Env, Evaluator
+from perflint.index.every_rank import EveryRank, every_rank
 from perflint.index.file import FileIndex, module_parts
 from perflint.index.flow import Flow
 from perflint.index.gradients import Gradients
-from perflint.index.kinds import DATASET, FUNCTION_TAG, ITERABLE, LOADER, UNKNOWN, Kind, function, instance, join, layer
+from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, UNKNOWN, Kind, function, instance, join, layer
 from perflint.index.names import dotted
 from perflint.index.no_grad import NoGrad
+from perflint.index.ranks import Ranks
 from perflint.index.reads import Reads
 from perflint.index.scopes import Class, Scope
 from perflint.index.switches import Switches
@@ -184,7 +186,7 @@ class Project:
         if owner is not None:
             if len(rest) == 1:
                 return file, owner
-            method = self._method_of(file, owner, rest[1])
+            method = self.method_of(file, owner, rest[1])
             return method if len(rest) == 2 else None
         if first in file.scopes.module.functions and len(rest) == 1:
             return file, file.scopes.module.functions[first]
@@ -204,14 +206,15 @@ class Project:
         enclosing = scope
         while enclosing is not None:
             if name in enclosing.functions:
-                return self._as_value(file, enclosing.functions[name])
+                return self.as_value(file, enclosing.functions[name])
             enclosing = enclosing.parent
         if not file.names.is_bound(name.partition(".")[0]):
             return None
         found = self.find(file.names.resolve(name), file)
-        return self._as_value(found[0], found[1]) if found and isinstance(found[1], Scope) else None
+        return self.as_value(found[0], found[1]) if found and isinstance(found[1], Scope) else None
 
-    def _as_value(self, file: FileIndex, scope: Scope) -> Kind:
+    def as_value(self, file: FileIndex, scope: Scope) -> Kind:
+        """A function of the project as a value."""
         qualified = f"{file.module}:{scope.qualname}"
         self._functions[qualified] = (file, scope)
         return function(qualified)
@@ -231,7 +234,7 @@ class Project:
         enclosing: Scope | None = scope
         while enclosing is not None and enclosing is not file.scopes.module:
             for name, inner in enclosing.functions.items():
-                env.setdefault(name, self._as_value(file, inner))
+                env.setdefault(name, self.as_value(file, inner))
             enclosing = enclosing.parent
         return env
 
@@ -255,9 +258,11 @@ class Project:
         """Who calls a function, and what it is handed."""
         return Callers(self)
 
-    def registered(self, name: str) -> Kind | None:
-        """An instance of the class that a registry knows by a name."""
+    def registered(self, name: str, registry: str | None = None) -> Kind | None:
+        """An instance of the class that a registry (any, for None) knows by a name."""
         found = self._registered.get(name)
+        if found and registry and not registries.belongs(found[1], registry):
+            return None
         return self.kind_of_instance(*found) if found else None
 
     @cached_property
@@ -274,11 +279,16 @@ class Project:
         return self._classes.get(qualified)
 
     def method(self, owner: str, name: str) -> tuple[FileIndex, Scope] | None:
-        """A method of a project class or of its bases."""
-        found = self.class_named(owner)
-        return self._method_of(found[0], found[1], name) if found else None
+        """A method of a project class or of its bases (of the first that has it, for one of several classes)."""
+        for part in owner.split(EITHER):
+            found = self.class_named(part)
+            method = self.method_of(found[0], found[1], name) if found else None
+            if method is not None:
+                return method
+        return None
 
-    def _method_of(self, file: FileIndex, owner: Class, name: str, depth: int = 0) -> tuple[FileIndex, Scope] | None:
+    def method_of(self, file: FileIndex, owner: Class, name: str, depth: int = 0) -> tuple[FileIndex, Scope] | None:
+        """A method of a class of a file, or of its bases."""
         if name in owner.methods:
             return file, owner.methods[name]
         if depth > _MAX_DEPTH:
@@ -286,7 +296,7 @@ class Project:
         for base in owner.bases:
             found = self.find(base, file)
             if found and isinstance(found[1], Class) and found[1] is not owner:
-                method = self._method_of(found[0], found[1], name, depth + 1)
+                method = self.method_of(found[0], found[1], name, depth + 1)
                 if method:
                     return method
         return None
@@ -376,6 +386,8 @@ class Project:
             env["self"] = kind
         for name in scope.parameters:
             env.pop(name, None)
+        for name, inner in scope.functions.items():
+            env.setdefault(name, self.as_value(file, inner))
         env.update(parameters)
         return env
 
@@ -407,7 +419,8 @@ class Project:
             for value, scope in assigned[:8]:
                 if isinstance(value, ast.Constant) and value.value is None:
                     continue
-                kind = Evaluator(file, self.base_env(file, scope, {})).kind(value)
+                handed = self.callers.handed(scope) if isinstance(value, ast.Name) else {}
+                kind = Evaluator(file, self.base_env(file, scope, handed)).kind(value)
                 result = kind if result is None else join(result, kind)
             return result
         if depth > _MAX_DEPTH:
@@ -434,11 +447,15 @@ class Project:
         if training.makes_step(call, self.optimizes(file), file.is_static):
             return True
         if training.runs_program(call):
-            return file.is_static and self._trains_statically(file, scope, call)
+            return self._trains_statically(file, scope, call)
         name = dotted(call.func)
         if name is not None and name in scope.parameters:
             return any(self.trains(*handed) for handed in self.callers.functions_handed(scope, name))
-        if name is None or name.rpartition(".")[2] not in self.training_names:
+        held = self._held_by(file, scope, name) if name is not None else None
+        if held is not None:
+            return self.trains(*held)
+        kept = name is not None and name[:5] == "self." and scope.owner is not None and name[5:] in scope.owner.attributes
+        if name is None or (name.rpartition(".")[2] not in self.training_names and not kept):
             return False
         found = self.callee(file, scope, name, {})
         if found is None or training.is_evaluation(found[1].name) or training.without_gradients(found[1]):
@@ -450,6 +467,19 @@ class Project:
         if training.is_evaluation(scope.name) or training.runs_evaluation(call):
             return False
         return self.optimizes(file) or "train" in f"{scope.name} {ast.unparse(call)} {file.parts[-1]}".lower()
+
+    def held_names(self, scope: Scope) -> Iterable[str]:
+        """The names that a scope binds once to something that may be a function."""
+        values = self._definitions(scope).items()
+        return [name for name, value in values if isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Lambda))]
+
+    def _held_by(self, file: FileIndex, scope: Scope, name: str) -> tuple[FileIndex, Scope] | None:
+        """The function that a name of the scope, or an attribute of its object, was bound to: ``step = train_step``."""
+        value = self._definitions(scope).get(name)
+        if value is None or not isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Lambda)):
+            return None
+        kind = self.lasting_kind(file, scope, value)
+        return self.function_named(kind.type) if kind.tag == FUNCTION_TAG else None
 
     def optimizes(self, file: FileIndex) -> bool:
         """Whether a file takes optimizer steps, itself or through functions it calls."""
@@ -518,7 +548,7 @@ class Project:
                 return file, enclosing.functions[name]
             enclosing = enclosing.parent
         if first == "self" and rest and "." not in rest and scope.owner is not None:
-            method = self._method_of(file, scope.owner, rest)
+            method = self.method_of(file, scope.owner, rest)
             if method is not None or rest in scope.owner.attributes:
                 return method or self._held_function(file, scope.owner, rest)
             return self._in_a_subclass(scope.owner, rest)
@@ -606,6 +636,16 @@ class Project:
         return Switches(self)
 
     @cached_property
+    def ranks(self) -> Ranks:
+        """Which tests keep a place to one rank."""
+        return Ranks(self)
+
+    @cached_property
+    def saves_on_every_rank(self) -> Mapping[FileIndex, Mapping[int, EveryRank]]:
+        """The checkpoints that every process writes, by file and offset."""
+        return every_rank(self)
+
+    @cached_property
     def amp_files(self) -> Mapping[FileIndex, Confidence]:
         """The files whose layers are trained under AMP, and how sure that is."""
         return amp.driven(self)
@@ -627,6 +667,10 @@ def _common_root(paths: list[str]) -> str:
     if not absolute:
         return ""
     try:
-        return os.path.commonpath(absolute)
+        root = os.path.commonpath(absolute)
     except ValueError:  # different drives
         return ""
+    packages = {os.path.dirname(os.path.abspath(path)) for path in paths if path.endswith("__init__.py")}  # noqa: PTH100, PTH120
+    while root in packages:  # a package that is checked alone is still imported by its name
+        root = os.path.dirname(root)  # noqa: PTH120
+    return root

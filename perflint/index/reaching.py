@@ -17,7 +17,7 @@ _MUTATORS = frozenset(
 
 @dataclass(frozen=True)
 class Binding:
-    """One statement that binds a name; ``value`` is what it is bound to, or unpacked or iterated from (None: unknown)."""
+    """One statement that binds a name; ``value`` is what it is bound to, unpacked or iterated from (None: unknown)."""
 
     statement: Statement
     value: ast.expr | None
@@ -58,18 +58,19 @@ def is_rebound(name: str, node: ast.AST) -> bool:
 
 def is_mutated(name: str, node: ast.AST) -> bool:
     """Whether a piece of code changes what a dotted name holds: an item, ``+=``, ``append`` and their kind."""
-    for item in ast.walk(node):
-        if isinstance(item, ast.AugAssign) and name in (dotted(item.target), _base(item.target)):
-            return True
-        if isinstance(item, ast.Subscript) and isinstance(item.ctx, (ast.Store, ast.Del)) and _base(item) == name:
-            return True
-        # A call whose result is thrown away is made for what it does: `np.fill_diagonal(mask, True)`.
-        if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and dotted(item.value.func) != "print":
-            if any(dotted(argument) == name for argument in item.value.args):
-                return True
-        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in _MUTATORS:
-            if dotted(item.func.value) == name or any(dotted(argument) == name for argument in item.args):
-                return True
+    return any(_mutates(item, name) for item in ast.walk(node))
+
+
+def _mutates(item: ast.AST, name: str) -> bool:
+    if isinstance(item, ast.AugAssign):
+        return name in (dotted(item.target), _base(item.target))
+    if isinstance(item, ast.Subscript):
+        return isinstance(item.ctx, (ast.Store, ast.Del)) and _base(item) == name
+    # A call whose result is thrown away is made for what it does: `np.fill_diagonal(mask, True)`.
+    if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
+        return dotted(item.value.func) != "print" and any(dotted(argument) == name for argument in item.value.args)
+    if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in _MUTATORS:
+        return dotted(item.func.value) == name or any(dotted(argument) == name for argument in item.args)
     return False
 
 
@@ -86,15 +87,19 @@ def _precedes(statement: Statement, at: Statement) -> bool:
 
 
 def _binding(name: str, statement: Statement) -> Binding | None:
-    node = statement.node
-    for target, value in _bound(node):
+    for target, value in _bound(statement.node):
         if _holds(target, name):
-            parts = isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List))
-            if parts and len(target.elts) == len(value.elts) and not isinstance(node, LOOPS):  # type: ignore[attr-defined]
-                pairs = zip(target.elts, value.elts, strict=True)  # type: ignore[attr-defined]
-                value = next(part for one, part in pairs if _holds(one, name))
-            return Binding(statement, value)
+            unpacked = None if isinstance(statement.node, LOOPS) else _part(target, value, name)
+            return Binding(statement, unpacked or value)
     return None
+
+
+def _part(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr | None:
+    """What a name gets of a tuple that is unpacked in place: ``b`` of ``x, y = a, b``."""
+    displays = (ast.Tuple, ast.List)
+    if not isinstance(target, displays) or not isinstance(value, displays) or len(target.elts) != len(value.elts):
+        return None
+    return next(part for one, part in zip(target.elts, value.elts, strict=True) if _holds(one, name))
 
 
 def _bound(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:

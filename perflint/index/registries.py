@@ -33,7 +33,7 @@ def registered(files: Iterable[FileIndex]) -> dict[str, tuple[FileIndex, Class]]
 
 def _registered_name(decorator: ast.expr, owner: Class) -> str | None:
     function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    if "regist" not in (dotted(function) or "").lower():
+    if not any(word in (dotted(function) or "").lower() for word in ("regist", "add_component")):
         return None
     given = [*decorator.args, *(item.value for item in decorator.keywords)] if isinstance(decorator, ast.Call) else []
     literals = [item.value for item in given if isinstance(item, ast.Constant) and isinstance(item.value, str)]
@@ -50,6 +50,24 @@ def requested(call: ast.Call) -> str | None:
         return None
     given = [*call.args[:1], *(item.value for item in call.keywords if item.arg in _NAME_KEYS)]
     return next((name for name in map(_named, given) if name is not None), None)
+
+
+def asked(call: ast.Call) -> str | None:
+    """The registry that a call names: ``MODELS`` in ``MODELS.get("ResNet")()``; None where it names none."""
+    holder = call.func.func if isinstance(call.func, ast.Call) else call.func
+    value = holder.value if isinstance(holder, (ast.Attribute, ast.Subscript)) else None
+    name = dotted(value) if value is not None and not isinstance(call.func, ast.Attribute) else None
+    return name.rpartition(".")[2] if name else None
+
+
+def belongs(owner: Class, registry: str) -> bool:
+    """Whether one of a class's decorators registers it with a registry of this name, or with an unnamed one."""
+    for decorator in owner.node.decorator_list:
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        holder = (dotted(function) or "").rpartition(".")[0].rpartition(".")[2]
+        if _registered_name(decorator, owner) is not None and holder in ("", registry):
+            return True
+    return False
 
 
 def _builds(call: ast.Call) -> bool:

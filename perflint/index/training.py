@@ -201,7 +201,7 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
 def runs_program(call: ast.Call) -> bool:
     """Whether a call looks like ``exe.run(program, feed=..., fetch_list=[...])`` of a static graph."""
     given = {keyword.arg for keyword in call.keywords}
-    return _terminal(call) == "run" and isinstance(call.func, ast.Attribute) and bool(given & {"feed", "fetch_list"})
+    return _terminal(call) == "run" and isinstance(call.func, ast.Attribute) and "fetch_list" in given
 
 
 def runs_evaluation(call: ast.Call) -> bool:

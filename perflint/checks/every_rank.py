@@ -1,0 +1,112 @@
+"""PPF403: a checkpoint that every process of a distributed program writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from perflint.checks.guard import block_and_line, guard_edits
+from perflint.context import Context, local_name
+from perflint.findings import Edit, Fix, Level, Related
+from perflint.index.every_rank import SAVES, EveryRank
+from perflint.index.file import FileIndex
+from perflint.registry import check, row_gate
+
+CODE = "PPF403"
+_TITLE = "save on rank 0 alone"
+_REASON = "the other ranks no longer write, nor wait: where they read the file, a barrier has to come first"
+_BY_HAND = "where the rank is known, and what else belongs under the test, is for you to say"
+_OLD = "put it under a test of the rank that this release of Paddle has"
+# Calls that talk to no other rank, so that one rank may make them alone.
+_LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
+
+
+def _rows(file: FileIndex) -> Iterator[int]:
+    for found in file.project.saves_on_every_rank.get(file, {}).values():
+        yield found.call.lineno
+
+
+row_gate(CODE, _rows)
+
+
+@check(cst.Call)
+def save_on_every_rank(call: cst.Call, context: Context) -> None:
+    """Report a save that no rank test stands before, in a program that runs on several cards."""
+    if context.name(call.func) not in SAVES or context.step is not None:
+        return  # at each step, that is what has to be said first
+    found = context.file.project.saves_on_every_rank.get(context.file, {}).get(context.range(call)[0])
+    if found is None:
+        return
+    path = context.file.source.path
+    related = [Related(*found.start, "the program becomes distributed here")]
+    related += [Related(*place, "called here by every rank") for place in found.via]
+    started, line = found.start
+    context.report(
+        CODE,
+        call,
+        _fix(call, found, context),
+        related=tuple(related),
+        confidence=found.confidence,
+        claims=False,
+        start=f"line {line}" if started == path else f"{started}:{line}",
+        others=f" (and {found.more} more here)" if found.more else "",
+    )
+
+
+def _fix(call: cst.Call, found: EveryRank, context: Context) -> Fix:
+    """The save, and those that follow it directly, under ``if paddle.distributed.get_rank() == 0:``."""
+    paddle = _paddle(call, context)
+    if paddle is None:
+        return Fix(_TITLE, (), Level.DISPLAY, _OLD)
+    block, line = block_and_line(context)
+    if block is None or line is None:
+        return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
+    rows = list(block.body)
+    at = last = next(index for index, row in enumerate(rows) if row is line)
+    while last + 1 < len(rows) and _is_save(rows[last + 1], context):
+        last += 1
+    run = [row for row in rows[at : last + 1] if isinstance(row, cst.SimpleStatementLine)]
+    edits = guard_edits((run[0], run[-1]), f"if {paddle}.distributed.get_rank() == 0:", context)
+    plain = last - at == found.more and all(_is_local(row) for row in run)
+    imports = () if context.file.names.is_bound(paddle) else ("import paddle",)
+    return _made(edits, Level.UNSAFE if plain else Level.DISPLAY, _REASON if plain else _BY_HAND, imports)
+
+
+def _made(edits: list[Edit], level: Level, reason: str, imports: tuple[str, ...]) -> Fix:
+    return Fix(_TITLE, tuple(edits), level, reason, imports)
+
+
+def _paddle(call: cst.Call, context: Context) -> str | None:
+    """The name Paddle goes by in the file; None where it is a release that has no ``paddle.distributed``."""
+    name = local_name(call.func)
+    first = name.partition(".")[0]
+    if "fluid" in name or name.endswith("save_dygraph") or context.file.names.resolve(first).startswith("paddle.fluid"):
+        return None
+    return first if context.file.names.resolve(first) == "paddle" else "paddle"
+
+
+def _is_save(row: cst.BaseStatement, context: Context) -> bool:
+    if not isinstance(row, cst.SimpleStatementLine) or len(row.body) != 1:
+        return False
+    statement = row.body[0]
+    return (
+        isinstance(statement, cst.Expr)
+        and isinstance(statement.value, cst.Call)
+        and context.name(statement.value.func) in SAVES
+    )
+
+
+def _is_local(row: cst.SimpleStatementLine) -> bool:
+    """Whether the arguments of a save call nothing that might wait for the other ranks."""
+    statement = row.body[0]
+    assert isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
+    stack: list[cst.CSTNode] = [argument.value for argument in statement.value.args]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, cst.Call):
+            name = item.func.attr.value if isinstance(item.func, cst.Attribute) else local_name(item.func)
+            if name not in _LOCAL:
+                return False
+        stack.extend(item.children)
+    return True

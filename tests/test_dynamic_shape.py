@@ -1,0 +1,124 @@
+"""PPF207: operations whose result has a size that the values decide."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import paddle
+import pytest
+
+from perflint import engine
+from perflint.findings import Confidence, Finding, Level
+from perflint.settings import Settings
+from tests.support import in_step, sources
+
+CODE = "PPF207"
+SCRIPT = """\
+import numpy as np
+import paddle
+import paddle.nn.functional as F
+from paddle import nonzero
+
+
+class {name}(paddle.nn.Layer):
+    def forward(self, x, y):
+        loss = F.cross_entropy(x, y, reduction="none").reshape([-1])
+        mask = y > 0
+{body}
+"""
+
+
+def script(body: str, name: str = "Loss") -> str:
+    return SCRIPT.format(name=name, body=indent(body, " " * 8))
+
+
+def found(text: str, path: str = "loss.py") -> list[Finding]:
+    return engine.check(sources({path: text}), Settings(select=(CODE,), min_confidence=Confidence.LOW))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return paddle.nonzero(mask)",
+        "return nonzero(mask)",
+        "return loss.nonzero(as_tuple=False)",
+        "return paddle.masked_select(loss, mask).sum()",
+        "return loss.masked_select(mask)",
+        "return paddle.unique(loss)",
+        "return paddle.where(mask)",
+        "return paddle.where(condition=mask)",
+        "return loss[mask].sum()",
+        "return loss[loss > 0.5]",
+        "return loss[mask & (loss > 0.5)]",
+        "return loss[~mask]",
+        "keep = paddle.logical_and(mask, loss > 1)\nreturn loss[keep]",
+        "loss[mask] += 1\nreturn loss.sum()",
+        "return paddle.repeat_interleave(loss, mask.astype('int64'))",
+        "return paddle.bincount(loss.astype('int64'))",
+    ],
+)
+def test_size_that_the_values_decide(body: str) -> None:
+    [finding] = found(script(body))
+    assert finding.confidence >= Confidence.MEDIUM
+    assert finding.fix is not None
+    assert finding.fix.level is Level.DISPLAY
+    assert finding.fix.message in finding.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "loss[mask] = 0.0\nreturn loss.sum()",
+        "return paddle.where(mask, loss, paddle.zeros_like(loss)).sum()",
+        "return (loss * mask).sum() / mask.sum().clip(min=1)",
+        "return paddle.repeat_interleave(loss, 4).sum()",
+        "return loss.repeat_interleave(repeats=4).sum()",
+        "return loss[paddle.argmax(loss)].sum()",
+        "return loss[y[0]].sum()",
+        "return loss[:4].sum() + loss[..., 0] + loss[[0, 1]].mean()",
+        "rows = np.nonzero(np.ones(3))[0]\nreturn loss.sum(), np.where(rows > 1), rows[rows > 1]",
+        "if not self.training:\n    return loss[mask].mean()\nreturn loss.mean()",
+        "if self.exporting:\n    return paddle.nonzero(mask)\nreturn loss.mean()",
+    ],
+)
+def test_size_that_is_known(body: str) -> None:
+    assert found(script(body)) == []
+
+
+def test_mask_of_a_container_is_none() -> None:
+    assert found(script("names = {True: 1}\nreturn names[len(x) > 1], loss.sum()")) == []
+
+
+@pytest.mark.parametrize("name", ["MaxIoUAssigner", "RPNHead", "SwitchGate", "HungarianMatcher", "OhemLoss"])
+def test_code_that_is_there_to_pick_is_for_those_who_ask(name: str) -> None:
+    [finding] = found(script("return paddle.nonzero(mask)", name))
+    assert finding.confidence is Confidence.LOW
+
+
+@pytest.mark.parametrize("name", ["TopkAcc", "PostProcess", "ViterbiDecoder"])
+def test_what_no_step_runs_is_quiet(name: str) -> None:
+    assert found(script("return paddle.nonzero(mask)", name)) == []
+
+
+def test_step_code() -> None:
+    text = in_step("rows = paddle.nonzero(y)\nshow(loss[loss > 1])")
+    assert [item.confidence for item in found(text)] == [Confidence.HIGH] * 2
+    guarded = in_step("if step % 100 == 0:\n    rows = paddle.nonzero(y)")
+    assert found(guarded) == []
+
+
+def test_other_places_are_quiet() -> None:
+    text = script("return paddle.nonzero(mask)")
+    assert found(text, "tests/test_loss.py") == []
+    assert found("import paddle\n\n\ndef f(x):\n    return paddle.nonzero(x)\n") == []
+    assert found(text.replace("paddle", "torch").replace("Layer", "Module")) == []
+
+
+@pytest.mark.parametrize("mask", [[True, False, True, True], [False] * 4])
+def test_shown_mean_is_the_mean(mask: list[bool]) -> None:
+    [finding] = found(script("return paddle.masked_select(loss, mask).mean()"))
+    assert finding.fix is not None
+    [edit] = finding.fix.edits
+    names = {"loss": paddle.to_tensor([1.0, 2.0, 3.0, 5.0]), "mask": paddle.to_tensor(mask)}
+    assert float(eval(edit.content, names)) == (3.0 if any(mask) else 0.0)
+    assert "empty mask" in finding.fix.reason

@@ -1,0 +1,135 @@
+"""PPF210: host reads in the forward pass of a layer, told apart from sizes, decoding and what is read once."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+
+from perflint import engine
+from perflint.findings import Confidence, Finding
+from perflint.settings import Settings
+from tests.support import sources
+
+CODE = "PPF210"
+SCRIPT = """\
+import numpy as np
+import paddle
+import paddle.nn.functional as F
+from paddle import nn
+
+
+class {name}(nn.Layer):
+    def __init__(self, head):
+        super().__init__()
+        self.head = nn.Linear(8, 8)
+        self.grid = None
+
+    def forward(self, x, lengths, flag=False):
+        scores = F.softmax(self.head(x))
+{body}
+
+    def {helper}(self, scores):
+        return scores.argmax(-1).numpy()
+"""
+
+
+def script(body: str, name: str = "Net", helper: str = "unused") -> str:
+    return SCRIPT.format(name=name, helper=helper, body=indent(body, " " * 8))
+
+
+def found(text: str, confidence: Confidence = Confidence.LOW, path: str = "net.py") -> list[Finding]:
+    return engine.check(sources({path: text}), Settings(select=(CODE,), min_confidence=confidence))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return scores.mean().item()",
+        "return int(scores.sum())",
+        "return bool(paddle.any(scores > 1))",
+        "return np.array(scores)",
+        "return scores.detach().cpu().numpy()",
+        "for i in range(3):\n    self.seen = scores[0].tolist()\nreturn scores",
+        "if self.training:\n    return float(scores.max())\nreturn scores",
+    ],
+)
+def test_read_of_a_tensor_is_certain(body: str) -> None:
+    [finding] = found(script(body))
+    assert finding.confidence >= Confidence.MEDIUM
+    assert "each call of Net.forward" in finding.message
+    assert finding.fix is not None
+    assert finding.fix.reason
+
+
+@pytest.mark.parametrize(
+    ("body", "confidence"),
+    [
+        ("return x[:, : lengths.max().item()]", Confidence.MEDIUM),
+        ("return lengths.tolist()", Confidence.MEDIUM),
+        ("return x[:, : int(lengths)]", Confidence.LOW),  # perhaps a plain number
+        ("return self.thing.item()", Confidence.LOW),
+    ],
+)
+def test_read_of_a_parameter_is_less_so(body: str, confidence: Confidence) -> None:
+    [finding] = found(script(body))
+    assert finding.confidence is confidence
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x.reshape([int(x.shape[0] / 2), -1])",
+        "return int(paddle.shape(x)[1])",
+        "batch, width = paddle.shape(x)\nreturn scores[: int(batch) - 1]",
+        "for size in paddle.shape(x):\n    self.sizes.append(size.item())\nreturn scores",
+        "return float(scores.numel())",
+        "return scores.ndim, int(len(x)), float(self.head.weight.shape[0])",
+        "if not self.training:\n    return scores.numpy()\nreturn scores",
+        "if self.training:\n    return scores\nreturn scores.numpy()",
+        "if self.is_export:\n    return scores.numpy()\nreturn scores",
+        "if self.grid is None:\n    self.grid = scores.sum().item()\nreturn scores",
+        "if not hasattr(self, 'size'):\n    self.size = int(scores.sum())\nreturn scores",
+        "if flag and self.debug:\n    print(scores.numpy())\nreturn scores",
+        "sizes = [4, 8]\nreturn scores[: int(max(sizes))]",
+        "return np.sqrt(x.shape[1]), int(np.prod(x.shape[1:]))",
+    ],
+)
+def test_what_waits_for_nothing_is_quiet(body: str) -> None:
+    assert found(script(body)) == []
+
+
+@pytest.mark.parametrize("name", ["ViterbiDecoder", "BeamSearch", "GPTForGeneration", "MeanMetric", "MinMaxObserver"])
+def test_layers_that_no_step_runs_are_quiet(name: str) -> None:
+    assert found(script("return scores.numpy()", name)) == []
+    assert len(found(script("return scores.numpy()", "MetricHead"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("helper", "count"),
+    [("assign", 1), ("_cost", 1), ("decode", 0), ("post_process", 0), ("predict", 0), ("generate", 0)],
+)
+def test_helper_of_a_forward_pass(helper: str, count: int) -> None:
+    assert len(found(script(f"return self.{helper}(scores)", helper=helper))) == count
+
+
+def test_other_places_are_quiet() -> None:
+    text = script("return scores.numpy()")
+    assert len(found(text)) == 1
+    assert found(text, path="tests/test_net.py") == []
+    assert found(text, path="deploy/infer.py") == []
+    assert found(text, path="ppcls/metric/metrics.py") == []
+    assert found(text.replace("    def forward", "    @paddle.no_grad()\n    def forward")) == []
+    assert found(text.replace("(nn.Layer)", "")) == []
+    assert found(text + "\n\npaddle.set_device('cpu')\n") == []
+
+
+def test_rule_has_to_be_asked_for() -> None:
+    text = script("return scores.numpy()")
+    assert engine.check(sources({"net.py": text}), Settings()) == []
+
+
+def test_slice_in_a_loop_has_one_finding() -> None:
+    text = script("return [scores[i].numpy() for i in range(8)]")
+    codes = [item.code for item in engine.check(sources({"net.py": text}), Settings(select=("PPF209", CODE)))]
+    assert codes == ["PPF209"]

@@ -1,0 +1,388 @@
+"""PPF212: what keeps the graph of each step alive, and what only looks like it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from textwrap import dedent, indent
+
+import pytest
+
+from perflint import engine
+from perflint.findings import Confidence, Finding, Level
+from perflint.settings import Settings
+from tests.support import expect_marked, expect_marked_in_step, fixed, sources
+
+RULE = "PPF212"
+
+
+def found(files: Mapping[str, str] | str, gated: bool = True, *also: str) -> list[Finding]:
+    """The findings of the rule, which a gated and an ungated run must agree on."""
+    settings = Settings(select=(RULE, *also), min_confidence=Confidence.LOW)
+    findings = engine.check(sources(files), settings, gated=gated)
+    if gated:
+        assert findings == found(files, False, *also)
+    return findings
+
+
+def script(before: str, inside: str, after: str = "return None") -> str:
+    """A training function with something before its step loop, at the end of each step, and after the loop."""
+    parts = [(before, 4), (inside, 8), (after, 4)]
+    first, second, third = (indent(dedent(text).strip("\n"), " " * depth) for text, depth in parts)
+    return f"""\
+import paddle
+
+
+def train(model, loader, optimizer, criterion, history, scaler):
+{first}
+    for step, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+{second}
+{third}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "fix"),
+    [
+        ("total = 0.0", "total += loss", "total += loss.detach()"),
+        ("total = paddle.zeros([])", "total += loss", "total += loss.detach()"),
+        ("total = 0", "total = total + loss", "total = total + loss.detach()"),
+        ("total = 0", "total = loss + total", "total = loss.detach() + total"),
+        ("total = 0", "total += loss * len(x)", "total += loss.detach() * len(x)"),
+        ("total = 0", "total += loss / 2 + 1", "total += loss.detach() / 2 + 1"),
+        ("total = 0", "total += loss.mean()", "total += loss.detach().mean()"),
+        ("total = 0", "total += paddle.mean(loss)", "total += paddle.mean(loss.detach())"),
+        ("total = 0", 'total += loss.astype("float64")', 'total += loss.detach().astype("float64")'),
+        ("total = 0", "total += loss.cpu()", "total += loss.detach().cpu()"),
+        ("losses = []", "losses.append(loss)", "losses.append(loss.detach())"),
+        ("losses = []", "losses.append((step, loss))", "losses.append((step, loss.detach()))"),
+        ("losses = []", "losses.extend([loss])", "losses.extend([loss.detach()])"),
+        ("losses = []", "losses += [loss]", "losses += [loss.detach()]"),
+        ("log = {'loss': 0}", "log['loss'] += loss", "log['loss'] += loss.detach()"),
+        ("log = {'loss': []}", "log['loss'].append(loss)", "log['loss'].append(loss.detach())"),
+        ("pass", "history.append(loss)", "history.append(loss.detach())"),
+        ("pass", "history.total += loss", "history.total += loss.detach()"),
+    ],
+)
+def test_what_grows(before: str, inside: str, fix: str) -> None:
+    text = script(before, inside)
+    (finding,) = found(text)
+    assert finding.confidence is Confidence.HIGH
+    assert "`loss`" in finding.message
+    assert "loop at line 6" in finding.message
+    assert finding.fix is not None
+    assert finding.fix.level is Level.SAFE
+    assert fixed(text, RULE) == script(before, fix)
+
+
+@pytest.mark.parametrize(
+    ("before", "inside"),
+    [
+        ("total = 0", "total += loss.item()"),
+        ("total = 0", "total += float(loss)"),
+        ("total = 0", "total += loss.detach()"),
+        ("total = 0", "total += loss.detach().mean() * 2"),
+        ("total = 0", "total += loss.numpy()[0]"),
+        ("total = 0", "total += loss.data"),
+        ("total = 0", "total += paddle.to_tensor(loss)"),
+        ("total = 0", "total += len(x)"),
+        ("total = 0", "total -= step"),
+        ("total = 0", "value = loss.item()\ntotal += value"),
+        ("total = 0", "loss = loss.detach()\ntotal += loss"),
+        ("total = 0", "with paddle.no_grad():\n    total += loss"),
+        ("total = 0", "total = loss"),
+        ("total = 0", "total = 0\ntotal += loss"),
+        ("total = 0", "total += loss\nif step % 10 == 9:\n    total = 0"),
+        ("total = 0", "if step % 10 == 0:\n    total += loss"),
+        ("losses = []", "losses.append(loss)\nlosses.clear()"),
+        ("losses = []", "losses.append(loss)\nif len(losses) > 9:\n    losses.pop(0)"),
+        ("losses = []", "losses.append(loss)\ndel losses[:-9]"),
+        ("losses = []", "losses.append(loss)\nlosses[:] = losses[-9:]"),
+        ("from collections import deque\nlosses = deque(maxlen=9)", "losses.append(loss)"),
+        ("losses = []", "losses = [loss]\nlosses.append(loss)"),
+        ("losses = []", "parts = []\nparts.append(loss)"),
+        ("log = {}", "log['loss'] = loss"),
+        ("log = {}", "log['loss'] = 0\nlog['loss'] += loss"),
+        ("pass", "print('loss', loss)"),
+        ("pass", "loss += 1"),
+    ],
+)
+def test_what_does_not_grow(before: str, inside: str) -> None:
+    assert [finding.message for finding in found(script(before, inside))] == []
+
+
+def test_no_grad_does_not_help_a_list() -> None:
+    """What is appended is the loss itself, whose graph was made before."""
+    text = script("losses = []", "with paddle.no_grad():\n    losses.append(loss)")
+    assert len(found(text)) == 1
+
+
+def test_read_and_graph_are_two_rules() -> None:
+    text = script("total = mean = 0.0", "total += loss.item()\nmean += loss")
+    assert [finding.code for finding in found(text, True, "PPF201")] == ["PPF201", "PPF212"]
+
+
+@pytest.mark.parametrize(
+    "backward", ["total.backward()", "(total / 4).backward()", "mean = total / 4\nmean.backward()"]
+)
+def test_sum_that_is_differentiated(backward: str) -> None:
+    text = f"""
+        import paddle
+
+
+        def train(model, loader, optimizer, criterion, single):
+            total = 0
+            for x, y in loader:
+                loss = criterion(model(x), y)
+                if single:
+                    loss.backward()
+                    optimizer.step()
+                    optimizer.clear_grad()
+                total += loss
+{indent(backward, " " * 12)}
+        """
+    assert found(text) == []
+
+
+def test_losses_of_tasks_are_added_up_within_a_step() -> None:
+    text = """
+        import paddle
+
+
+        def train(model, loader, optimizer, tasks):
+            for x, y in loader:
+                losses, total = [], 0
+                for task in tasks:
+                    loss = task(model(x), y)
+                    loss.backward()
+                    losses.append(loss)
+                    total += loss
+                optimizer.step()
+                optimizer.clear_grad()
+                print(total)
+        """
+    assert found(text) == []
+
+
+def test_loss_scalers_and_minimize() -> None:
+    expect_marked(
+        """
+        import paddle
+
+
+        def train(model, loader, optimizer, scaler, criterion):
+            total = 0
+            for x, y in loader:
+                cost = criterion(model(x), y)
+                scaled = scaler.scale(cost)
+                scaled.backward()
+                scaler.minimize(optimizer, scaled)
+                total += cost  #: PPF212
+
+
+        def fit(model, loader, optimizer, criterion):
+            costs = []
+            for x, y in loader:
+                cost = criterion(model(x), y)
+                cost.backward()
+                optimizer.minimize(cost)
+                costs.append(cost)  #: PPF212
+        """,
+        RULE,
+    )
+
+
+def test_parts_of_the_loss_may_be_plain_numbers() -> None:
+    text = """
+        import paddle
+
+
+        def train(model, loader, optimizer, criterion, weight):
+            fits = penalties = 0.0
+            for x, y in loader:
+                loss_fit = criterion(model(x), y)
+                loss_penalty = model.penalty() if weight else 0
+                loss = loss_fit * 2 + weight * loss_penalty
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                fits += loss_fit
+                penalties += loss_penalty
+        """
+    findings = found(text)
+    assert [finding.confidence for finding in findings] == [Confidence.MEDIUM] * 2
+    assert [finding.fix.level for finding in findings if finding.fix] == [Level.UNSAFE] * 2
+    assert fixed(text, RULE) == dedent(text)
+
+
+METER = """\
+class Meter:
+    def __init__(self):
+        self.sum = 0
+        self.values = []
+
+    def update(self, value, n=1):
+{body}
+"""
+USE = """\
+import paddle
+
+from meter import Meter
+
+
+def train(model, loader, optimizer, criterion):
+    meter = Meter()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["self.sum += value * n", "self.sum = self.sum + value", "self.values.append(value)", "self.sum += n * value"],
+)
+@pytest.mark.parametrize("call", ["meter.update(loss)", "meter.update(loss, n=4)", "meter.update(n=2, value=loss)"])
+def test_meter_of_another_file_that_keeps_what_it_gets(body: str, call: str) -> None:
+    files = {"meter.py": METER.format(body=f"        {body}"), "train.py": USE.format(call=call)}
+    (finding,) = found(files)
+    assert finding.path == "train.py"
+    assert finding.fix is not None
+    source = sources(files)["train.py"]
+    (edit,) = finding.fix.edits
+    assert source.text[: edit.start].endswith("loss")
+    assert edit.content == ".detach()"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.sum += value.item() * n",
+        "self.sum += float(value)",
+        "self.sum += value.detach()",
+        "value = float(value)\n        self.sum += value",
+        "self.last = value",
+        "self.sum += n",
+        "with paddle.no_grad():\n            self.sum += value",
+        "self.values.append(value)\n        self.values.pop(0)",
+        "total = 0\n        total += value",
+    ],
+)
+def test_meter_that_does_not(body: str) -> None:
+    files = {"meter.py": METER.format(body=f"        {body}"), "train.py": USE.format(call="meter.update(loss)")}
+    assert found(files) == []
+
+
+def test_meter_that_is_given_no_graph() -> None:
+    meter = METER.format(body="        self.sum += value * n")
+    assert found({"meter.py": meter, "train.py": USE.format(call="meter.update(loss.item(), x.shape[0])")}) == []
+    assert found({"meter.py": meter, "train.py": USE.format(call="meter.update(loss)\n        meter.reset()")}) == []
+
+
+def test_step_of_a_class() -> None:
+    expect_marked(
+        """
+        import paddle
+
+
+        class Trainer:
+            def __init__(self):
+                self.total = 0
+                self.kept = []
+                self.recent = []
+
+            def train(self, loader, epochs):
+                for epoch in range(epochs):
+                    self.kept = []
+                    for batch in loader:
+                        self.begin()
+                        self.train_step(batch)
+
+            def begin(self):
+                self.recent = []
+
+            def train_step(self, batch):
+                self.loss = self.criterion(self.model(batch[0]), batch[1])
+                self.loss.backward()
+                self.optimizer.step()
+                self.optimizer.clear_grad()
+                self.total += self.loss  #: PPF212
+                self.kept.append(self.loss)  #: PPF212
+                self.recent.append(self.loss)
+                local = []
+                local.append(self.loss)
+        """,
+        RULE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("returned", "bound", "findings"),
+    [
+        ("loss", "loss", 1),
+        ("loss, accuracy", "loss, accuracy", 1),
+        ("accuracy, loss", "loss, accuracy", 0),
+        ("loss.item()", "loss", 0),
+        ("loss.detach()", "loss", 0),
+        ("accuracy", "loss", 0),
+    ],
+)
+def test_loss_that_another_file_returns(returned: str, bound: str, findings: int) -> None:
+    step = f"""
+        def train_one(model, optimizer, x, y):
+            loss = criterion(model(x), y)
+            accuracy = measure(model, x)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            return {returned}
+        """
+    train = f"""
+        import paddle
+
+        from step import train_one
+
+
+        def train(model, loader, optimizer):
+            total = 0
+            for x, y in loader:
+                {bound} = train_one(model, optimizer, x, y)
+                total += loss
+        """
+    assert len(found({"step.py": step, "train.py": train})) == findings
+
+
+def test_nothing_in_evaluation_or_without_backward() -> None:
+    expect_marked_in_step("pass", RULE)
+    expect_marked(
+        """
+        import paddle
+
+
+        def evaluate(model, loader, criterion):
+            total = 0
+            for x, y in loader:
+                loss = criterion(model(x), y)
+                total += loss
+            return total
+        """,
+        RULE,
+    )
+
+
+def test_static_graphs_have_no_detach() -> None:
+    text = script("total = 0", "total += loss").replace(
+        "import paddle\n", "import paddle\n\npaddle.enable_static()\n", 1
+    )
+    assert found(text) == []
+
+
+def test_offsets_count_characters_where_rows_hold_others() -> None:
+    text = script("总和 = 0", "总和 += loss  # 损失")
+    assert fixed(text, RULE) == script("总和 = 0", "总和 += loss.detach()  # 损失")

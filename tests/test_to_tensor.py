@@ -1,0 +1,396 @@
+"""PPF205: tensors made of host data at each step; which of them, how sure, and with which fix."""
+
+from __future__ import annotations
+
+import math
+import random
+from textwrap import dedent
+
+import numpy as np
+import paddle
+import pytest
+
+from perflint import engine
+from perflint.findings import Confidence, Finding, Level
+from perflint.settings import Settings
+from tests.support import expect_marked, expect_marked_in_step, fixed_body, in_step, sources
+
+RULE = "PPF205"
+FORWARD = """\
+import numpy as np
+import paddle
+from paddle import nn
+from scipy.optimize import linear_sum_assignment
+
+MEAN = [0.5, 0.25]
+
+
+class Net(nn.Layer):
+    def __init__(self, width, cfg):
+        super().__init__()
+        self.order = list(range(width))
+        self.seen = [0]
+        self.weights = None
+
+    def forward(self, x, lengths):
+        {body}
+        self.seen.append(1)
+        return x
+"""
+ZEROS = "if lengths > 0: x = x + 1\n        else: x = paddle.to_tensor([0.0])"
+
+
+def found(text: str, gated: bool = True) -> list[Finding]:
+    """The findings of the rule, down to the least sure."""
+    settings = Settings(select=(RULE,), min_confidence=Confidence.LOW)
+    return engine.check(sources(text), settings, gated=gated)
+
+
+def only(body: str) -> Finding:
+    """The one finding at the end of a training step."""
+    (finding,) = found(in_step(body))
+    return finding
+
+
+def in_forward(body: str) -> list[Finding]:
+    """The findings in a model's forward pass."""
+    return found(FORWARD.format(body=body))
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "confidence"),
+    [
+        ("loss = loss * paddle.to_tensor(0.5)", "copies a constant", Confidence.HIGH),
+        ("loss = loss * paddle.to_tensor(data=-1.0)", "copies a constant", Confidence.HIGH),
+        ("k = 3\nloss = loss * paddle.to_tensor(k)", "copies a constant", Confidence.HIGH),
+        ("from math import pi\nimport math\nloss = loss * paddle.to_tensor(math.pi)", "a constant", Confidence.HIGH),
+        ("from paddle import to_tensor\nloss = loss * to_tensor([1.0, 2.0])", "copies a constant", Confidence.HIGH),
+        ("loss = loss * paddle.Tensor(np.zeros([3]))", "an array", Confidence.HIGH),
+        ("m = np.ones(y.shape).astype('float32')\nm = paddle.to_tensor(m)", "an array", Confidence.HIGH),
+        ("from cfg import stats\nm = paddle.to_tensor(stats.MEAN)", "the same values", Confidence.HIGH),
+        ("m = paddle.to_tensor(args.weight)", "the same values", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(np.random.rand(4))", "random numbers", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(step)", "a Python number", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(len(y) / 8)", "a Python number", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(x)", "copies a batch", Confidence.MEDIUM),
+        ("m = [paddle.to_tensor(part, dtype='float32') for part in x]", "copies a batch", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(x.numpy())", "sends back", Confidence.HIGH),
+        ("m = y.numpy()\nm = paddle.to_tensor(m)", "sends back", Confidence.HIGH),
+        ("m = paddle.to_tensor(x, place=paddle.CPUPlace())", "copies a batch", Confidence.LOW),
+        ("m = paddle.to_tensor(model(x))", "copies a tensor", Confidence.LOW),
+        ("m = paddle.to_tensor(np.argsort(y.numpy()))", "the host has worked out", Confidence.LOW),
+        ("m = x.numpy()\nm[0] = 1\nm = paddle.to_tensor(m)", "the host has worked out", Confidence.LOW),
+        ("m = paddle.to_tensor([step, step + 1])", "the host has worked out", Confidence.LOW),
+        ("m = paddle.to_tensor(args.make(y))", "makes a tensor", Confidence.LOW),
+    ],
+)
+def test_each_origin_has_its_own_sentence(body: str, said: str, confidence: Confidence) -> None:
+    finding = only(body)
+    assert said in finding.message
+    assert finding.confidence is confidence
+    assert "{" not in finding.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if step % 100 == 0: loss = paddle.to_tensor(0.5)",
+        "loss = paddle.to_tensor(0.5) if step % 100 == 0 else loss",
+        "m = paddle.to_tensor([])",
+        "m = paddle.to_tensor(*x)",
+        "m = args.to_tensor(0.5)",
+        "from paddle.vision.transforms import to_tensor\nm = to_tensor(args.image)",
+        "import torch\nm = torch.Tensor([0.5])",
+        "m = lambda: paddle.to_tensor(0.5)",
+        "from paddle import to_tensor as other\nm = other(0.5)",
+    ],
+)
+def test_not_at_each_step_or_not_paddle(body: str) -> None:
+    assert found(in_step(body)) == []
+
+
+def test_outside_the_step() -> None:
+    expect_marked(
+        """
+        import paddle
+
+        SCALE = paddle.to_tensor(2.0)
+
+        def train(model, loader, optimizer, epochs):
+            start = paddle.to_tensor(0.0)
+            for epoch in range(epochs):
+                weights = paddle.to_tensor([0.5, epoch])
+                for x, y in loader:
+                    loss = model(x, y, weights) * SCALE + start
+                    loss.backward()
+                    optimizer.step()
+                    optimizer.clear_grad()
+                model.eval()
+                for x, y in loader:
+                    model(paddle.to_tensor(x), paddle.to_tensor(y), paddle.to_tensor(1.0))
+        """,
+        RULE,
+    )
+
+
+def test_a_value_from_before_the_loop_stays_unless_the_loop_changes_it() -> None:
+    expect_marked(
+        """
+        import numpy as np
+        import paddle
+
+        def train(model, loader, optimizer, sizes, table):
+            grid = np.load("grid.npy")
+            counts = [1, 2]
+            buffer = np.load("buffer.npy")
+            for step, x in enumerate(loader):
+                a = paddle.to_tensor(grid)  #: PPF205
+                b = paddle.to_tensor(sizes)  #: PPF205
+                c = paddle.to_tensor(counts)
+                d = paddle.to_tensor(buffer)
+                e = paddle.to_tensor(table[step])
+                np.copyto(buffer, table[step])
+                counts.append(step)
+                loss = model(x, a, b, c, d, e)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+        """,
+        RULE,
+    )
+
+
+def test_batches_that_a_loop_cuts_or_reads_itself() -> None:
+    expect_marked(
+        """
+        import numpy as np
+        import paddle
+
+        def train(model, features, labels, dataset, optimizer, size):
+            features = np.load("features.npy")
+            for start in range(0, len(features), size):
+                x = paddle.to_tensor(features[start:start + size])  #: PPF205
+                y = paddle.to_tensor(np.asarray(dataset.getNextBatchData()[1]).astype("int64"))  #: PPF205
+                loss = model(x, y)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+        """,
+        RULE,
+    )
+
+
+def test_batch_of_a_helper_in_another_file() -> None:
+    files = {
+        "train.py": """
+            from feeds import create_feeds
+
+            def train(model, loader, optimizer):
+                for batch in loader:
+                    loss = model(*create_feeds(batch))
+                    loss.backward()
+                    optimizer.step()
+                    optimizer.clear_grad()
+            """,
+        "feeds.py": """
+            import paddle
+
+            def create_feeds(batch):
+                ids = [paddle.to_tensor(part, dtype="int64") for part in batch[:4]]  #: PPF205
+                return ids, paddle.to_tensor(1.0)  #: PPF205
+
+            def unused(batch):
+                return paddle.to_tensor(batch)
+            """,
+    }
+    expect_marked(files, RULE)
+
+
+def test_old_spellings() -> None:
+    expect_marked(
+        """
+        import numpy as np
+        import paddle.fluid as fluid
+        from paddle.fluid.dygraph.base import to_variable
+
+        def train(model, reader, optimizer):
+            for data in reader():
+                image = to_variable(np.array([x[0] for x in data]).astype("float32"))  #: PPF205
+                label = fluid.dygraph.to_variable(value=data[1])  #: PPF205
+                loss = model(image, label)
+                loss.backward()
+                optimizer.minimize(loss)
+                model.clear_gradients()
+        """,
+        RULE,
+    )
+
+
+def test_a_list_of_numbers_read_from_the_device_gives_a_number() -> None:
+    body = "hits = []\nhits.append((model(x) == y).sum().item())\nmeter = paddle.to_tensor(sum(hits) / args.size)"
+    assert "a Python number" in only(body).message
+
+
+def test_what_an_environment_gives_is_left_alone() -> None:
+    expect_marked(
+        """
+        import paddle
+
+        def fit(agent, rpc_env, optimizer, reader):
+            for batch in reader():
+                value = agent(paddle.to_tensor(batch)) * paddle.to_tensor(0.5)  #: PPF205
+                value.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+            rpc_env.step(value)
+
+        def fit_too(agent, optimizer, reader):
+            for batch in reader():
+                value = agent(paddle.to_tensor(batch))  #: PPF205
+                value.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+        """,
+        RULE,
+    )
+
+
+def test_batches_of_dali_have_to_be_wrapped() -> None:
+    finding = only("if args.use_dali:\n    m = paddle.to_tensor(x[0])")
+    assert finding.confidence is Confidence.LOW
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("x = x * paddle.to_tensor(0.5)", 1),
+        ("x = x * paddle.to_tensor(MEAN)", 1),
+        ("x = x * paddle.to_tensor(self.order)", 1),
+        ("x = x + paddle.to_tensor(np.zeros([4], 'float32'))", 1),
+        ("x = x * paddle.to_tensor(self.seen)", 0),
+        ("x = x * paddle.to_tensor(self.weights)", 0),
+        ("x = x * paddle.to_tensor(lengths)", 0),
+        ("x = x * paddle.to_tensor([len(lengths)])", 0),
+        ("x = x * paddle.to_tensor(x.shape[0] ** -0.5)", 0),
+        ("x = paddle.to_tensor(linear_sum_assignment(x)[0])", 0),
+    ],
+)
+def test_forward_passes_are_told_of_certain_waste_only(body: str, count: int) -> None:
+    assert len(in_forward(body)) == count
+
+
+def test_zeros_for_a_batch_without_targets_are_rare() -> None:
+    sure = [item.confidence > Confidence.LOW for item in in_forward(ZEROS)]
+    assert sure == [False]
+    sure = [item.confidence > Confidence.LOW for item in in_forward("if self.scale: x = paddle.to_tensor([0.])")]
+    assert sure == [True]
+    sure = [item.confidence > Confidence.LOW for item in in_forward("x = x if x.any() else paddle.to_tensor(0.)")]
+    assert sure == [False]
+
+
+@pytest.mark.parametrize(
+    ("call", "fixed"),
+    [
+        ("paddle.to_tensor(0.5)", "paddle.full([], 0.5)"),
+        ("paddle.to_tensor(-1e-3)", "paddle.full([], -1e-3)"),
+        ("paddle.to_tensor(2)", 'paddle.full([], 2, "int64")'),
+        ("paddle.to_tensor(True)", 'paddle.full([], True, "bool")'),
+        ("paddle.to_tensor(data=1, dtype='float32')", "paddle.full([], 1, 'float32')"),
+        ("paddle.to_tensor(1., x.dtype)", "paddle.full([], 1., x.dtype)"),
+        ("paddle.to_tensor(1., dtype=paddle.float64)", "paddle.full([], 1., paddle.float64)"),
+        ("paddle.to_tensor([0.5])", "paddle.full([1], 0.5)"),
+        ("paddle.to_tensor([[0, 0], [0, 0]])", 'paddle.full([2, 2], 0, "int64")'),
+        ("paddle.to_tensor(0.5, stop_gradient=True)", "paddle.full([], 0.5)"),
+    ],
+)
+def test_one_value_is_filled_in(call: str, fixed: str) -> None:
+    assert fixed_body(f"loss = loss * {call}  # why", RULE) == f"loss = loss * {fixed}  # why\n"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "paddle.to_tensor(0.5, place=paddle.CPUPlace())",
+        "paddle.to_tensor(0.5, stop_gradient=False)",
+        "paddle.to_tensor(0.5, dtype=args.dtype)",
+        "paddle.to_tensor(0.5, dtype='complex64')",
+        "paddle.to_tensor([0.5, 1.0])",
+        "paddle.to_tensor([0, 0.0])",
+        "paddle.to_tensor(1 / 3)",
+        "paddle.to_tensor(\n    0.5  # half\n)",
+        "paddle.Tensor([0.5])",
+    ],
+)
+def test_other_constants_are_only_shown(call: str) -> None:
+    fix = only(f"loss = loss * {call}").fix
+    assert fix is not None
+    assert fix.level is Level.DISPLAY
+
+
+def test_small_values_may_be_rounded_otherwise_in_float16() -> None:
+    fix = only("loss = loss + paddle.to_tensor(1e-8, dtype=x.dtype)").fix
+    assert fix is not None
+    assert fix.level is Level.UNSAFE
+    assert "float16" in fix.reason
+
+
+def test_constant_above_the_loop_is_shown() -> None:
+    fix = only("mean = paddle.to_tensor([0.5, 0.25]).reshape([1, 2])").fix
+    assert fix is not None
+    texts = [edit.content for edit in fix.edits]
+    assert texts == ["    constant_tensor = paddle.to_tensor([0.5, 0.25])\n", "constant_tensor"]
+
+
+def test_batch_as_it_is_is_shown() -> None:
+    fix = only("m = paddle.to_tensor(x, dtype='float32')").fix
+    assert fix is not None
+    assert [edit.content for edit in fix.edits] == ["x.astype('float32')"]
+
+
+def test_gates_lose_nothing() -> None:
+    body = "m = paddle.to_tensor(x)\nloss = loss * paddle.to_tensor(0.5)\nloss = paddle.Tensor(np.ones(3)) + loss"
+    text = in_step(body)
+    assert found(text) == found(text, gated=False)
+    text = FORWARD.format(body="x = x * paddle.to_tensor(0.5)")
+    assert found(text) == found(text, gated=False) != []
+
+
+@pytest.mark.parametrize(
+    "dtype", [None, "float32", "float64", "bfloat16", "float16", "int32", "int64", "uint8", "bool"]
+)
+def test_full_gives_the_bits_of_to_tensor(dtype: str | None) -> None:
+    draw = random.Random(3)
+    wide = [sign * 10.0**power * draw.random() for power in range(-40, 38) for sign in (-1, 1)]
+    tiny = [0.0, -0.0, 1e-45, 1e-40, 0.1, 1 / 3, 3.4e38, math.inf]
+    narrow = [0, 1, 3, 100, 255, 0.5, 2.75, 1e-6, 1e-5]
+    values = {None: wide + tiny, "float32": wide + tiny, "float64": wide + tiny, "bfloat16": wide + tiny}
+    for value in values.get(dtype, narrow):
+        made = paddle.to_tensor(value) if dtype is None else paddle.to_tensor(value, dtype=dtype)
+        filled = paddle.full([], value, dtype or ("int64" if isinstance(value, int) else None))
+        assert made.numpy().tobytes() == filled.numpy().tobytes(), value
+        assert (made.dtype, made.shape, made.stop_gradient) == (filled.dtype, filled.shape, filled.stop_gradient)
+
+
+def test_full_follows_the_default_dtype_as_to_tensor_does() -> None:
+    paddle.set_default_dtype("float64")
+    try:
+        assert paddle.full([], 0.1).dtype == paddle.to_tensor(0.1).dtype == paddle.float64
+        assert paddle.full([], 2, "int64").dtype == paddle.to_tensor(2).dtype
+        assert paddle.full([1], True, "bool").dtype == paddle.to_tensor([True]).dtype
+    finally:
+        paddle.set_default_dtype("float32")
+    large = 2**62 + 1
+    assert paddle.full([], large, "int64").item() == paddle.to_tensor(large).item() == large
+    assert paddle.full([2, 1], 0.5, paddle.ones([2]).dtype).shape == [2, 1]
+    assert paddle.full([], 0.5, np.dtype("float32")).dtype == paddle.float32
+
+
+def test_marked_step() -> None:
+    expect_marked_in_step(
+        dedent("""
+            mask = np.ones([4])
+            loss = loss + paddle.to_tensor(mask).mean()  #: PPF205
+            order = [paddle.to_tensor(i) for i in x]  #: PPF205
+        """),
+        RULE,
+    )
