@@ -254,7 +254,8 @@ def test_a_module_loaded_by_its_name() -> None:
 
 def test_a_wrapper_of_the_scaler_drives_who_makes_one() -> None:
     files = {
-        "utils/misc.py": "import paddle\nclass Scaler:\n    def __init__(self):\n        self.s = paddle.amp.GradScaler()\n",
+        "utils/misc.py": "import paddle\nclass Scaler:\n    def __init__(self):\n"
+        "        self.s = paddle.amp.GradScaler()\n",
         "train.py": "from utils.misc import Scaler as NativeScaler\nfrom net import Net\nNet()\ns = NativeScaler()\n",
         "eval.py": "from other import Net\nNet()\n",
         "net.py": CLEAN,

@@ -231,6 +231,7 @@ def test_a_width_that_the_unit_multiplies() -> None:
 def test_a_width_that_a_function_passes_on() -> None:
     text = (
         "def block(cin, cout):\n    return nn.Sequential(Conv2D(cin, cout, 3), nn.ReLU())\n"
-        "class Net(nn.Layer):\n    def __init__(self):\n        self.a = block(64, 90)\n        self.b = block(90, 64)\n"
+        "class Net(nn.Layer):\n    def __init__(self):\n"
+        "        self.a = block(64, 90)\n        self.b = block(90, 64)\n"
     )
     assert widths(text) == [(9, 90, "output", False), (10, 90, "input", False)]

@@ -248,6 +248,8 @@ class _Finder:
     def _spawned(self) -> dict[Scope, tuple[str, int]]:
         """The functions that ``paddle.distributed.spawn`` runs in each process."""
         found: dict[Scope, tuple[str, int]] = {}
+        if not any("distributed" in file.source.text and "spawn(" in file.source.text for file in self._files):
+            return found
         for file, scope, call in self._project.callers.named("spawn"):
             target = dotted(call.args[0]) if call.args else None
             if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:

@@ -77,6 +77,8 @@ class Ranks:
             return True
         if depth >= _MAX_DEPTH or isinstance(node, (ast.BinOp, ast.JoinedStr)):
             return False
+        if depth and isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] not in _READS:
+            return self._asks_rank(node, scope, file)
         if any(
             self._tells_rank(value, there, origin, depth + 1)
             for value, there, origin in self._meanings(node, scope, file)
