@@ -10,6 +10,8 @@ import libcst as cst
 from perflint.context import Context
 from perflint.index.names import dotted
 
+_TRIAL = re.compile(r"(^|_)(unit_?test|smoke_?test|self_?test)s?($|_)", re.IGNORECASE)
+
 
 def explained(node: cst.CSTNode, pattern: str, context: Context) -> bool:
     """Whether a comment at the end of a node's row, or alone on the rows just above it, matches a pattern.
@@ -70,3 +72,22 @@ def in_inner_loop(context: Context) -> bool:
     if statement is None or statement.loop is None or step is None:
         return False
     return (step.path, step.line) != (context.file.source.path, statement.loop.lineno)
+
+
+def goes_nowhere(context: Context) -> bool:
+    """Whether the current statement makes something for a trial of the code, or binds it to a name that nobody reads."""
+    point = context.point
+    if point is None:
+        return False
+    if _TRIAL.search(point.scope.name):
+        return True
+    node = point.statement.node
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return False
+    if isinstance(point.scope.node, ast.Module):
+        return False  # another file may read it
+    name = node.targets[0].id
+    return not any(
+        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load)
+        for item in ast.walk(point.file.tree)
+    )

@@ -23,11 +23,51 @@ _MOST_BY_NAME = 400
 
 # Methods of Tensors, Layers, optimizers, loaders and of Python's own containers are no names to go by.
 _COMMON = frozenset(
-    "set_value get_lr set_lr state_dict set_state_dict load_dict set_dict clear_grad clear_gradients clear_gradient "
-    "zero_grad add_sublayer add_parameter create_parameter register_buffer named_parameters named_sublayers "
-    "set_epoch as_tensor to_tensor to_dict from_dict get_tensor get_output get_input get_item set_item "
-    "add_scalar add_image add_histogram set_description set_postfix load_state_dict no_grad index_select "
-    "masked_select set_device get_device stop_gradient full_name train_batch eval_batch test_batch".split()
+    [
+        "set_value",
+        "get_lr",
+        "set_lr",
+        "state_dict",
+        "set_state_dict",
+        "load_dict",
+        "set_dict",
+        "clear_grad",
+        "clear_gradients",
+        "clear_gradient",
+        "zero_grad",
+        "add_sublayer",
+        "add_parameter",
+        "create_parameter",
+        "register_buffer",
+        "named_parameters",
+        "named_sublayers",
+        "set_epoch",
+        "as_tensor",
+        "to_tensor",
+        "to_dict",
+        "from_dict",
+        "get_tensor",
+        "get_output",
+        "get_input",
+        "get_item",
+        "set_item",
+        "add_scalar",
+        "add_image",
+        "add_histogram",
+        "set_description",
+        "set_postfix",
+        "load_state_dict",
+        "no_grad",
+        "index_select",
+        "masked_select",
+        "set_device",
+        "get_device",
+        "stop_gradient",
+        "full_name",
+        "train_batch",
+        "eval_batch",
+        "test_batch",
+    ]
 )
 
 
@@ -123,9 +163,7 @@ class Dispatch:
         if found is None:
             return []
         return [
-            Target(file, owner.methods[method])
-            for file, owner in self.descendants(found[1])
-            if method in owner.methods
+            Target(file, owner.methods[method]) for file, owner in self.descendants(found[1]) if method in owner.methods
         ]
 
     def descendants(self, owner: Class) -> list[tuple[FileIndex, Class]]:

@@ -267,7 +267,9 @@ def with_comprehensions(node: ast.stmt, env: Env, resolver: Resolver) -> Env:
             if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
                 inner = dict(env)
                 inner.update(extra)
-                own = {part.id for made in item.generators for part in ast.walk(made.target) if isinstance(part, ast.Name)}
+                own = {
+                    part.id for made in item.generators for part in ast.walk(made.target) if isinstance(part, ast.Name)
+                }
                 for name, kind in Evaluator(resolver, inner).inside(item.generators).env.items():
                     if name in own:  # hides a name of the function
                         extra[name] = kind

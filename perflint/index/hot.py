@@ -84,7 +84,7 @@ class Hot:
             if not inside & self._forward_names and not helpers:
                 continue
             step = Step(file.source.path, 0, function=scope.qualname, forward=True)
-            parameters = {name: GUESS for name in _required(scope)}
+            parameters = dict.fromkeys(_required(scope), GUESS)
             self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
 
     def _own_loops(self, file: FileIndex, scope: Scope) -> None:

@@ -19,7 +19,19 @@ from perflint.index.every_rank import EveryRank, every_rank
 from perflint.index.file import FileIndex, module_parts
 from perflint.index.flow import Flow
 from perflint.index.gradients import Gradients
-from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, UNKNOWN, Kind, function, instance, join, layer
+from perflint.index.kinds import (
+    DATASET,
+    EITHER,
+    FUNCTION_TAG,
+    ITERABLE,
+    LOADER,
+    UNKNOWN,
+    Kind,
+    function,
+    instance,
+    join,
+    layer,
+)
 from perflint.index.names import dotted
 from perflint.index.no_grad import NoGrad
 from perflint.index.ranks import Ranks
@@ -88,7 +100,15 @@ class Project:
                 owner.attributes.clear()
             file.points.clear()
             file.tree.body.clear()
-        for table in (self.files, self._modules, self._found, self._classes, self._results, self._attributes, self._functions):
+        for table in (
+            self.files,
+            self._modules,
+            self._found,
+            self._classes,
+            self._results,
+            self._attributes,
+            self._functions,
+        ):
             table.clear()
         for cache in (self._trains, self._optimizes, self._defined, self._known, self._stars):
             cache.clear()
@@ -454,7 +474,9 @@ class Project:
         held = self._held_by(file, scope, name) if name is not None else None
         if held is not None:
             return self.trains(*held)
-        kept = name is not None and name[:5] == "self." and scope.owner is not None and name[5:] in scope.owner.attributes
+        kept = (
+            name is not None and name[:5] == "self." and scope.owner is not None and name[5:] in scope.owner.attributes
+        )
         if name is None or (name.rpartition(".")[2] not in self.training_names and not kept):
             return False
         found = self.callee(file, scope, name, {})
@@ -657,7 +679,9 @@ def _only_return(scope: Scope) -> ast.expr | None:
     if len(scope.statements) > 2 or not isinstance(node, ast.Return):
         return None
     docstring = scope.statements[0].node
-    if len(scope.statements) == 2 and not (isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)):
+    if len(scope.statements) == 2 and not (
+        isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+    ):
         return None
     return node.value
 

@@ -86,9 +86,7 @@ class Reads:
                 return found
         return None
 
-    def _in_statement(
-        self, file: FileIndex, scope: Scope, statement: Statement, env: Env, depth: int
-    ) -> Read | None:
+    def _in_statement(self, file: FileIndex, scope: Scope, statement: Statement, env: Env, depth: int) -> Read | None:
         for call in statement.calls:
             if reads_tensor(call, Evaluator(file, env), file):
                 return Read(file.source.path, call.lineno)
