@@ -75,7 +75,7 @@ def in_inner_loop(context: Context) -> bool:
 
 
 def goes_nowhere(context: Context) -> bool:
-    """Whether the current statement makes something for a trial of the code, or binds it to a name that nobody reads."""
+    """Whether the current statement makes something for a trial of the code, or binds it to a name nobody reads."""
     point = context.point
     if point is None:
         return False

@@ -79,7 +79,7 @@ class FileIndex:
     scopes: FileScopes = field(init=False)
     points: dict[ast.stmt, Point] = field(default_factory=dict)
     reading_calls: dict[int, Read] = field(default_factory=dict)
-    """Calls in step loops, by offset, of which a helper in another file reads the device; with the place of the read."""
+    """Calls in step loops, by offset, of which a helper in another file reads the device; with the read's place."""
 
     def __post_init__(self) -> None:
         is_package = self.parts[-1] == "__init__"

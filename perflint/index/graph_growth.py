@@ -253,7 +253,15 @@ def _terms(value: ast.expr) -> Iterator[str]:
         yield value.id
 
 
-def _uncut(value: ast.expr) -> Iterator[ast.expr]:
+def _uncut(value: ast.expr) -> list[ast.expr]:
+    """The names in an expression whose graph reaches its value: those that nothing reads or detaches."""
+    try:
+        return list(_carried(value))
+    except RecursionError:  # a sum of a thousand terms: nothing is said of it
+        return []
+
+
+def _carried(value: ast.expr) -> Iterator[ast.expr]:
     """The names in an expression whose graph reaches its value: those that nothing reads or detaches."""
     if isinstance(value, (ast.Name, ast.Attribute)) and dotted(value) is not None:
         if not (isinstance(value, ast.Attribute) and value.attr in _HOST_ATTRIBUTES):
@@ -264,18 +272,18 @@ def _uncut(value: ast.expr) -> Iterator[ast.expr]:
         if last in _CUTS:
             return
         if isinstance(value.func, ast.Attribute) and dotted(value.func.value) is not None:
-            yield from _uncut(value.func.value)
+            yield from _carried(value.func.value)
         for argument in value.args:
-            yield from _uncut(argument)
+            yield from _carried(argument)
         return
     if isinstance(value, ast.BinOp):
-        yield from _uncut(value.left)
-        yield from _uncut(value.right)
+        yield from _carried(value.left)
+        yield from _carried(value.right)
     elif isinstance(value, ast.UnaryOp):
-        yield from _uncut(value.operand)
+        yield from _carried(value.operand)
     elif isinstance(value, (ast.Tuple, ast.List)):
         for part in value.elts:
-            yield from _uncut(part)
+            yield from _carried(part)
 
 
 def _reads(value: ast.expr) -> bool:

@@ -290,9 +290,9 @@ def _mentions_clock(node: ast.expr, definitions: Definitions, depth: int = 0) ->
     for item in ast.walk(node):
         if isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS:
             return True
-        if isinstance(item, ast.Name) and depth < 3 and item.id in definitions:
-            if _mentions_clock(definitions[item.id], definitions, depth + 1):
-                return True
+        held = definitions.get(item.id) if isinstance(item, ast.Name) and depth < 3 else None
+        if held is not None and _mentions_clock(held, definitions, depth + 1):
+            return True
     return False
 
 
