@@ -246,11 +246,14 @@ def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:
 
 
 def _terms(value: ast.expr) -> Iterator[str]:
-    if isinstance(value, ast.BinOp):
-        yield from _terms(value.left)
-        yield from _terms(value.right)
-    elif isinstance(value, ast.Name):
-        yield value.id
+    """The names that an arithmetic expression is made of: a loop, since sums of a thousand terms are written."""
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.BinOp):
+            waiting += (node.right, node.left)
+        elif isinstance(node, ast.Name):
+            yield node.id
 
 
 def _uncut(value: ast.expr) -> list[ast.expr]:

@@ -578,11 +578,11 @@ class Project:
         found = self.find(file.names.resolve(name), file) if named else None
         if found and isinstance(found[1], Scope):
             return found[0], found[1]
-        receiver, _, method = name.rpartition(".")
+        receiver, _, called = name.rpartition(".")
         if receiver:
             kind = self._receiver(file, scope, receiver, env)
             if kind.type:
-                return self.method(kind.type, method)
+                return self.method(kind.type, called)
         if not receiver and name in env and env[name].type:
             return self.method(env[name].type, "__call__")
         return None
