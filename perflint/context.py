@@ -1,4 +1,4 @@
-"""What a check may ask: the one walk over a unit, and the index's answers for the node at hand."""
+"""What a check may ask: where the walk stands, and the index's answers for the node at hand."""
 
 from __future__ import annotations
 
@@ -17,18 +17,9 @@ from perflint.index.evaluate import Evaluator
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.scopes import Statement
-from perflint.registry import Check
 from perflint.settings import Settings
 from perflint.units import ParsedUnit
 
-_SKIPPED = (
-    cst.BaseParenthesizableWhitespace,
-    cst.TrailingWhitespace,
-    cst.EmptyLine,
-    cst.Comma,
-    cst.AssignEqual,
-    cst.Dot,
-)
 _STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 
 
@@ -222,33 +213,6 @@ class Context:
                     return True
             inner = parent
         return False
-
-
-class Walk(cst.CSTVisitor):
-    """The one walk over a unit: every check registered for a node's type is asked as the walk meets it."""
-
-    def __init__(self, context: Context, table: Mapping[type[cst.CSTNode], list[Check]]) -> None:
-        super().__init__()
-        self._context = context
-        self._table = table
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        """Ask the checks of this node's type."""
-        if isinstance(node, _SKIPPED):
-            return False
-        context = self._context
-        context.node = node
-        context.enter(node)
-        for function in self._table.get(type(node), ()):
-            function(node, context)
-        context.parents.append(node)
-        return True
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        """Go back up."""
-        if not isinstance(original_node, _SKIPPED):
-            self._context.parents.pop()
-            self._context.leave(original_node)
 
 
 def local_name(node: Any) -> str:

@@ -14,12 +14,13 @@ from pathlib import Path
 from perflint import catalogue, gates, messages, noqa, registry, selection, units
 from perflint.catalogue import Rule
 from perflint.checks import load_checks
-from perflint.context import Context, Draft, Walk
+from perflint.context import Context, Draft
 from perflint.findings import Finding, Fix
 from perflint.index import hot
 from perflint.index.project import Project
 from perflint.settings import Settings
 from perflint.source import Source, UnreadableSource, read
+from perflint.walk import Walk
 
 Progress = Callable[[int, int], None]
 _PARALLEL_FROM = 24
@@ -143,7 +144,7 @@ class _Run:
                 context = Context(
                     file, units.parse(file.source, piece), self.settings, catalogue.shipped(), self.codes, points
                 )
-                context.unit.module.visit(Walk(context, registry.checks))
+                Walk(context, registry.checks, self.rows[path] if self.gated else None).run()
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts

@@ -6,9 +6,10 @@ import libcst as cst
 import pytest
 
 from perflint import catalogue, gates, units
-from perflint.context import Context, Walk, local_name, shorten
+from perflint.context import Context, local_name, shorten
 from perflint.registry import Check
 from perflint.settings import Settings
+from perflint.walk import Walk
 from tests.support import PATH, expect_marked, expect_marked_in_step, in_step, project
 
 
@@ -20,7 +21,7 @@ def ask(text: str, question: Check, node_type: type[cst.CSTNode] = cst.Call) -> 
     for unit in units.units_of(file.tree):
         parsed = units.parse(file.source, unit)
         context = Context(file, parsed, Settings(), catalogue.shipped(), frozenset(), points)
-        parsed.module.visit(Walk(context, {node_type: [question]}))
+        Walk(context, {node_type: [question]}).run()
         assert context.parents == []
         assert context.statement is None
 

@@ -86,8 +86,4 @@ def goes_nowhere(context: Context) -> bool:
         return False
     if isinstance(point.scope.node, ast.Module):
         return False  # another file may read it
-    name = node.targets[0].id
-    return not any(
-        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load)
-        for item in ast.walk(point.file.tree)
-    )
+    return node.targets[0].id not in point.file.names_read

@@ -105,6 +105,12 @@ class FileIndex:
         return self.names.bound | found
 
     @cached_property
+    def names_read(self) -> frozenset[str]:
+        """Every name that the file reads."""
+        nodes = ast.walk(self.tree)
+        return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+
+    @cached_property
     def is_foreign(self) -> bool:
         """Code for another framework: it imports one, and nothing of Paddle's."""
         packages = self.names.packages
