@@ -73,7 +73,7 @@ def in_forward(body: str) -> list[Finding]:
         ("m = paddle.to_tensor(step)", "a Python number", Confidence.MEDIUM),
         ("m = paddle.to_tensor(len(y) / 8)", "a Python number", Confidence.MEDIUM),
         ("m = paddle.to_tensor(x)", "copies a batch", Confidence.MEDIUM),
-        ("m = [paddle.to_tensor(part, dtype='float32') for part in x]", "copies a batch", Confidence.MEDIUM),
+        ("m = [paddle.to_tensor(part, dtype='float32') for part in x]", "only to cast it", Confidence.MEDIUM),
         ("m = paddle.to_tensor(x.numpy())", "sends back", Confidence.HIGH),
         ("m = y.numpy()\nm = paddle.to_tensor(m)", "sends back", Confidence.HIGH),
         ("m = paddle.to_tensor(x, place=paddle.CPUPlace())", "copies a batch", Confidence.LOW),

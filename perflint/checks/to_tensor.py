@@ -37,6 +37,8 @@ _MESSAGES = {
     "batch": "`{what}` copies a batch to the device while training waits, at {where}; let a `DataLoader` make the "
     "tensors, in the background.",
     "copy": "`{what}` copies a batch at {where}; a `DataLoader` gives tensors, so use its batches as they are.",
+    "cast": "`{what}` copies a batch, only to cast it, at {where}; a `DataLoader` gives tensors, so write "
+    "`.astype({dtype})`, or give them that dtype in the dataset.",
     "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`.",
     "tensor": "`{what}` copies a tensor at {where}; use `.detach()`, or the tensor as it is.",
     "host": "`{what}` copies what the host has worked out to the device at {where}; work it out there, or in the "
@@ -47,7 +49,7 @@ _ONCE = "before the loop"
 _ONCE_IN_FORWARD = "in `__init__` with `register_buffer`"
 _IN_FORWARD = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE})
 _HIGH = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE, origins.READ})
-_MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, "copy"})
+_MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, "copy", "cast"})
 _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
 
 
@@ -68,8 +70,9 @@ def to_tensor(call: cst.Call, context: Context) -> None:
     if data is None or node is None or _is_empty(node):
         return
     found = origins.origin(node, point)
+    dtype = find_argument(call, "dtype", 1)
     if found.kind == origins.BATCH and context.kind(data.value).is_tensor:
-        found = Origin("copy", found.sure)
+        found = Origin("copy" if dtype is None else "cast", found.sure)
     if step.forward and (found.kind not in _IN_FORWARD or _is_measure(point)):
         return
     if context.file.runs_on_cpu and found.kind == origins.READ:
@@ -88,6 +91,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         message=_MESSAGES[found.kind],
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
         what=what,
+        dtype=context.text(dtype.value) if dtype is not None else "",
     )
 
 
@@ -102,7 +106,7 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
         return Confidence.LOW
     # A place or a gradient is a reason to make a tensor of one's own.
     wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
-    return Confidence.LOW if wanted and found.kind == "copy" else Confidence.MEDIUM
+    return Confidence.LOW if wanted and found.kind in ("copy", "cast") else Confidence.MEDIUM
 
 
 def acts(point: Point) -> bool:

@@ -26,6 +26,7 @@ _SHOWN = {
     origins.NUMBER: ("use the number itself", "the result may take another dtype"),
     origins.BATCH: ("let a DataLoader make the tensors", "the reader has to become a dataset or a collate function"),
     "copy": ("use the batch as it is", "only if the loader gives tensors, and nothing changes them in place"),
+    "cast": ("only cast the batch", "only if the loader gives tensors, and nothing changes them in place"),
     origins.READ: ("keep the values on the device", "only if what was read is a Paddle tensor"),
     origins.TENSOR: ("use the tensor itself", "`to_tensor` also cuts the gradient: say so with .detach()"),
     origins.HOST: ("work it out on the device, or in the dataset", "another algorithm is needed"),
@@ -42,7 +43,7 @@ def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
     title, reason = _SHOWN[kind]
     if kind in (origins.LITERAL, origins.INVARIANT):
         return Fix(title, tuple(_hoisted(call, context)), Level.DISPLAY, reason)
-    if kind == "copy":
+    if kind in ("copy", "cast"):
         return Fix(title, (Edit(*context.range(call), _as_it_is(call, data, context)),), Level.DISPLAY, reason)
     if kind == origins.NUMBER:
         return Fix(title, (Edit(*context.range(call), context.text(data.value)),), Level.DISPLAY, reason)
