@@ -10,6 +10,7 @@ import ast
 from collections.abc import Mapping
 
 from perflint import registry
+from perflint.findings import Confidence
 from perflint.index.file import FileIndex, Point
 from perflint.index.flow import Flow
 from perflint.index.names import dotted
@@ -31,11 +32,15 @@ def rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> set[int]
         if point.step is not None
         and (
             _triggered(point.statement, forward if point.step.forward else triggers)
-            or any(gate(point) for gate in asked)
+            or any(_is_shown(gate(point), settings) for gate in asked)
         )
     }
     named = {row for code, gates in registry.row_gates.items() if code in codes for gate in gates for row in gate(file)}
-    return found | named | _calls(file, codes) | _statements(file, codes)
+    return found | named | _calls(file, codes) | _statements(file, codes, settings)
+
+
+def _is_shown(answer: bool | Confidence, settings: Settings) -> bool:
+    return answer >= settings.min_confidence if isinstance(answer, Confidence) else answer
 
 
 def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
@@ -46,21 +51,21 @@ def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
 
 def forward_names(codes: frozenset[str]) -> frozenset[str]:
     """Last names of the calls that make a model's forward pass worth a look for these rules."""
-    return _selected(registry.forward_triggers, codes)
+    return _selected(registry.forward_triggers, codes) | _selected(registry.forward_clues, codes)
 
 
 def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset[str]:
     return frozenset().union(*(found for code, found in names.items() if code in codes))
 
 
-def _statements(file: FileIndex, codes: frozenset[str]) -> set[int]:
+def _statements(file: FileIndex, codes: frozenset[str], settings: Settings) -> set[int]:
     asked = [gate for code, gates in registry.any_statements.items() if code in codes for gate in gates]
     found: set[int] = set()
     if not asked:
         return found
     for scope in file.scopes.scopes:
         for statement in scope.statements:
-            if any(gate(statement, scope, file) for gate in asked):
+            if any(_is_shown(gate(statement, scope, file), settings) for gate in asked):
                 ensure_points(file, scope)
                 found.add(statement.node.lineno)
     return found

@@ -10,13 +10,14 @@ import libcst as cst
 
 if TYPE_CHECKING:
     from perflint.context import Context
+    from perflint.findings import Confidence
     from perflint.index.file import FileIndex, Point
     from perflint.index.scopes import Scope, Statement
 
 Check = Callable[[Any, "Context"], None]
 Gate = Callable[[ast.Call, "FileIndex"], bool]
-StatementGate = Callable[["Point"], bool]
-PlaceGate = Callable[["Statement", "Scope", "FileIndex"], bool]
+StatementGate = Callable[["Point"], "bool | Confidence"]
+PlaceGate = Callable[["Statement", "Scope", "FileIndex"], "bool | Confidence"]
 RowGate = Callable[["FileIndex"], Iterable[int]]
 
 checks: dict[type[cst.CSTNode], list[Check]] = {}
@@ -27,6 +28,9 @@ step_triggers: dict[str, set[str]] = {}
 
 forward_triggers: dict[str, set[str]] = {}
 """The same for the code of a model's forward pass."""
+
+forward_clues: dict[str, set[str]] = {}
+"""Code to the last names of calls that a forward pass has to make before a rule can have anything to say there."""
 
 step_statements: dict[str, list[StatementGate]] = {}
 """Code to functions that say whether a statement at a step (or in a forward pass) is worth parsing for it."""
@@ -59,8 +63,16 @@ def triggers(code: str, names: Iterable[str], forward: bool = False) -> None:
     (forward_triggers if forward else step_triggers).setdefault(code, set()).update(names)
 
 
+def forward_clue(code: str, names: Iterable[str]) -> None:
+    """Say which calls make a forward pass worth a look, where a ``step_gate`` finds the statements in it."""
+    forward_clues.setdefault(code, set()).update(names)
+
+
 def step_gate(code: str, may_match: StatementGate) -> None:
-    """Say which statements of step code (``point.step.forward``: of a forward pass) are worth parsing for a rule."""
+    """Say which statements of step code (``point.step.forward``: of a forward pass) are worth parsing for a rule.
+
+    A gate may answer with the most confidence that a finding there can have: what nobody will be shown is not parsed.
+    """
     step_statements.setdefault(code, []).append(may_match)
 
 

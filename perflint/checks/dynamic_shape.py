@@ -14,7 +14,7 @@ from perflint.index.evaluate import Evaluator
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import headers
-from perflint.registry import check, step_gate, triggers
+from perflint.registry import check, forward_clue, step_gate
 
 CODE = "PPF207"
 MASK = "x[mask]"
@@ -40,8 +40,7 @@ _PICKING = re.compile(
 # What a forward pass has to call to be worth a look: a mask alone calls nothing, so what goes with one counts too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | _COMPARING
 
-triggers(CODE, _ADVICE.keys() - {MASK})
-triggers(CODE, (_ADVICE.keys() - {MASK}) | _BESIDE, forward=True)
+forward_clue(CODE, (_ADVICE.keys() - {MASK}) | _BESIDE)
 
 
 def dynamic_op(node: ast.expr, point: Point) -> tuple[str, Confidence] | None:
@@ -101,13 +100,23 @@ def _is_mask(index: ast.expr, point: Point, evaluator: Evaluator, depth: int = 0
     return definition is not None and _is_mask(definition, point, evaluator, depth + 1)
 
 
-def _may_match(point: Point) -> bool:
-    node = point.statement.node
-    return any(
-        isinstance(item, ast.Subscript) and _is_mask(item.slice, point, Evaluator(point.file, point.env))
-        for header in headers(node)
+def _may_match(point: Point) -> bool | Confidence:
+    step = point.step
+    found = step is not None and any(
+        _is_worth_asking(item) and dynamic_op(item, point) is not None
+        for header in headers(point.statement.node)
         for item in ast.walk(header)
+        if isinstance(item, (ast.Call, ast.Subscript))
     )
+    return Confidence.LOW if found and step is not None and _picks(point, step.function) else found
+
+
+def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
+    """Whether an expression can be of unknown size by its looks: kinds are dear, most indices are numbers."""
+    if isinstance(node, ast.Subscript):
+        return not isinstance(node.slice, (ast.Constant, ast.Slice))
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return called in _ADVICE or isinstance(node.func, ast.Name)
 
 
 step_gate(CODE, _may_match)

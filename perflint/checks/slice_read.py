@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from perflint.checks.slices import Sweep, is_in_order, levels_of, loops_around, sweep
+from perflint.checks.slices import Sweep, is_in_order, is_moving, levels_of, loops_around, sweep
 from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.file import FileIndex
@@ -34,22 +34,34 @@ class _Read:
     spelling: str
 
 
-def _may_match(statement: Statement, _scope: Scope, file: FileIndex) -> bool:
-    if file.is_offline or not any(_reads_slice(call) for call in statement.calls):
+def _may_match(statement: Statement, _scope: Scope, file: FileIndex) -> bool | Confidence:
+    best = max((found for call in statement.calls if (found := _best(call)) is not None), default=None)
+    if best is None or file.is_offline or file.is_foreign or not file.knows_paddle:
         return False
-    return statement.loop is not None or any(
+    repeated = statement.loop is not None or any(
         isinstance(item, _COMPREHENSIONS) for header in headers(statement.node) for item in ast.walk(header)
     )
+    return repeated and best
 
 
-def _reads_slice(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func)
+def _best(call: ast.Call) -> Confidence | None:
+    """The most that a call can be sure of by its looks, None where it reads no slice."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name in _METHODS and isinstance(call.func, ast.Attribute):
         receiver = call.func.value
         if isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Attribute):
             receiver = receiver.func.value
-        return isinstance(receiver, ast.Subscript)
-    return name in (*_CONVERSIONS, "array", "asarray") and bool(call.args) and isinstance(call.args[0], ast.Subscript)
+    elif name in (*_CONVERSIONS, "array", "asarray") and call.args:
+        receiver = call.args[0]
+    else:
+        return None
+    if not isinstance(receiver, ast.Subscript):
+        return None
+    if name in _CONVERSIONS and levels_of(receiver) < 2:
+        return None
+    if not is_moving(receiver):  # the same slice at each pass
+        return None if name in _CONVERSIONS else Confidence.LOW
+    return Confidence.MEDIUM
 
 
 statement_gate(CODE, _may_match)

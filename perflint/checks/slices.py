@@ -130,6 +130,11 @@ def levels_of(node: ast.expr) -> int:
     return sum(len(_indices(level.slice)) for level in _levels(node))
 
 
+def is_moving(node: ast.expr) -> bool:
+    """Whether an index of a chain of subscripts is more than constants, so that a loop can change it."""
+    return any(_names(index) for level in _levels(node) for index in _indices(level.slice))
+
+
 def is_in_order(node: ast.expr) -> bool:
     """Whether a chain of subscripts leaves items that lie side by side: plain indices, then at most one slice."""
     indices = [index for level in _levels(node) for index in _indices(level.slice)]

@@ -15,7 +15,7 @@ from perflint.findings import Confidence
 from perflint.index.file import Point, Step
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
-from perflint.registry import check, step_gate, triggers
+from perflint.registry import check, forward_clue, step_gate
 
 CODE = "PPF203"
 _PICKS = frozenset({"max", "min", "sorted"})
@@ -31,7 +31,7 @@ _FORWARD_MESSAGE = (
     "`{what}` is a Python decision on a tensor and waits for the device at {where}; choose on the device instead."
 )
 
-triggers(CODE, _CERTAIN, forward=True)
+forward_clue(CODE, _CERTAIN)
 
 
 @check(cst.Name)
