@@ -11,7 +11,6 @@ from perflint.checks.slices import Sweep, is_in_order, is_moving, levels_of, loo
 from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.file import FileIndex
-from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement, headers
 from perflint.registry import check, statement_gate
 

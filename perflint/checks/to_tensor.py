@@ -8,6 +8,7 @@ import libcst as cst
 
 from perflint.checks import to_tensor_fix
 from perflint.checks.arguments import find_argument
+from perflint.checks.untrained import is_untrained
 from perflint.context import Context, shorten
 from perflint.findings import Confidence
 from perflint.index import origin as origins
@@ -73,7 +74,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
     dtype = find_argument(call, "dtype", 1)
     if found.kind == origins.BATCH and context.kind(data.value).is_tensor:
         found = Origin("copy" if dtype is None else "cast", found.sure)
-    if step.forward and (found.kind not in _IN_FORWARD or _is_measure(point)):
+    if step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function)):
         return
     if context.file.runs_on_cpu and found.kind == origins.READ:
         return
