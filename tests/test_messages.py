@@ -56,6 +56,7 @@ def test_another_file_is_named_by_its_path() -> None:
     }
     in_log, call, in_train = check(files, "PPF201")
     assert "`note(loss)` reads the device in log.py:2" in call.message
+    assert call.message.endswith("keep the values on the device, and call it every 10 steps.")
     assert in_log.path == "log.py"
     expected = "each step of the loop at train.py:8, called from train.py:13 (1 more host read there: line train.py:14)"
     assert expected in in_log.message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
+import difflib
 
 import pytest
 
@@ -15,6 +15,127 @@ from perflint.source import Source
 from tests import corpus
 
 ALL = Settings(select=("ALL",))
+
+# What is reported in the three suites, as path, rule and rows; a row stands twice where two findings begin on it.  Each
+# was judged right by reading, so a change of this list is a change to read again.  In a forward pass, right means that
+# training runs it at each step and that the host does wait, or copy, there.
+DETECTION, SEGMENTATION = "paddledet-2.6.0/ppdet", "paddleseg-2.8.0/paddleseg"
+EFFICIENTNET = "paddleclas-2.6.0/paddleclas/ppcls/arch/backbone/variant_models/efficientnet_variant.py"
+READ: dict[str, dict[str, list[int]]] = {
+    EFFICIENTNET: {"PPF306": [22, 26]},  # 625 between two layers of a classifier, under AMP
+    # -- PaddleDetection
+    f"{DETECTION}/engine/trainer.py": {
+        "PPF201": [552],  # hands the losses to TrainingStats.update at each step, on rank 0
+        "PPF601": [832],  # slice_predict: eval(), but gradients on
+    },
+    # Boxes are scaled by way of NumPy where two views differ in size, and the losses go to TrainingStats.update.
+    f"{DETECTION}/engine/trainer_ssod.py": {"PPF201": [254, 304, 352]},
+    f"{DETECTION}/utils/stats.py": {"PPF201": [77]},  # one read for each loss
+    f"{DETECTION}/modeling/assigners/uniform_assigner.py": {"PPF203": [85]},  # whether any anchor is kept
+    f"{DETECTION}/modeling/heads/bbox_head.py": {"PPF207": [329, 350]},  # 329 only asks whether there are any
+    f"{DETECTION}/modeling/heads/retina_head.py": {
+        "PPF205": [151],  # the number of the background class, for each image
+        "PPF207": [159, 160],  # picked for a loss that is summed
+    },
+    f"{DETECTION}/modeling/heads/s2anet_head.py": {
+        "PPF207": [629],  # the padding of the boxes, for each image: the reader knew how many there are
+        "PPF210": [630, 631, 632, 655],  # boxes, labels, flags and anchors, for an assigner that works with NumPy
+    },
+    f"{DETECTION}/modeling/heads/yolo_head.py": {"PPF207": [345, 347, 362, 364]},  # picked for losses that are summed
+    f"{DETECTION}/modeling/heads/yolof_head.py": {
+        "PPF205": [262],  # the number of the background class, for each image
+        "PPF207": [271, 272],
+        "PPF210": [277],  # a divisor
+    },
+    f"{DETECTION}/modeling/losses/cot_loss.py": {"PPF207": [47, 59]},  # 47 only asks whether there are any
+    f"{DETECTION}/modeling/losses/gfocal_loss.py": {
+        "PPF207": [64],
+        "PPF210": [70, 70],  # a mask that is set with NumPy and goes back
+    },
+    f"{DETECTION}/modeling/losses/iou_loss.py": {"PPF205": [269]},  # the 2 in sqrt(2)
+    f"{DETECTION}/modeling/losses/jde_loss.py": {"PPF207": [59, 123, 128, 171]},  # 171 only counts
+    f"{DETECTION}/modeling/losses/ssd_loss.py": {
+        "PPF203": [147],  # whether there is a positive box
+        "PPF207": [148, 149, 160],  # summed
+    },
+    f"{DETECTION}/modeling/losses/supcontrast.py": {"PPF207": [45, 45, 46, 49, 49, 50, 80]},  # 80: a mean over a mask
+    f"{DETECTION}/modeling/reid/fairmot_embedding_head.py": {
+        "PPF203": [168, 220],  # guards a division by a count
+        "PPF207": [138, 157, 198, 208],
+    },
+    # The mask marks the first count_num of a sort: their indices are at hand, and their number is no secret.
+    f"{DETECTION}/modeling/ssod/losses.py": {
+        "PPF207": [109, 109, 112, 112, 119, 120, 179, 182, 187, 190, 192, 197, 197, 215, 215, 218, 218, 225, 226]
+    },
+    f"{DETECTION}/modeling/ssod/utils.py": {
+        "PPF201": [38, 52],  # called from the step loop of trainer_ssod
+        "PPF207": [72, 72, 74, 74, 81],  # both losses hand it their masks
+    },
+    f"{DETECTION}/modeling/transformers/matchers.py": {"PPF210": [121]},  # for SciPy, image by image: one copy would do
+    f"{DETECTION}/modeling/transformers/utils.py": {
+        "PPF205": [253],  # the 2 of a division
+        "PPF207": [164, 175],
+    },
+    f"{DETECTION}/slim/distill_loss.py": {
+        "PPF203": [345, 713],  # 713 guards a division by a sum
+        "PPF207": [347, 349],
+    },
+    # -- PaddleSeg
+    f"{SEGMENTATION}/core/train.py": {
+        "PPF201": [262, 267],  # avg_loss += float(loss); avg_loss_list[i] += loss_list[i].numpy()
+    },
+    f"{SEGMENTATION}/models/ginet.py": {
+        "PPF306": [120, 131],  # word embeddings of width 300 under AMP; 84 nodes between two convolutions
+    },
+    f"{SEGMENTATION}/models/gscnn.py": {"PPF210": [171]},  # the images go to OpenCV and back in the forward pass
+    f"{SEGMENTATION}/models/losses/bootstrapped_cross_entropy.py": {"PPF207": [67]},  # for each image
+    f"{SEGMENTATION}/models/losses/edge_attention_loss.py": {"PPF203": [73]},  # a minimum
+    f"{SEGMENTATION}/models/losses/gscnn_dual_task_loss.py": {
+        "PPF203": [129, 136],  # guards a division by a sum
+        "PPF205": [58],  # a kernel that never changes
+    },
+    f"{SEGMENTATION}/models/losses/maskformer_loss.py": {
+        "PPF207": [409],
+        "PPF210": [412, 436],  # the first index of each image; a divisor
+    },
+    f"{SEGMENTATION}/models/losses/ohem_cross_entropy_loss.py": {
+        "PPF203": [66],
+        "PPF210": [80],  # an index that could stay a tensor
+    },
+    f"{SEGMENTATION}/models/losses/ohem_edge_attention_loss.py": {"PPF203": [82], "PPF210": [96]},  # the same code
+    f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": {
+        "PPF205": [70, 136, 141],  # zeros, at 136 and 141 anew for each class of each image
+        "PPF210": [66, 67],  # predictions and labels, for OpenCV; the labels came from the host
+    },
+}
+
+# What the fixes of these findings change, row by row.
+EDITED: dict[str, list[str]] = {
+    f"{DETECTION}/engine/trainer.py": ["+    @paddle.no_grad()"],  # on slice_predict
+    f"{DETECTION}/modeling/losses/iou_loss.py": [
+        "-        thred = paddle.pow(paddle.to_tensor(2), 0.5) / 2",
+        '+        thred = paddle.pow(paddle.full([], 2, "int64"), 0.5) / 2',
+    ],
+    f"{DETECTION}/modeling/transformers/utils.py": [
+        "-        paddle.arange(num_pos_feats), paddle.to_tensor(2))",
+        '+        paddle.arange(num_pos_feats), paddle.full([], 2, "int64"))',
+    ],
+    f"{SEGMENTATION}/core/train.py": [
+        "-            avg_loss += float(loss)",
+        '+            avg_loss += loss.detach().astype("float64")',
+        "-                avg_loss /= log_iters",
+        "+                avg_loss = float(avg_loss) / log_iters",
+        "-                             ) // iters_per_epoch + 1, iter, iters, avg_loss,",
+        "+                             ) // iters_per_epoch + 1, iter, iters, float(avg_loss),",
+        "-                    log_writer.add_scalar('Train/loss', avg_loss, iter)",
+        "+                    log_writer.add_scalar('Train/loss', float(avg_loss), iter)",
+        "+        avg_loss = float(avg_loss)",  # behind the loop over the batches
+    ],
+    f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": [
+        "-        zero = paddle.to_tensor([0.])  # for accelerating",
+        "+        zero = paddle.full([1], 0.)  # for accelerating",
+    ],
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +157,12 @@ def test_all_of_it_is_read(sources: dict[str, Source]) -> None:
     assert len(sources) == 592
 
 
-@pytest.mark.xfail(strict=True, reason="the new rules find more here, which is still to be read")
 def test_findings_are_those_that_were_read(sources: dict[str, Source], findings: list[Finding]) -> None:
-    # Each was judged right by reading; a change of this list is a change to read again.
-    found = {
-        (finding.path, sources[finding.path].lines.position(finding.start)[0], finding.code) for finding in findings
-    }
-    assert found == {
-        ("paddledet-2.6.0/ppdet/modeling/ssod/utils.py", 38, "PPF201"),  # called from the step loop of trainer_ssod
-        ("paddledet-2.6.0/ppdet/modeling/ssod/utils.py", 52, "PPF201"),
-        ("paddleseg-2.8.0/paddleseg/core/train.py", 262, "PPF201"),  # avg_loss += float(loss)
-        ("paddleseg-2.8.0/paddleseg/core/train.py", 267, "PPF201"),  # avg_loss_list[i] += loss_list[i].numpy()
-        ("paddleseg-2.8.0/paddleseg/models/ginet.py", 120, "PPF306"),  # word embeddings of width 300 under AMP
-    }
+    found = [
+        (finding.path, finding.code, sources[finding.path].lines.position(finding.start)[0]) for finding in findings
+    ]
+    expected = [(path, code, row) for path, codes in READ.items() for code, rows in codes.items() for row in rows]
+    assert sorted(found) == sorted(expected)
 
 
 def test_gates_lose_nothing(sources: dict[str, Source], findings: list[Finding]) -> None:
@@ -71,26 +185,11 @@ def test_second_run_changes_nothing(sources: dict[str, Source], fixed: FixOutcom
     assert not again.changed
 
 
-@pytest.mark.xfail(strict=True, reason="to be looked into since the fixes of the new rules")
 def test_only_what_an_edit_touches_differs(sources: dict[str, Source], fixed: FixOutcome) -> None:
-    for path, source in fixed.changed.items():
-        before, after = _statements(sources[path].text), _statements(source.text)
-        lost = before - after
-        gained = after - before
-        # Every statement that changed or came in is one that the fixes of this file are about.
-        words = ("num_workers", "detach()", "float(", "async_save", "% 10 == 0", "log_freq", "enumerate(", "nn.")
-        assert sum(lost.values()) <= sum(gained.values())
-        for statement in gained:
-            assert any(word in statement for word in words), (path, statement)
+    assert {path: _differing(sources[path].text, source.text) for path, source in fixed.changed.items()} == EDITED
 
 
-def _statements(text: str) -> Counter[str]:
-    """The statements of a module, compound ones by their headers, as normalised source."""
-    found: Counter[str] = Counter()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.stmt):
-            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-                if hasattr(node, field):
-                    setattr(node, field, [])
-            found[ast.unparse(node)] += 1
-    return found
+def _differing(before: str, after: str) -> list[str]:
+    """The rows that only one of two texts has, in order, the old ones with ``-`` and the new ones with ``+``."""
+    rows = list(difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm="", n=0))
+    return [row for row in rows[2:] if not row.startswith("@@")]

@@ -50,10 +50,7 @@ NUMPY_READS = frozenset(
     | {"float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape", "vstack", "hstack"}
 )
 
-_HELPER_MESSAGE = (
-    "`{what}` reads the device in {place} and so waits for it at {where}; keep the values on the device, and call it "
-    "every {interval} steps."
-)
+_HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}; keep the values on the device"
 _HELPER_REASON = "whether the helper or its call should change is for you to decide"
 
 triggers(CODE, READ_METHODS | CONVERSIONS | NUMPY_READS)
@@ -112,9 +109,13 @@ def certainty(tensor: cst.BaseExpression, context: Context) -> Confidence:
 def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> None:
     """A helper in another file reads what it is handed: shown at the call too, where the step loop is read."""
     place = f"{read.path}:{read.line}"
-    fix = Fix(f"hand over host values every {context.settings.log_interval}th step", (), Level.DISPLAY, _HELPER_REASON)
+    title, advice = "keep the values on the device", "."
+    if isinstance(context.statement, cst.Expr):  # what it gives back is not used, so not every step needs it
+        title = f"hand over host values every {context.settings.log_interval}th step"
+        advice = ", and call it every {interval} steps."
+    fix = Fix(title, (), Level.DISPLAY, _HELPER_REASON)
     related = (Related(read.path, read.line, "the host read"),)
-    context.report(CODE, call, fix, step, related, claims=False, message=_HELPER_MESSAGE, place=place)
+    context.report(CODE, call, fix, step, related, claims=False, message=_HELPER_MESSAGE + advice, place=place)
 
 
 def _hands_over(point: Point) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -89,7 +90,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         step,
         confidence=confidence,
         claims=False,
-        message=_MESSAGES[found.kind],
+        message=_MESSAGES[origins.INVARIANT if found.kind == origins.LITERAL and _differs(node, point) else found.kind],
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
         what=what,
         dtype=context.text(dtype.value) if dtype is not None else "",
@@ -152,6 +153,19 @@ def _comes_from_dali(point: Point) -> bool:
 def _in_conditional(context: Context) -> bool:
     """Whether the call is one side of ``a if b else c``, or in a function that stands in for one."""
     return any(isinstance(parent, cst.IfExp) for parent in context.parents)
+
+
+def _differs(node: ast.expr, point: Point) -> bool:
+    """Whether a constant is a list of unlike values: neither a number nor ``paddle.full`` can stand for it."""
+    name = dotted(node)
+    definition = point.file.project.definitions(point.file, point.scope).get(name) if name else None
+    literal = node if definition is None else definition
+    return len(set(_leaves(literal))) > 1
+
+
+def _leaves(node: ast.expr) -> Iterator[str]:
+    for part in node.elts if isinstance(node, (ast.List, ast.Tuple)) else ():
+        yield from _leaves(part) if isinstance(part, (ast.List, ast.Tuple)) else (ast.unparse(part),)
 
 
 def _is_empty(node: ast.expr) -> bool:
