@@ -196,7 +196,7 @@ class Context:
     def _guarded_within(self, point: Point) -> bool:
         statement = self.statement
         inner = self.node
-        definitions = self.file.project.definitions(self.file, point.scope)
+        definitions = self.file.project.guards(self.file, point.scope)
         for parent in reversed(self.parents):
             if parent is statement:
                 break

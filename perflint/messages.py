@@ -13,14 +13,16 @@ from perflint.settings import Settings
 
 HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF208", "PPF209"})
 _MOST_LINES = 6
+_Trail = tuple[tuple[str, int], ...]
+"""The way from a loop to a place: path and line of each call, then of the place."""
 
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
-    reads: dict[tuple[str, int, str], set[tuple[str, int]]] = defaultdict(set)
+    reads: dict[tuple[str, int, str], set[_Trail]] = defaultdict(set)
     for draft in drafts:
         if draft.step is not None and draft.code in HOST_READS and "place" not in draft.fields:
-            reads[_loop(draft.step)].add((draft.path, draft.line))
+            reads[_loop(draft.step)].add(_trail(draft, draft.step))
     return [_finding(draft, rules[draft.code], reads, settings) for draft in drafts]
 
 
@@ -28,8 +30,20 @@ def _loop(step: Step) -> tuple[str, int, str]:
     return step.path, step.line, step.function
 
 
+def _trail(draft: Draft, step: Step) -> _Trail:
+    return (*step.via, (draft.path, draft.line))
+
+
+def _may_meet(first: _Trail, second: _Trail) -> bool:
+    """Whether two places run in one program: a call that leads to two files reaches one of two implementations."""
+    for (path, line), (other_path, other_line) in zip(first, second, strict=False):
+        if path != other_path or line != other_line:
+            return path == other_path
+    return True
+
+
 def _finding(
-    draft: Draft, rule: Rule, reads: Mapping[tuple[str, int, str], set[tuple[str, int]]], settings: Settings
+    draft: Draft, rule: Rule, reads: Mapping[tuple[str, int, str], set[_Trail]], settings: Settings
 ) -> Finding:
     fields = {
         "workers": str(settings.default_workers),
@@ -39,9 +53,7 @@ def _finding(
     }
     related = draft.related
     if draft.step is not None:
-        others = reads[_loop(draft.step)] - {(draft.path, draft.line)} if draft.code in HOST_READS else set()
-        others = set() if "place" in draft.fields else others
-        fields["where"] = _where(draft.step, draft.path) + _others(others, draft.path)
+        fields["where"] = _where(draft.step, draft.path) + _others(_beside(draft, draft.step, reads), draft.path)
         related = (*related, *_related(draft.step))
     message = fields.pop("message", "") or rule.message
     return Finding(
@@ -55,6 +67,14 @@ def _finding(
         draft.statement,
         draft.confidence,
     )
+
+
+def _beside(draft: Draft, step: Step, reads: Mapping[tuple[str, int, str], set[_Trail]]) -> set[tuple[str, int]]:
+    """The other host reads that a program pays for together with this one."""
+    if draft.code not in HOST_READS or "place" in draft.fields:
+        return set()
+    own = _trail(draft, step)
+    return {other[-1] for other in reads[_loop(step)] if _may_meet(own, other)} - {own[-1]}
 
 
 def _where(step: Step, path: str) -> str:

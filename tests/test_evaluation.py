@@ -237,6 +237,48 @@ def test_callers_in_other_files(calls: tuple[str, ...], findings: int) -> None:
     assert len(found(files)) == findings
 
 
+INFER = """\
+import paddle
+
+from engine import predict
+
+
+def run(model, loader):
+    {call}
+
+
+if __name__ == "__main__":
+    run(model, loader)
+"""
+PREDICT = EVALUATE.replace("evaluate", "predict")
+
+
+def test_programs_that_only_predict() -> None:
+    predict = INFER.format(call="predict(model, loader)")
+    assert confidences({"predict.py": PREDICT}) == [Confidence.LOW]
+    assert confidences({"engine.py": PREDICT, "tools/infer.py": predict}) == [Confidence.LOW]
+    # One caller that trains, or that nothing is known of, and it is no longer certain.
+    assert confidences({"engine.py": PREDICT}) == [Confidence.HIGH]
+    assert confidences({"engine.py": PREDICT, "tools/infer.py": predict, "train.py": predict}) == [Confidence.HIGH]
+    trains = CALLER.replace("tools.evaluation import evaluate", "engine import predict").format(
+        call="    predict(model, valid_loader)"
+    )
+    assert confidences({"engine.py": PREDICT, "infer.py": predict, "train.py": trains}) == [Confidence.HIGH]
+
+
+def test_file_that_is_named_for_prediction_but_trains() -> None:
+    trains = CALLER.replace("from tools.evaluation import evaluate", "").format(call="    predict(model, valid_loader)")
+    assert confidences({"predict_stock.py": PREDICT + "\n\n" + trains}) == [Confidence.HIGH]
+
+
+def test_method_that_only_a_prediction_script_calls() -> None:
+    method = METHOD.replace("def evaluate", "def predict")
+    script = "from engine import Evaluator\n\n\ndef main(loader):\n    {}\n    trainer.predict(loader)\n"
+    chosen = "trainer = Evaluator() if flag else Other()"
+    assert confidences({"engine.py": method, "tools/infer.py": script.format(chosen)}) == [Confidence.LOW]
+    assert confidences({"engine.py": method, "tools/main.py": script.format(chosen)}) != [Confidence.LOW]
+
+
 def test_caller_of_the_caller() -> None:
     run = "\n\ndef run(model, loader):\n    evaluate(model, loader)\n"
     train = CALLER.replace("import evaluate", "import run").format(call=HELD.replace("evaluate", "run"))

@@ -37,6 +37,9 @@ def rare(test: str, value: bool = True, **definitions: str) -> bool:
         "step in checkpoints",
         "step < 3",
         "global_step <= 5",
+        "iter_num < args.skip_batches",
+        "step <= self.start_iter",
+        "step < cfg['warmup_steps']",
         "time.time() - last > 30",
         "loss < best_loss",
         "args.debug",
@@ -65,6 +68,7 @@ def test_rarely_true(test: str) -> None:
         "step % 10 > 0",
         "step != 0",
         "step not in (0, 10)",
+        "iter_num >= args.skip_batches",
         "True",
         "paddle.isfinite(loss)",
     ],
@@ -98,6 +102,10 @@ def test_rarely_false(test: str) -> None:
         "args.batch_size == 1",
         "self.num_workers == 0",
         "index_type == 'int'",
+        "step < max_steps",
+        "step < len(loader)",
+        "step > warmup_steps",
+        "width < args.start",
     ],
 )
 def test_not_rare(test: str) -> None:
@@ -113,6 +121,10 @@ def test_a_guard_may_have_been_given_a_name() -> None:
     assert not rare("due", due="rank == 0")
     assert not rare("enabled", enabled="True")
     assert rare("enabled", enabled="False")
+    assert rare("margin > 0", margin="0.0")
+    assert not rare("margin > 0", margin="0.3")
+    assert rare("margin <= 0", margin="0.3")
+    assert not rare("margin > 0", margin="'0'")
 
 
 def test_names_that_stand_for_each_other_come_to_an_end() -> None:

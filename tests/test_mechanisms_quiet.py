@@ -369,7 +369,6 @@ def test_functions_that_time_or_debug(name: str) -> None:
     expect_reads(train(mark=False, name=name) + "\n\n" + train(mark=True).partition("\n\n\n")[2])
 
 
-@pytest.mark.xfail(strict=True, reason="not known yet: a read that only ends a timed part")
 def test_a_read_that_ends_a_timed_part() -> None:
     expect_reads(
         """
@@ -447,7 +446,6 @@ def main_on(device: str) -> str:
         """
 
 
-@pytest.mark.xfail(strict=True, reason="not known yet: the device that another file sets")
 def test_a_run_on_the_cpu_that_the_main_script_asks_for() -> None:
     expect_reads(
         {

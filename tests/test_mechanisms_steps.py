@@ -633,7 +633,6 @@ def test_a_subclass_of_a_subclass() -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="not followed yet: a base class in a file that does not import Paddle")
 def test_a_step_that_only_the_subclasses_know() -> None:
     expect_reads(
         {
@@ -838,17 +837,14 @@ class OtherMeter:
 """
 
 
-OPEN = pytest.mark.xfail(strict=True, reason="not followed yet")
-
-
 @pytest.mark.parametrize(
     ("build", "mark"),
     [
-        pytest.param('{"loss": LossMeter, "other": OtherMeter}["loss"]()', True, marks=OPEN),
-        pytest.param('CLASSES["loss"]()', True, marks=OPEN),
-        pytest.param('CLASSES.get("loss")()', True, marks=OPEN),
-        pytest.param('getattr(meters, "LossMeter")()', True, marks=OPEN),
-        pytest.param('build("loss")', True, marks=OPEN),
+        ('{"loss": LossMeter, "other": OtherMeter}["loss"]()', True),
+        ('CLASSES["loss"]()', True),
+        ('CLASSES.get("loss")()', True),
+        ('getattr(meters, "LossMeter")()', True),
+        ('build("loss")', True),
         ("CLASSES[cfg.meter]()", False),
         ("build(cfg.meter)", False),
         ('CLASSES["nothing"]()', False),
@@ -1195,11 +1191,8 @@ def step_functions(body: str, mark: bool = True) -> str:
         "step = functools.partial(train_step, model, optimizer)\nrun_epoch(loader, step)",
         "run_epoch(loader, step_function=functools.partial(train_step, model, optimizer))",
         "run_epoch(loader, lambda batch: train_step(model, optimizer, batch))",
-        pytest.param(
-            "step = lambda batch: train_step(model, optimizer, batch)\nfor epoch in range(epochs):\n"
-            "    run_epoch(loader, step)\n    run_epoch(eval_loader, lambda batch: eval_step(model, batch))",
-            marks=OPEN,
-        ),
+        "step = lambda batch: train_step(model, optimizer, batch)\nfor epoch in range(epochs):\n"
+        "    run_epoch(loader, step)\n    run_epoch(eval_loader, lambda batch: eval_step(model, batch))",
         "def step(batch):\n    return train_step(model, optimizer, batch)\n\nrun_epoch(loader, step)",
         "step = functools.partial(train_step, model, optimizer)\nfor batch in loader:\n    step(batch)",
         "step = lambda batch: train_step(model, optimizer, batch)\nfor batch in loader:\n    step(batch)",
@@ -1227,7 +1220,6 @@ def test_a_function_handed_to_a_loop_that_does_not_train(body: str) -> None:
     expect_reads(step_functions(body, mark=False))
 
 
-@pytest.mark.xfail(strict=True, reason="not followed yet: a loop in a file that does not import Paddle")
 def test_a_step_function_handed_to_a_loop_in_another_file() -> None:
     files = {
         "engine.py": """\
@@ -1258,7 +1250,6 @@ def test_a_step_function_handed_to_a_loop_in_another_file() -> None:
     expect_loop_named(files, "tools/train.py", "engine.py")
 
 
-@pytest.mark.xfail(strict=True, reason="not followed yet: one of two functions")
 def test_a_step_function_that_is_chosen() -> None:
     expect_reads(
         """
@@ -1411,7 +1402,6 @@ def test_a_generator_of_batches_in_another_file() -> None:
     expect_loop_named(files, "data/batches.py", "train.py")
 
 
-@pytest.mark.xfail(strict=True, reason="not followed yet: next() of a generator")
 def test_an_endless_generator_asked_for_the_next_batch() -> None:
     expect_reads(
         """
@@ -1439,7 +1429,6 @@ def test_an_endless_generator_asked_for_the_next_batch() -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="not followed yet: __iter__ of an object")
 def test_an_iterable_object_that_yields_batches() -> None:
     expect_reads(
         """

@@ -393,7 +393,6 @@ def test_returns_of_functions() -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="not known yet: the parts of what a forward returns")
 def test_returns_of_methods_and_layers() -> None:
     expect_reads(
         """

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from perflint.findings import Finding, Related
-from tests.support import Files, check, in_step
+import pytest
+
+from perflint import engine
+from perflint.findings import Confidence, Finding, Related
+from perflint.settings import Settings
+from tests.support import Files, check, in_step, sources
 
 
 def message(files: Files, code: str = "PPF201") -> str:
@@ -68,9 +72,74 @@ def test_another_file_is_named_by_its_path() -> None:
     assert in_train.related == (Related("train.py", 8, "the step loop"),)
 
 
+@pytest.mark.parametrize(
+    ("helper", "shown"),
+    [
+        ("if 'box' in data:\n        data['box'].item()", False),
+        ("if value.ndim > 1 and 'box' in data:\n        value.item()", False),
+        ("if 'box' in data:\n        value.item()\n    value.sum().item()", True),
+        ("if 'box' in KEYS:\n        value.item()", True),
+        ("if 'box' not in data:\n        value.item()", True),
+    ],
+)
+def test_a_read_that_depends_on_a_key_is_not_announced_at_the_call(helper: str, shown: bool) -> None:
+    files = {
+        "train.py": "from align import align\n" + in_step("align(x, loss)"),
+        "align.py": f"KEYS = []\n\n\ndef align(data, value):\n    {helper}\n",
+    }
+    found = engine.check(sources(files), Settings(select=("PPF201",), min_confidence=Confidence.LOW))
+    assert [item.path for item in found if item.path == "align.py"]
+    [call] = [item for item in found if item.path == "train.py"]
+    assert (call.confidence is Confidence.HIGH) is shown
+    assert (call.confidence is Confidence.LOW) is not shown
+
+
 def test_a_call_in_the_same_file_is_named_by_its_line() -> None:
     text = in_step("note(loss)") + "\n\ndef note(value):\n    value.item()\n"
     assert "each step of the loop at line 7, called from line 12" in message(text)
+
+
+EXPERIMENT = """\
+class Experiment:
+    def train(self):
+        for step in range(100):
+            self.train_batch()
+"""
+CHILD = """\
+import paddle
+
+from experiment import Experiment
+
+
+class {name}(Experiment):
+    def train_batch(self):
+        loss = self.model(next(self.batches)).mean()
+        loss.backward()
+        self.optimizer.step()
+        self.log(loss.item())
+        self.record(float(loss))
+"""
+
+
+def test_the_reads_of_another_subclass_are_another_program() -> None:
+    files = {"experiment.py": EXPERIMENT, "one.py": CHILD.format(name="One"), "two.py": CHILD.format(name="Two")}
+    found = check(files, "PPF201")
+    assert [item.path for item in found] == ["one.py", "one.py", "two.py", "two.py"]
+    assert "each step of the loop at experiment.py:3, called from experiment.py:4 (1 more host" in found[0].message
+    assert "(1 more host read there: line 12)" in found[0].message
+    assert "(1 more host read there: line 11)" in found[3].message
+
+
+def test_the_reads_of_two_helpers_belong_together() -> None:
+    files = {
+        "train.py": "from one import note\nfrom two import tell\n" + in_step("note(loss)\ntell(loss)"),
+        "one.py": "def note(value):\n    value.item()\n",
+        "two.py": "def tell(value):\n    value.item()\n",
+    }
+    found = [item for item in check(files, "PPF201") if item.path != "train.py"]
+    assert [item.path for item in found] == ["one.py", "two.py"]
+    assert "(1 more host read there: line two.py:2)" in found[0].message
+    assert "(1 more host read there: line one.py:2)" in found[1].message
 
 
 def test_a_step_function_known_by_its_name() -> None:

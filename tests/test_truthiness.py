@@ -221,11 +221,57 @@ def test_a_forward_pass_needs_a_call_that_says_it(body: str, confidence: Confide
     assert confidences == ([] if confidence is None else [confidence])
 
 
+OPTIONAL = """
+    import paddle
+    from paddle import nn
+
+
+    class Loss(nn.Layer):
+        def forward(self, x, weight=None):
+            {body}
+            return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "confidence"),
+    [
+        ("if weight is not None and paddle.any(x > 3): x = x / 2", Confidence.LOW),
+        ("if (weight is not None) and (not paddle.any(weight > 0)) and self.a: x = x / 2", Confidence.LOW),
+        ("if weight is not None:\n                if paddle.any(x > 3): x = x / 2", Confidence.LOW),
+        ("if x.ndim > 1 and weight is not None:\n                assert paddle.all(x > 3)", Confidence.LOW),
+        ("if weight is None and paddle.any(x > 3): x = x / 2", Confidence.MEDIUM),
+        ("if x is not None and paddle.any(x > 3): x = x / 2", Confidence.MEDIUM),
+        ("if (weight is not None or self.a) and paddle.any(x > 3): x = x / 2", Confidence.MEDIUM),
+        ("if paddle.any(x > 3) and weight is not None: x = x / 2", Confidence.MEDIUM),
+    ],
+)
+def test_a_decision_that_needs_an_argument_which_may_be_left_out(body: str, confidence: Confidence) -> None:
+    assert [finding.confidence for finding in found(OPTIONAL.format(body=body))] == [confidence]
+
+
 def test_a_layer_that_only_predicts() -> None:
     body = "if paddle.max(x) == 3: return x"
     assert found(FORWARD.format(name="Decoder", body=body))
     assert not found(FORWARD.format(name="GreedyGeneration", body=body))
     assert not found(FORWARD.format(name="YOLOPostProcess", body=body))
+    text = """
+        import paddle
+        from paddle import nn
+
+
+        class SequenceGenerator(nn.Layer):
+            def __init__(self, model, size):
+                super().__init__()
+                self.model = model
+                self.{name} = size
+
+            def forward(self, x):
+                assert paddle.all(x > 0)
+                return self.model(x)
+        """
+    assert found(text.format(name="width"))
+    assert not found(text.format(name="beam_size"))
 
 
 def test_confidence_follows_what_is_known_of_the_tensor() -> None:

@@ -115,7 +115,9 @@ def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> 
         advice = ", and call it every {interval} steps."
     fix = Fix(title, (), Level.DISPLAY, _HELPER_REASON)
     related = (Related(read.path, read.line, "the host read"),)
-    context.report(CODE, call, fix, step, related, claims=False, message=_HELPER_MESSAGE + advice, place=place)
+    confidence = Confidence.HIGH if read.sure else Confidence.LOW
+    message = _HELPER_MESSAGE + advice
+    context.report(CODE, call, fix, step, related, confidence, claims=False, message=message, place=place)
 
 
 def _hands_over(point: Point) -> bool:

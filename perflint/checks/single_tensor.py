@@ -14,6 +14,7 @@ from perflint.index.file import Point
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
+from perflint.index.switches import default_expression
 
 _TENSOR_METHODS = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "prod", "norm", "std", "var", "median"}
@@ -94,16 +95,15 @@ class Evidence:
 
     def is_off(self, node: ast.expr) -> bool:
         """Whether an expression is a parameter of the function that is false unless a call says otherwise."""
-        scope = self._point.scope
-        if not isinstance(node, ast.Name) or isinstance(scope.node, ast.Module):
-            return False
-        args = scope.node.args
-        positional = [*args.posonlyargs, *args.args]
-        pairs = [
-            *zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True),
-            *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-        ]
-        return any(arg.arg == node.id and isinstance(value, ast.Constant) and not value.value for arg, value in pairs)
+        default = default_expression(self._point.scope, node.id) if isinstance(node, ast.Name) else None
+        return isinstance(default, ast.Constant) and not default.value
+
+    def is_handed_over(self, node: ast.expr) -> bool:
+        """Whether a test is ``x is not None``, or ``x``, for a parameter that a call may leave out."""
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot):
+            other = node.comparators[0]
+            return isinstance(other, ast.Constant) and other.value is None and self.is_off(node.left)
+        return self.is_off(node)
 
     def sources(self, node: ast.expr) -> Iterator[ast.expr]:
         """An expression and what the names in it were bound to, as far as that is one expression."""

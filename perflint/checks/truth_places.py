@@ -78,6 +78,15 @@ def operands(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
+def required(test: ast.expr) -> Iterator[ast.expr]:
+    """The parts of a test that all have to hold."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for value in test.values:
+            yield from required(value)
+    else:
+        yield test
+
+
 def _is_quantified(parents: Sequence[cst.CSTNode]) -> bool:
     call = parents[-2] if len(parents) > 1 and isinstance(parents[-1], cst.Arg) else None
     return isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in _QUANTIFIERS

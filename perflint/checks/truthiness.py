@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -57,6 +58,8 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
     confidence = _confidence(kind, expression, step, point, evidence) if kind is not None else None
     if confidence is None or _never_asked(node, context, evidence):
         return
+    if step.forward and any(evidence.is_handed_over(test) for test in _conditions(node, context, point)):
+        confidence = Confidence.LOW  # whether a caller hands over the optional argument is not known of a forward pass
     fix = truth_fix.fix(node, expression, context)
     message = _FORWARD_MESSAGE if step.forward else ""
     context.report(CODE, node, fix, step, confidence=confidence, message=message)
@@ -91,6 +94,23 @@ def _never_asked(node: cst.CSTNode, context: Context, evidence: Evidence) -> boo
             return False
         inner = parent
     return False
+
+
+def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[ast.expr]:
+    """What has to hold for a decision to be taken: the tests around its statement, and what ``and`` asks before it."""
+    place = point.statement.place
+    for link in place.chain() if place is not None else ():
+        if isinstance(link.node, ast.If) and link.branch == "body":
+            yield from places.required(link.node.test)
+    inner = node
+    for parent in reversed(context.parents):
+        if isinstance(parent, cst.BooleanOperation):
+            left = context.expression(parent.left) if inner is parent.right else None
+            if left is not None and isinstance(parent.operator, cst.And):
+                yield from places.required(left)
+        elif not isinstance(parent, cst.UnaryOperation):
+            return
+        inner = parent
 
 
 def _read_by(node: ast.expr, asked: bool, evidence: Evidence) -> Kind | None:
@@ -133,6 +153,8 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
         return Confidence.MEDIUM if kind.guess else Confidence.HIGH
     if scope.owner is None or _PREDICTS.search(scope.owner.name) or _PREDICTS.search(scope.name):
         return None
+    if any("beam" in attribute for attribute in scope.owner.attributes):
+        return None  # a search for the best sequence: it runs when a model predicts
     # In a forward pass the arguments are tensors only by convention, so a call has to say it.
     picks = isinstance(node, ast.Call) and dotted(node.func) in _PICKS
     calls = (item for part in evidence.sources(node) for item in ast.walk(part) if isinstance(item, ast.Call))

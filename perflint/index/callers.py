@@ -55,13 +55,11 @@ class Callers:
 
     def functions_handed(self, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
         """The project functions that callers hand to a function as one of its parameters."""
-        found = []
+        found: list[tuple[FileIndex, Scope]] = []
         for file, caller, call in self.sites(scope):
             argument = argument_for(scope, call, parameter)
             kind = self._project.lasting_kind(file, caller, argument) if argument is not None else None
-            function = self._project.function_named(kind.type) if kind and kind.tag == FUNCTION_TAG else None
-            if function is not None:
-                found.append(function)
+            found += self._project.functions_of_kind(kind) if kind is not None else []
         return found
 
     def _collect(self, scope: Scope) -> dict[str, Kind]:
@@ -89,8 +87,7 @@ class Callers:
             built = self._project.method_of(made[0], made[1], "__init__")
             return [built[1]] if built else []
         kind = self._project.lasting_kind(file, caller, call.func)
-        function = self._project.function_named(kind.type) if kind.tag == FUNCTION_TAG else None
-        return [function[1]] if function else []
+        return [function for _, function in self._project.functions_of_kind(kind)]
 
     @cached_property
     def _by_name(self) -> dict[str, list[Site]]:

@@ -23,51 +23,13 @@ _MOST_BY_NAME = 400
 
 # Methods of Tensors, Layers, optimizers, loaders and of Python's own containers are no names to go by.
 _COMMON = frozenset(
-    [
-        "set_value",
-        "get_lr",
-        "set_lr",
-        "state_dict",
-        "set_state_dict",
-        "load_dict",
-        "set_dict",
-        "clear_grad",
-        "clear_gradients",
-        "clear_gradient",
-        "zero_grad",
-        "add_sublayer",
-        "add_parameter",
-        "create_parameter",
-        "register_buffer",
-        "named_parameters",
-        "named_sublayers",
-        "set_epoch",
-        "as_tensor",
-        "to_tensor",
-        "to_dict",
-        "from_dict",
-        "get_tensor",
-        "get_output",
-        "get_input",
-        "get_item",
-        "set_item",
-        "add_scalar",
-        "add_image",
-        "add_histogram",
-        "set_description",
-        "set_postfix",
-        "load_state_dict",
-        "no_grad",
-        "index_select",
-        "masked_select",
-        "set_device",
-        "get_device",
-        "stop_gradient",
-        "full_name",
-        "train_batch",
-        "eval_batch",
-        "test_batch",
-    ]
+    {"add_histogram", "add_image", "add_parameter", "add_scalar", "add_sublayer", "as_tensor", "clear_grad"}
+    | {"clear_gradient", "clear_gradients", "create_parameter", "eval_batch", "from_dict", "full_name"}
+    | {"get_device", "get_input", "get_item", "get_lr", "get_output", "get_tensor", "index_select", "load_dict"}
+    | {"load_state_dict", "masked_select", "named_parameters", "named_sublayers", "no_grad", "register_buffer"}
+    | {"set_description", "set_device", "set_dict", "set_epoch", "set_item", "set_lr", "set_postfix"}
+    | {"set_state_dict", "set_value", "state_dict", "stop_gradient", "test_batch", "to_dict", "to_tensor"}
+    | {"train_batch", "zero_grad"}
 )
 
 
@@ -138,8 +100,7 @@ class Dispatch:
     def _function_values(self, kind: Kind | None) -> list[Target]:
         if kind is None or kind.tag != FUNCTION_TAG:
             return []
-        found = [self._project.function_named(part) for part in kind.type.split(EITHER)]
-        return [Target(*place, bound=not kind.guess) for place in found if place is not None]
+        return [Target(*place, bound=not kind.guess) for place in self._project.functions_of_kind(kind)]
 
     def _is_module(self, file: FileIndex, receiver: ast.expr) -> bool:
         name = dotted(receiver)
@@ -149,14 +110,12 @@ class Dispatch:
 
     def _overrides(self, scope: Scope, name: str) -> Iterable[Target]:
         """Other classes' versions of a method that is called on ``self``."""
-        if scope.owner is None or not name.startswith("self."):
-            return []
-        found = [
-            Target(file, owner.methods[scope.name])
-            for file, owner in self.descendants(scope.owner)
-            if scope.name in owner.methods
-        ]
-        return found[:_MOST_BY_NAME]
+        return self.hooks(scope, scope.name)[:_MOST_BY_NAME] if name.startswith("self.") else []
+
+    def hooks(self, scope: Scope, method: str) -> list[Target]:
+        """The subclasses' versions of a method of the class that a scope belongs to."""
+        found = self.descendants(scope.owner) if scope.owner is not None else []
+        return [Target(file, owner.methods[method]) for file, owner in found if method in owner.methods]
 
     def _in_subclasses(self, type_name: str, method: str) -> list[Target]:
         found = self._project.class_named(type_name)

@@ -102,8 +102,14 @@ class Resolver(Protocol):
     def method_value(self, owner: str, name: str) -> Kind | None:
         """A method of a project class, as a value."""
 
+    def forward_parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The parts of what a layer of the project gives when it is called, where some are numbers; None otherwise."""
+
     def registered(self, name: str, registry: str | None = None) -> Kind | None:
         """An instance of the class that a registry knows by a name."""
+
+    def call_looked_up(self, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a function or class that a call looks up by a literal name, None when it is not known."""
 
     def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a function that is held as a value."""
@@ -284,14 +290,26 @@ class Evaluator:
                     return HOST
                 value = element(base)
                 return tuple_of([HOST, value]) if last == "items" else value
-        return element(self.kind(node))
+        return self._drawn(self.kind(node))
+
+    def _drawn(self, kind: Kind) -> Kind:
+        """What iterating over a value gives; of an object of the project, what its methods say."""
+        if kind.tag != OBJECT_TAG:
+            return element(kind)
+        given = self._resolver.call_method(kind.type, "__iter__", [], {})
+        if given is None or given.tag == OBJECT_TAG:  # it gives itself, or another object that counts on
+            return self._resolver.call_method((given or kind).type, "__next__", [], {}) or UNKNOWN
+        return element(given)
 
     def _call(self, node: ast.Call) -> Kind:
         kind = self._known_call(node)
         if kind.tag != "unknown":
             return kind
         wanted = registries.requested(node)
-        return (self._resolver.registered(wanted, registries.asked(node)) if wanted else None) or kind
+        made = self._resolver.registered(wanted, registries.asked(node)) if wanted else None
+        if made is None and registries.looks_up(node):
+            made = self._resolver.call_looked_up(node, *self._arguments(node))
+        return made or kind
 
     def _known_call(self, node: ast.Call) -> Kind:
         name = dotted(node.func)
@@ -321,7 +339,7 @@ class Evaluator:
         if qualified in _WRAPPERS or qualified.rpartition(".")[2] == "tqdm":
             return self.kind(node.args[0]) if node.args else UNKNOWN
         if qualified == "next":
-            return element(self.kind(node.args[0])) if node.args else UNKNOWN
+            return self._drawn(self.kind(node.args[0])) if node.args else UNKNOWN
         if qualified == "getattr":
             return UNKNOWN
         if qualified in ("functools.partial", "partial"):
@@ -335,7 +353,7 @@ class Evaluator:
 
     def _call_value(self, local: Kind, node: ast.Call) -> Kind | None:
         if local.tag == LAYER_TAG:
-            return paddle_api.layer_result(local.type)
+            return self._layer_result(local, node)
         if local.tag == LOADER_TAG:
             return LOADER
         if local.tag == FUNCTION_TAG:
@@ -405,7 +423,7 @@ class Evaluator:
         """A method of a project class, or a layer that is kept in one of its attributes."""
         attribute = self._resolver.attribute(base.type, method)
         if attribute is not None and attribute.tag == LAYER_TAG:
-            return paddle_api.layer_result(attribute.type)
+            return self._layer_result(attribute, node)
         arguments, keywords = self._arguments(node)
         if attribute is not None and attribute.tag == FUNCTION_TAG:
             return self._resolver.call_function(attribute.type, arguments, keywords)
@@ -414,9 +432,17 @@ class Evaluator:
             return found
         return GUESS if _MODEL_NAME.match(method) else None
 
+    def _layer_result(self, base: Kind, node: ast.Call) -> Kind:
+        """What calling a layer gives: tensors, and the numbers that its ``forward`` returns beside them."""
+        if base.type and not base.type.startswith("paddle."):
+            parts = self._resolver.forward_parts(base.type, *self._arguments(node))
+            if parts is not None:
+                return parts
+        return paddle_api.layer_result(base.type)
+
     def _layer_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
         if method == "forward":
-            return TENSOR
+            return self._layer_result(base, node)
         if method in ("train", "eval", "to"):
             return base
         return self._project_method(base, method, node) or UNKNOWN

@@ -37,7 +37,9 @@ _TRAINS = re.compile(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|lo
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
 _DEPLOYED = re.compile(r"^(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference|.*export.*)$", re.IGNORECASE)
+_PREDICTS = re.compile(r"(^|_)(infer\w*|predict\w*|demo\w*|serv(e|ing)|deploy\w*|export\w*)($|_)", re.IGNORECASE)
 _MAX_DEPTH = 2
+_MOST_CALLERS = 3
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,10 @@ class Evaluation:
     """An evaluation loop with gradients on.
 
     ``call``: the first model call in it.  ``confidence``: HIGH where imports, types or ``.eval()`` say that it calls a
-    model on batches; MEDIUM where names do; LOW where a caller that is not seen may hold ``no_grad``, or where the
-    loop may be over the parts of one sample.  ``whole``: the function around it does nothing but evaluate, so that a
-    decorator may stand for a ``with`` around the loop.  ``risk``: why someone may need the gradients after all, ``""``
-    where nobody does.
+    model on batches; MEDIUM where names do; LOW where a caller that is not seen may hold ``no_grad``, where the loop
+    may be over the parts of one sample, or where only programs that predict run it: they train nothing.  ``whole``:
+    the function around it does nothing but evaluate, so that a decorator may stand for a ``with`` around the loop.
+    ``risk``: why someone may need the gradients after all, ``""`` where nobody does.
     """
 
     loop: Loop
@@ -184,7 +186,11 @@ class _Finder:
     def _confidence(self, look: _Look, loop: Loop, sure: bool) -> Confidence:
         assert not isinstance(loop, ast.While)
         over_data = over_batches(loop) or any(_DATA.search(name) for name in _names(loop.iter))
-        if self._is_dispatched(look.scope) or not (over_data or _MEASURES.search(look.scope.name)):
+        if (
+            self._is_dispatched(look.scope)
+            or self._only_predicts(self._file, look.scope)
+            or not (over_data or _MEASURES.search(look.scope.name))
+        ):
             return Confidence.LOW
         evaluates = _evaluates(look.scope.name) or _under_eval(look, loop)
         return Confidence.HIGH if sure and over_data and evaluates else Confidence.MEDIUM
@@ -197,6 +203,15 @@ class _Finder:
         if project.callers.named(scope.name):
             return False
         return any(file is not self._file and file.names.is_bound(scope.name) for file in project.files.values())
+
+    def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
+        """Whether nothing but programs that predict is known to call a function."""
+        if _PREDICTS.search(file.parts[-1]) or any(_DEPLOYED.match(part) for part in file.parts):
+            return ".backward(" not in file.source.text
+        if scope is file.scopes.module or depth >= _MOST_CALLERS:
+            return False
+        callers = [site for site in file.project.switches.sites(scope, file) if site[1] is not scope]
+        return bool(callers) and all(self._only_predicts(*site[:2], depth + 1) for site in callers)
 
     def _risk(self, scope: Scope) -> str:
         """Why someone may need the gradients after all."""

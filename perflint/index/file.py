@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 from collections.abc import Mapping
@@ -14,9 +15,9 @@ from typing import TYPE_CHECKING
 from perflint.index import evaluation, layers
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
-from perflint.index.kinds import Kind
-from perflint.index.names import Names, dotted
-from perflint.index.scopes import FileScopes, Loop, Scope, Statement
+from perflint.index.kinds import UNKNOWN, Kind, function, join
+from perflint.index.names import Names
+from perflint.index.scopes import FileScopes, Loop, Scope, Statement, headers
 from perflint.source import Source
 
 if TYPE_CHECKING:
@@ -68,6 +69,15 @@ class Point:
         return with_comprehensions(self.statement.node, self.env, self.file)
 
 
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A place that reads a name or an attribute; without a statement: in a default, a decorator or the like."""
+
+    node: ast.Name | ast.Attribute
+    scope: Scope | None
+    statement: Statement | None
+
+
 @dataclass(eq=False)
 class FileIndex:
     """One parsed file of the project; also the ``Resolver`` of its expressions."""
@@ -105,10 +115,21 @@ class FileIndex:
         return self.names.bound | found
 
     @cached_property
-    def names_read(self) -> frozenset[str]:
-        """Every name that the file reads."""
-        nodes = ast.walk(self.tree)
-        return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    def loads(self) -> Mapping[str, list[Load]]:
+        """Where the file reads a name or an attribute, by that name."""
+        found: dict[str, list[Load]] = {}
+        for scope in self.scopes.scopes:
+            for statement in scope.statements:
+                for header in headers(statement.node):
+                    _add_loads(header, scope, statement, found)
+            if not isinstance(scope.node, ast.Module):
+                args = scope.node.args
+                for part in (*scope.node.decorator_list, *args.defaults, *filter(None, args.kw_defaults)):
+                    _add_loads(part, None, None, found)
+        for owner in self.scopes.classes.values():
+            for part in (*owner.node.decorator_list, *owner.node.bases, *(item.value for item in owner.node.keywords)):
+                _add_loads(part, None, None, found)
+        return found
 
     @cached_property
     def is_foreign(self) -> bool:
@@ -148,15 +169,8 @@ class FileIndex:
 
     @cached_property
     def runs_on_cpu(self) -> bool:
-        """Whether the file itself pins the run to the CPU, where a host read costs nothing."""
-        devices = [
-            call.args[0].value
-            for scope in self.scopes.scopes
-            for statement in scope.statements
-            for call in statement.calls
-            if call.args and isinstance(call.args[0], ast.Constant) and (dotted(call.func) or "").endswith("set_device")
-        ]
-        return bool(devices) and all(device == "cpu" for device in devices)
+        """Whether the file, or all that drives it, pins the run to the CPU, where a host read costs nothing."""
+        return self.project.devices.runs_on_cpu(self)
 
     @cached_property
     def module_env(self) -> Env:
@@ -177,6 +191,10 @@ class FileIndex:
         found = self.project.method(owner, method)
         return self.project.result(found[0], found[1], owner, arguments, keywords) if found else None
 
+    def forward_parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The parts of what a layer of the project gives when it is called, where some are numbers; None otherwise."""
+        return self.project.forwards.parts(owner, arguments, keywords)
+
     def function_value(self, name: str) -> Kind | None:
         """A project function that a name stands for, as a value."""
         return self.project.function_value(self, None, name)
@@ -190,14 +208,28 @@ class FileIndex:
         """An instance of the class that a registry of the project knows by a name."""
         return self.project.registered(name, registry)
 
+    def call_looked_up(self, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a function or class that a call looks up by a literal name."""
+        return self.project.tables.call(self, call, arguments, keywords)
+
     def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a function that is held as a value."""
-        found = self.project.function_named(qualified)
-        return self.project.result(found[0], found[1], "", arguments, keywords) if found else None
+        results = [
+            self.project.result(file, scope, "", arguments, keywords) or UNKNOWN
+            for file, scope in self.project.functions_of_kind(function(qualified))
+        ]
+        return functools.reduce(join, results) if results else None
 
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""
         return self.project.attribute(owner, name)
+
+
+def _add_loads(node: ast.expr, scope: Scope | None, statement: Statement | None, found: dict[str, list[Load]]) -> None:
+    for item in ast.walk(node):
+        if isinstance(item, (ast.Name, ast.Attribute)) and isinstance(item.ctx, ast.Load):
+            name = item.id if isinstance(item, ast.Name) else item.attr
+            found.setdefault(name, []).append(Load(item, scope, statement))
 
 
 def module_parts(path: str, root: str) -> tuple[str, ...]:

@@ -244,13 +244,11 @@ def is_generator(scope: Scope) -> bool:
 
 
 def yielding_loops(scope: Scope) -> set[ast.stmt]:
-    """The loops of a generator that yield once a pass."""
+    """The loops of a generator that yield once a pass: what stands in a loop around one of them runs more rarely."""
     loops: set[ast.stmt] = set()
     for statement in scope.statements:
-        if _yields(statement.node) and statement.place is not None:
-            loops.update(
-                link.node for link in statement.place.chain() if link.branch == "body" and isinstance(link.node, LOOPS)
-            )
+        if statement.loop is not None and _yields(statement.node):
+            loops.add(statement.loop)
     return loops
 
 

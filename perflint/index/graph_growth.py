@@ -70,9 +70,20 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
     found = point.file.project.callee(point.file, point.scope, dotted(call.func) or "", point.env)
     if found is None:
         plain = call.func.attr in _APPENDS and len(call.args) == 1 and not call.keywords
-        return (receiver, call.args[0], call) if plain else None
+        # Meters have an `add` too, and may read what they are given: a set has to look like one.
+        known = call.func.attr != "add" or _is_set(_definition(receiver, point))
+        return (receiver, call.args[0], call) if plain and known else None
     kept = _kept_by_method(call, *found)
     return (receiver, kept, call) if kept is not None else None
+
+
+def _definition(receiver: ast.expr, point: Point) -> ast.expr | None:
+    name = dotted(receiver)
+    return point.file.project.definitions(point.file, point.scope).get(name) if name else None
+
+
+def _is_set(value: ast.expr | None) -> bool:
+    return isinstance(value, (ast.Set, ast.SetComp)) or (isinstance(value, ast.Call) and dotted(value.func) == "set")
 
 
 def _own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr] | None:

@@ -7,8 +7,9 @@ is no guard: rank 0 still stalls on each step, and the others wait for it.
 from __future__ import annotations
 
 import ast
+import operator as operators
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from perflint.index.names import dotted
 from perflint.index.scopes import Place, exits, headers
@@ -33,6 +34,13 @@ _CLOCKS = ("time.time", "time.perf_counter", "time.monotonic", "datetime.datetim
 _EMPTY = re.compile(r"(list|history|buffer|cache|queue)$", re.IGNORECASE)
 _FEW_STEPS = 100
 _INTERVAL = re.compile(r"(^|_)(period|interval|patience|every|freq|frequency)($|_)", re.IGNORECASE)
+_START = re.compile(r"skip|warm|burn|ignore|delay|offset|(^|_)(start|begin|first|initial|profile)($|_)", re.IGNORECASE)
+_ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Lt: operators.lt,
+    ast.LtE: operators.le,
+    ast.Gt: operators.gt,
+    ast.GtE: operators.ge,
+}
 _MODE = re.compile(r"(^|_)(mode|phase|split|stage|subset)($|_)", re.IGNORECASE)
 _OTHER_MODES = ("val", "eval", "test", "infer", "pred", "export", "dev")
 
@@ -99,6 +107,10 @@ def _constant_comparison(test: ast.Compare, definitions: Definitions) -> bool | 
     right, operator = test.comparators[0], test.ops[0]
     if len(test.ops) != 1 or not isinstance(left, ast.Constant) or not isinstance(right, ast.Constant):
         return None
+    if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)) and name and "." not in name:
+        order = _ORDER.get(type(operator))  # (what an object keeps may have grown since)
+        if order is not None:
+            return order(left.value, right.value)
     if not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         return None
     same = left.value == right.value and type(left.value) is type(right.value)
@@ -203,19 +215,25 @@ def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -
     if isinstance(operator, (ast.In, ast.NotIn)):
         return _counts_steps(left) and value == isinstance(operator, ast.In)
     if not value:
-        return isinstance(operator, (ast.Gt, ast.GtE)) and _is_few(right) and _counts_steps(left)
+        return isinstance(operator, (ast.Gt, ast.GtE)) and _counts_steps(left) and (_is_few(right) or _is_start(right))
     is_order = isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
     if is_order and (_mentions_clock(left, definitions) or _mentions_clock(right, definitions)):
         return True
     if isinstance(operator, (ast.Gt, ast.GtE)) and isinstance(right, ast.Constant) and rare(left, True, definitions, 8):
         return True  # ``args.verbose > 1``
-    if isinstance(operator, (ast.Lt, ast.LtE)) and _counts_steps(left) and _is_few(right):
+    if isinstance(operator, (ast.Lt, ast.LtE)) and _counts_steps(left) and (_is_few(right) or _is_start(right)):
         return True
     return any("best" in name.lower() for side in (left, right) for name in _names(side))
 
 
 def _is_few(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value <= _FEW_STEPS
+
+
+def _is_start(node: ast.expr) -> bool:
+    """Whether a limit is where the usual steps begin: ``args.skip_batches``, ``warmup_steps``."""
+    name = dotted(node) or _key(node) or ""
+    return bool(_START.search(name.rpartition(".")[2]))
 
 
 def _waits(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> bool:

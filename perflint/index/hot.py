@@ -5,17 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from perflint.index import guards, training
 from perflint.index.bindings import default_values, parameter_env
+from perflint.index.drawing import Drawing, Source
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join
 from perflint.index.project import Project
-from perflint.index.scopes import Loop, Place, Scope, Statement
+from perflint.index.scopes import Loop, Place, Scope, Statement, required_parameters
+from perflint.index.timing import ends_timed_part
 
 _MAX_DEPTH = 5
 """How many calls deep a step is followed."""
@@ -41,6 +43,7 @@ class Hot:
     def __init__(self, project: Project, forward_names: frozenset[str] = frozenset()) -> None:
         self._project = project
         self._forward_names = forward_names
+        self._drawing = Drawing(project)
         self._seen: dict[Scope, tuple[Env, Step]] = {}
         self._visits: Counter[Scope] = Counter()
         self._queue: list[tuple[FileIndex, Scope, dict[str, Kind], Step, int]] = []
@@ -84,7 +87,7 @@ class Hot:
             if not inside & self._forward_names and not helpers:
                 continue
             step = Step(file.source.path, 0, function=scope.qualname, forward=True)
-            parameters = dict.fromkeys(_required(scope), GUESS)
+            parameters = dict.fromkeys(required_parameters(scope), GUESS)
             self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
 
     def _own_loops(self, file: FileIndex, scope: Scope) -> None:
@@ -92,12 +95,15 @@ class Hot:
         if not any(statement.loop for statement in scope.statements):
             return
         names = names | {*scope.parameters, *scope.functions, *(scope.owner.attributes if scope.owner else ())}
-        names = names | {name for name in self._project.held_names(scope) if "." not in name}
-        if not any(_may_train(statement, names) for statement in scope.statements) or not file.knows_paddle:
+        names = names | {*self._project.training_calls.held_names(scope)}
+        if not any(_may_train(statement, names) for statement in scope.statements):
+            return
+        trains = self._evidence(file, scope)
+        if trains is None:
             return
         if _QUIET_FUNCTIONS.search(scope.name) or training.without_gradients(scope):
             return
-        loops = training.step_loops(scope, lambda call: self._project.call_trains(file, scope, call))
+        loops = training.step_loops(scope, trains)
         if file.is_static:
             loops = [loop for loop in loops if not training.over_evaluation_batches(loop)]
         if not loops:
@@ -105,7 +111,7 @@ class Hot:
         handed = self._project.callers.handed(scope)
         flow = Flow(scope, file, self._project.base_env(file, scope, handed), guess_losses=True).run()
         steps = {loop: Step(file.source.path, loop.lineno) for loop in loops}
-        definitions = self._project.definitions(file, scope)
+        definitions = self._project.guards(file, scope)
         for statement in scope.statements:
             loop = next(
                 (link.node for link in _chain(statement.place) if link.branch == "body" and link.node in steps), None
@@ -117,7 +123,21 @@ class Hot:
                 step = steps[statement.node]  # its test is asked at each step
             self._point(file, scope, statement, step, flow, outer, depth=0)
         for loop, step in steps.items():
-            self._iterated(file, scope, loop, step, flow.before.get(loop, {}), 0)
+            before = flow.before.get(loop, {})
+            self._drawn(file, scope, self._drawing.by_loop(file, scope, loop, before), step, 0)
+
+    def _evidence(self, file: FileIndex, scope: Scope) -> training.Trains | None:
+        """What tells a call that trains; None where a file that does not know Paddle drives no training either."""
+        calls = self._project.training_calls
+        if file.knows_paddle:
+            return lambda call: calls.call_trains(file, scope, call)
+        if not any(
+            statement.loop is not None and calls.trains_elsewhere(file, scope, call)
+            for statement in scope.statements
+            for call in statement.calls
+        ):
+            return None
+        return lambda call: calls.trains_elsewhere(file, scope, call)
 
     def _step_methods(self, file: FileIndex) -> None:
         """Methods that are a training step by name and by what they do, wherever their loop is."""
@@ -151,7 +171,7 @@ class Hot:
             if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and is_loss_name(name):
                 env[name] = GUESS
         flow = Flow(scope, file, env, guess_losses=True).run()
-        definitions = {**self._project.definitions(file, scope), **self._defaults.get(scope, {})}
+        definitions = self._project.guards(file, scope, self._defaults.get(scope))
         drawn = yielding_loops(scope) if is_generator(scope) else None
         for statement in scope.statements:
             loop = _outermost(statement.place, drawn) if drawn is not None else None
@@ -183,10 +203,15 @@ class Hot:
         known = file.points.get(statement.node)
         if known is not None and known.step is not None and step is None:
             return
+        if step is not None and ends_timed_part(file, scope, statement):
+            step = None
         file.points[statement.node] = Point(statement, scope, step, env, loop, file)
         if step is None or depth >= _MAX_DEPTH:
             return
         for call in statement.calls:
+            sources = self._drawing.by_next(file, scope, call, env)
+            if sources and not guards.within_expression(call, statement.node, self._project.guards(file, scope)):
+                self._drawn(file, scope, sources, step, depth)
             if self._follow(file, scope, call, step, env, depth, statement) and depth == 0:
                 self._note_read(file, scope, call, env, statement)
 
@@ -199,14 +224,14 @@ class Hot:
             for target in self._project.dispatch.targets(file, scope, call, env)
             if target.scope is not scope and _is_followed(self._project, target.file, target.scope)
         ]
-        if not targets or guards.within_expression(call, statement.node, self._project.definitions(file, scope)):
+        if not targets or guards.within_expression(call, statement.node, self._project.guards(file, scope)):
             return False
         env = {**self._project.functions_of(file, scope), **with_comprehensions(statement.node, env, file)}
         arguments, keywords, spread = _handed(call, Evaluator(file, env))
         via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
         for target in targets:
             if is_generator(target.scope):
-                continue  # calling one runs nothing yet: ``_iterated`` follows those that a loop draws from
+                continue  # calling one runs nothing yet: ``_drawn`` follows those that a step draws from
             known = (arguments, keywords, spread) if target.bound else ([], {}, [])
             parameters = parameter_env(target.scope, *known)
             if target.bound:
@@ -222,17 +247,15 @@ class Hot:
         if read is not None:
             file.reading_calls[file.source.lines.offset(call.lineno, call.col_offset)] = read
 
-    def _iterated(self, file: FileIndex, scope: Scope, loop: Loop, step: Step, env: Env, depth: int) -> None:
-        """A step loop over a generator of the project: its body up to the next ``yield`` runs at each step."""
-        if isinstance(loop, ast.While):
-            return
-        for call in _calls_in(loop.iter):
-            for target in self._project.dispatch.targets(file, scope, call, env):
-                if not is_generator(target.scope) or not _is_followed(self._project, target.file, target.scope):
-                    continue
-                parameters = parameter_env(target.scope, *_handed(call, Evaluator(file, env)))
-                via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
-                self._queue.append((target.file, target.scope, parameters, via, depth + 1))
+    def _drawn(self, file: FileIndex, scope: Scope, sources: Iterable[Source], step: Step, depth: int) -> None:
+        """Follow what a step draws from: of a generator, the passes up to its next ``yield``."""
+        for source in sources:
+            target = source.target
+            if target.scope is scope or not _is_followed(self._project, target.file, target.scope):
+                continue
+            handed = _handed(source.made, Evaluator(file, source.env)) if source.made is not None else ([], {}, [])
+            reached = replace(step, via=(*step.via, (file.source.path, source.line)), sure=step.sure and target.sure)
+            self._queue.append((target.file, target.scope, parameter_env(target.scope, *handed), reached, depth + 1))
 
 
 def _handed(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
@@ -240,10 +263,6 @@ def _handed(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str,
     arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
     keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
     return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
-
-
-def _calls_in(node: ast.expr) -> list[ast.Call]:
-    return [item for item in ast.walk(node) if isinstance(item, ast.Call)]
 
 
 def _is_followed(project: Project, file: FileIndex, target: Scope) -> bool:
@@ -268,13 +287,6 @@ def _same(first: ast.expr, second: ast.expr) -> bool:
 def _rank(step: Step) -> tuple[bool, bool, bool]:
     """Which of two ways to a function is told: a training step, one that is sure, one whose loop is known."""
     return not step.forward, step.sure, bool(step.line)
-
-
-def _required(scope: Scope) -> list[str]:
-    """The parameters of a function that have no default."""
-    if isinstance(scope.node, ast.Module):
-        return []
-    return scope.parameters[: len(scope.parameters) - len(scope.node.args.defaults)]
 
 
 def _may_train(statement: Statement, names: frozenset[str]) -> bool:

@@ -93,7 +93,9 @@ def join(first: Kind, second: Kind) -> Kind:
             return UNKNOWN if other.is_host or not (other.items or other.tag != TUPLE_TAG) else other
         if one.is_host and not other.is_host:
             return other
-    return replace(first, type=_common_type(first.type, second.type)) if first.tag == second.tag else UNKNOWN
+    if first.tag != second.tag:
+        return UNKNOWN
+    return replace(first, type=_common_type(first.type, second.type), guess=first.guess or second.guess)
 
 
 def _common_type(first: str, second: str) -> str:

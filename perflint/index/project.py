@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TypeVar
 
@@ -13,11 +13,13 @@ from perflint.findings import Confidence
 from perflint.index import amp, loader_facts, registries, training
 from perflint.index.bindings import bound_by, definitions_of, parameter_env
 from perflint.index.callers import Callers
+from perflint.index.devices import Devices
 from perflint.index.dispatch import Dispatch
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.every_rank import EveryRank, every_rank
 from perflint.index.file import FileIndex, module_parts
 from perflint.index.flow import Flow
+from perflint.index.forwards import Forwards
 from perflint.index.gradients import Gradients
 from perflint.index.kinds import (
     DATASET,
@@ -26,6 +28,7 @@ from perflint.index.kinds import (
     ITERABLE,
     LOADER,
     UNKNOWN,
+    UNKNOWN_TAG,
     Kind,
     function,
     instance,
@@ -37,7 +40,10 @@ from perflint.index.no_grad import NoGrad
 from perflint.index.ranks import Ranks
 from perflint.index.reads import Reads
 from perflint.index.scopes import Class, Scope
+from perflint.index.settled import Known, Settled
 from perflint.index.switches import Switches
+from perflint.index.tables import Tables
+from perflint.index.training_calls import TrainingCalls
 from perflint.settings import DeclaredCall
 from perflint.source import Source
 
@@ -65,7 +71,6 @@ class Project:
         self._functions: dict[str, tuple[FileIndex, Scope]] = {}
         self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = {}
         self._attributes: dict[tuple[str, str], Kind | None] = {}
-        self._trains: dict[Scope, bool] = {}
         self._optimizes: dict[FileIndex, bool] = {}
         self._stars: dict[FileIndex, dict[str, FileIndex]] = {}
         self._known: dict[Scope, dict[str, ast.expr]] = {}
@@ -110,8 +115,10 @@ class Project:
             self._functions,
         ):
             table.clear()
-        for cache in (self._trains, self._optimizes, self._defined, self._known, self._stars):
+        for cache in (self._optimizes, self._defined, self._known, self._stars):
             cache.clear()
+        for part in ("callers", "devices", "dispatch", "forwards", "reads", "tables", "training_calls"):
+            vars(self).pop(part, None)  # each of them points back at the project
 
     # -- names across files ------------------------------------------------------------------------------------
 
@@ -221,6 +228,11 @@ class Project:
         """A project function by the qualified name that ``Kind.type`` holds."""
         return self._functions.get(qualified)
 
+    def functions_of_kind(self, kind: Kind) -> list[tuple[FileIndex, Scope]]:
+        """The project functions that a value may be."""
+        parts = kind.type.split(EITHER) if kind.tag == FUNCTION_TAG else []
+        return [place for place in map(self.function_named, parts) if place is not None]
+
     def function_value(self, file: FileIndex, scope: Scope | None, name: str) -> Kind | None:
         """The kind of a name that stands for a project function (not for its result)."""
         enclosing = scope
@@ -245,8 +257,20 @@ class Project:
             return self.kind_of_instance(file, scope.owner)
         name = dotted(node)
         if name is None:
-            return Evaluator(file, self.functions_of(file, scope)).kind(node)
-        return self.function_value(file, scope, name) or self._receiver(file, scope, name, {})
+            return Evaluator(file, self._lasting_env(file, scope)).kind(node)
+        known = self.function_value(file, scope, name) or self._receiver(file, scope, name, {})
+        return known if known.tag != UNKNOWN_TAG else self._bound_method(file, scope, name)
+
+    def _bound_method(self, file: FileIndex, scope: Scope, name: str) -> Kind:
+        """A method of the object that a scope works on, as a value: ``self.train_step``."""
+        first, _, method = name.partition(".")
+        found = self.method_of(file, scope.owner, method) if first == "self" and scope.owner is not None else None
+        return self.as_value(*found) if found is not None else UNKNOWN
+
+    def _lasting_env(self, file: FileIndex, scope: Scope) -> Env:
+        """What every expression of a scope can name: its nested functions, and the object whose method it is."""
+        env = self.functions_of(file, scope)
+        return env if scope.owner is None else {**env, "self": self.kind_of_instance(file, scope.owner)}
 
     def functions_of(self, file: FileIndex, scope: Scope) -> dict[str, Kind]:
         """The nested functions that a scope sees, as values."""
@@ -267,6 +291,21 @@ class Project:
     def no_grad(self) -> NoGrad:
         """Where gradients are switched off."""
         return NoGrad(self)
+
+    @cached_property
+    def devices(self) -> Devices:
+        """Which files run on the CPU."""
+        return Devices(self)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """What is looked up by a literal name."""
+        return Tables(self)
+
+    @cached_property
+    def forwards(self) -> Forwards:
+        """What layers give beside tensors."""
+        return Forwards(self)
 
     @cached_property
     def gradients(self) -> Gradients:
@@ -455,53 +494,18 @@ class Project:
 
     # -- training ----------------------------------------------------------------------------------------------
 
+    @cached_property
+    def training_calls(self) -> TrainingCalls:
+        """Which calls make a training step."""
+        return TrainingCalls(self)
+
     def trains(self, file: FileIndex, scope: Scope) -> bool:
         """Whether one call of a function makes one training step."""
-        if scope not in self._trains:
-            self._trains[scope] = False
-            self._trains[scope] = training.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call))
-        return self._trains[scope]
+        return self.training_calls.trains(file, scope)
 
     def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether a call makes one training step, itself or in a project function that it reaches."""
-        if training.makes_step(call, self.optimizes(file), file.is_static):
-            return True
-        if training.runs_program(call):
-            return self._trains_statically(file, scope, call)
-        name = dotted(call.func)
-        if name is not None and name in scope.parameters:
-            return any(self.trains(*handed) for handed in self.callers.functions_handed(scope, name))
-        held = self._held_by(file, scope, name) if name is not None else None
-        if held is not None:
-            return self.trains(*held)
-        kept = (
-            name is not None and name[:5] == "self." and scope.owner is not None and name[5:] in scope.owner.attributes
-        )
-        if name is None or (name.rpartition(".")[2] not in self.training_names and not kept):
-            return False
-        found = self.callee(file, scope, name, {})
-        if found is None or training.is_evaluation(found[1].name) or training.without_gradients(found[1]):
-            return False
-        return self.trains(*found)
-
-    def _trains_statically(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        """Whether ``exe.run(...)`` runs a training program rather than a test one."""
-        if training.is_evaluation(scope.name) or training.runs_evaluation(call):
-            return False
-        return self.optimizes(file) or "train" in f"{scope.name} {ast.unparse(call)} {file.parts[-1]}".lower()
-
-    def held_names(self, scope: Scope) -> Iterable[str]:
-        """The names that a scope binds once to something that may be a function."""
-        values = self._definitions(scope).items()
-        return [name for name, value in values if isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Lambda))]
-
-    def _held_by(self, file: FileIndex, scope: Scope, name: str) -> tuple[FileIndex, Scope] | None:
-        """The function that a name of the scope, or an attribute of its object, was bound to: ``step = train_step``."""
-        value = self._definitions(scope).get(name)
-        if value is None or not isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Lambda)):
-            return None
-        kind = self.lasting_kind(file, scope, value)
-        return self.function_named(kind.type) if kind.tag == FUNCTION_TAG else None
+        return self.training_calls.call_trains(file, scope, call)
 
     def optimizes(self, file: FileIndex) -> bool:
         """Whether a file takes optimizer steps, itself or through functions it calls."""
@@ -594,6 +598,10 @@ class Project:
             return None
         return self.function_named(kind.type) if kind.tag == FUNCTION_TAG else self.method(kind.type, "__call__")
 
+    def own_definitions(self, scope: Scope) -> Mapping[str, ast.expr]:
+        """Names that a scope binds once, with the expression."""
+        return self._definitions(scope)
+
     def _in_a_subclass(self, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
         """A hook that only subclasses have."""
         for file, child in self.dispatch.descendants(owner):
@@ -611,15 +619,28 @@ class Project:
         while enclosing is not None:
             value = self._definitions(enclosing).get(name)
             if value is not None:
-                return Evaluator(file, {}).kind(value) if isinstance(value, ast.Call) else UNKNOWN
+                made = isinstance(value, ast.Call)
+                return Evaluator(file, {}).kind(value) if made else self._held(file, scope, value)
             enclosing = enclosing.parent
         return UNKNOWN
+
+    def _held(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
+        """The function that a name stands for: ``step = self._step``, ``step = lambda batch: train_step(batch)``."""
+        if not isinstance(value, (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute)):
+            return UNKNOWN
+        kind = Evaluator(file, self._lasting_env(file, scope)).kind(value)
+        return kind if kind.tag == FUNCTION_TAG else UNKNOWN
 
     def definitions(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
         """Names that are bound once, with the expression: those of a scope, and the module's where it hides none."""
         if scope not in self._known:
             self._known[scope] = self._all_definitions(file, scope)
         return self._known[scope]
+
+    def guards(self, file: FileIndex, scope: Scope, handed: Mapping[str, ast.expr] | None = None) -> Known:
+        """What the names in the tests of a scope stand for: its definitions, what it is handed, what is settled."""
+        own = self.definitions(file, scope)
+        return Known({**own, **handed} if handed else own, self.settled, file, scope)
 
     def _all_definitions(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
         own = {**self._answers(file, scope), **self._definitions(scope)}
@@ -656,6 +677,11 @@ class Project:
     def switches(self) -> Switches:
         """What is on by default."""
         return Switches(self)
+
+    @cached_property
+    def settled(self) -> Settled:
+        """Which parameters and attributes nobody changes."""
+        return Settled(self)
 
     @cached_property
     def ranks(self) -> Ranks:

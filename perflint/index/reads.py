@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perflint.index import guards, training
@@ -26,10 +26,14 @@ _NUMPY = frozenset({"numpy.array", "numpy.asarray", "numpy.mean", "numpy.isnan",
 
 @dataclass(frozen=True)
 class Read:
-    """A host read in a helper: the file and line where it stands."""
+    """A host read in a helper: the file and line where it stands.
+
+    ``sure``: False where it only happens if what the helper is handed holds some key.
+    """
 
     path: str
     line: int
+    sure: bool = True
 
 
 class Reads:
@@ -76,15 +80,18 @@ class Reads:
         self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], defaults: dict[str, ast.expr], depth: int
     ) -> Read | None:
         before = Flow(scope, file, self._project.base_env(file, scope, parameters), guess_losses=False).run().before
-        definitions = {**self._project.definitions(file, scope), **defaults}
+        definitions = self._project.guards(file, scope, defaults)
+        possible: Read | None = None
         for statement in scope.statements:
             if not statement.calls or guards.off_the_hot_path(statement.place, None, definitions):
                 continue
             env = with_comprehensions(statement.node, before.get(statement.node, {}), file)
             found = self._in_statement(file, scope, statement, env, depth)
-            if found is not None:
+            if found is not None and found.sure and not _asks_for_a_key(statement, scope):
                 return found
-        return None
+            if found is not None and possible is None:
+                possible = replace(found, sure=False)
+        return possible
 
     def _in_statement(self, file: FileIndex, scope: Scope, statement: Statement, env: Env, depth: int) -> Read | None:
         for call in statement.calls:
@@ -95,6 +102,23 @@ class Reads:
                 if found is not None:
                     return found
         return None
+
+
+def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
+    """Whether a statement stands under ``if "boxes" in batch:`` for a parameter of its function."""
+    tests = (
+        link.node.test
+        for link in (statement.place.chain() if statement.place is not None else ())
+        if isinstance(link.node, ast.If) and link.branch == "body"
+    )
+    return any(
+        isinstance(item, ast.Compare)
+        and isinstance(item.ops[0], ast.In)
+        and isinstance(item.left, ast.Constant)
+        and dotted(item.comparators[0]) in scope.parameters
+        for test in tests
+        for item in ast.walk(test)
+    )
 
 
 def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:

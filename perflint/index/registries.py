@@ -52,6 +52,13 @@ def requested(call: ast.Call) -> str | None:
     return next((name for name in map(_named, given) if name is not None), None)
 
 
+def looks_up(call: ast.Call) -> bool:
+    """Whether a call looks up what it calls, or hands over a literal name that its function may look up."""
+    if isinstance(call.func, (ast.Subscript, ast.Call)):
+        return True
+    return any(_literal(node) is not None for node in (*call.args, *(item.value for item in call.keywords)))
+
+
 def asked(call: ast.Call) -> str | None:
     """The registry that a call names: ``MODELS`` in ``MODELS.get("ResNet")()``; None where it names none."""
     holder = call.func.func if isinstance(call.func, ast.Call) else call.func

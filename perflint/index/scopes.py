@@ -100,6 +100,26 @@ class Scope:
         )
 
 
+def required_parameters(scope: Scope) -> list[str]:
+    """The parameters of a function that have no default."""
+    if isinstance(scope.node, ast.Module):
+        return []
+    return scope.parameters[: len(scope.parameters) - len(scope.node.args.defaults)]
+
+
+def is_abstract(scope: Scope) -> bool:
+    """Whether a function is left to others to write: its body only raises, passes or documents."""
+    if isinstance(scope.node, ast.Module):
+        return False
+    body = scope.node.body
+    said = body[1:] if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else body
+    return all(isinstance(node, (ast.Pass, ast.Raise)) or _is_ellipsis(node) for node in said)
+
+
+def _is_ellipsis(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value is ...
+
+
 class FileScopes:
     """Every scope and class of one parsed file, and its names."""
 

@@ -1,0 +1,143 @@
+"""Which calls make one training step: themselves, or in a function of the project that they reach."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from perflint.index import training
+from perflint.index.bindings import bound_by
+from perflint.index.kinds import FUNCTION_TAG
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope, is_abstract
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
+    from perflint.index.project import Project
+
+_FUNCTIONS = (ast.Name, ast.Attribute, ast.Call, ast.Lambda, ast.IfExp)
+"""Expressions that may stand for a function."""
+
+_MAX_DEPTH = 2
+"""How many functions of files without Paddle are followed to one that trains with it."""
+
+Place = tuple["FileIndex", Scope]
+
+
+class TrainingCalls:
+    """Asks of calls and functions of one project whether they train."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._trains: dict[Scope, bool] = {}
+        self._bound: dict[Scope, dict[str, list[ast.expr]]] = {}
+
+    def trains(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether one call of a function makes one training step."""
+        if scope not in self._trains:
+            self._trains[scope] = False
+            self._trains[scope] = training.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call))
+        return self._trains[scope]
+
+    def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        """Whether a call makes one training step, itself or in a project function that it reaches."""
+        if training.makes_step(call, self._project.optimizes(file), file.is_static):
+            return True
+        if training.runs_program(call):
+            return self._trains_statically(file, scope, call)
+        return any(self.trains(*place) for place in self._reached(file, scope, call))
+
+    def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool:
+        """Whether a call in a file that does not know Paddle leads to a training step in one that does."""
+        for target, function in self._reached(file, scope, call):
+            if target.knows_paddle:
+                if self.trains(target, function):
+                    return True
+            elif depth < _MAX_DEPTH and function is not scope and self._leads_elsewhere(target, function, depth + 1):
+                return True
+        return False
+
+    def _leads_elsewhere(self, file: FileIndex, scope: Scope, depth: int) -> bool:
+        return any(
+            self.trains_elsewhere(file, scope, call, depth)
+            for statement in scope.statements
+            if statement.loop is None
+            for call in statement.calls
+        )
+
+    def held_names(self, scope: Scope) -> Iterable[str]:
+        """The names that a scope binds to something that may be a function."""
+        return (
+            target.id
+            for statement in scope.statements
+            if isinstance(statement.node, ast.Assign) and isinstance(statement.node.value, _FUNCTIONS)
+            for target in statement.node.targets
+            if isinstance(target, ast.Name)
+        )
+
+    def _trains_statically(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        """Whether ``exe.run(...)`` runs a training program rather than a test one."""
+        if training.is_evaluation(scope.name) or training.runs_evaluation(call):
+            return False
+        if self._project.optimizes(file):
+            return True
+        return "train" in f"{scope.name} {ast.unparse(call)} {file.parts[-1]}".lower()
+
+    def _reached(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[Place]:
+        """The functions of the project that a call may reach for a training step."""
+        name = dotted(call.func)
+        if name is None:
+            return []
+        if name in scope.parameters:
+            return self._project.callers.functions_handed(scope, name)
+        held = self._held_by(file, scope, name)
+        if held:
+            return held
+        own = name[5:] if name.startswith("self.") and scope.owner is not None else ""
+        kept = scope.owner is not None and own in scope.owner.attributes
+        if name.rpartition(".")[2] not in self._project.training_names and not kept:
+            return []
+        found = self._project.callee(file, scope, name, {})
+        places = [found] if found is not None else []
+        if own and (found is None or is_abstract(found[1])) and not training.is_evaluation(scope.name):
+            places += [(hook.file, hook.scope) for hook in self._project.dispatch.hooks(scope, own)]
+        return [place for place in places if not _evaluates(place[1])]
+
+    def _held_by(self, file: FileIndex, scope: Scope, name: str) -> list[Place]:
+        """The functions that a name of the scope was bound to: ``step = train_step``, ``step = a if fast else b``."""
+        found: list[Place] = []
+        for value in self._values(file, scope, name):
+            if not isinstance(value, _FUNCTIONS):
+                return []
+            kind = self._project.lasting_kind(file, scope, value)
+            if kind.tag != FUNCTION_TAG:
+                return []
+            found += self._project.functions_of_kind(kind)
+        return found
+
+    def _values(self, file: FileIndex, scope: Scope, name: str) -> list[ast.expr]:
+        """What the assignments of a scope bind a name to; empty where one of them cannot be told."""
+        value = self._project.own_definitions(scope).get(name)
+        if value is not None or "." in name:
+            return [value] if value is not None else []
+        if scope not in self._bound:
+            self._bound[scope] = _bound_values(scope)
+        return self._bound[scope].get(name, [])
+
+
+def _bound_values(scope: Scope) -> dict[str, list[ast.expr]]:
+    """The names that nothing but plain assignments binds, each with what they bind it to."""
+    values: dict[str, list[ast.expr]] = {}
+    others: set[str] = set()
+    for statement in scope.statements:
+        node = statement.node
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
+            values.setdefault(node.targets[0].id, []).append(node.value)
+        else:
+            others.update(bound_by(node))
+    return {name: bound for name, bound in values.items() if name not in others}
+
+
+def _evaluates(scope: Scope) -> bool:
+    return training.is_evaluation(scope.name) or training.without_gradients(scope)
