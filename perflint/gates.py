@@ -105,7 +105,7 @@ def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
     known: dict[str, str] = {}
     for scope in file.scopes.scopes:
         for statement in scope.statements:
-            for call in statement.calls:
+            for call in (*statement.calls, *statement.later):
                 if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
                     ensure_points(file, scope)
                     found.add(statement.node.lineno)

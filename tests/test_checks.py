@@ -701,8 +701,8 @@ def test_high_level_logs() -> None:
             "[DataLoader(d, shuffle=True, num_workers=4) for d in (a, b)]",
         ),
         (
-            "next(iter(DataLoader(data, shuffle=True)()))[0]",
-            "next(iter(DataLoader(data, shuffle=True, num_workers=4)()))[0]",
+            "first(iter(DataLoader(data, shuffle=True)()))[0]",
+            "first(iter(DataLoader(data, shuffle=True, num_workers=4)()))[0]",
         ),
         (
             "DataLoader(data, shuffle=True, dataset=DataLoader(d, shuffle=True))",
@@ -741,7 +741,8 @@ def test_calls_that_chose_their_workers(call: str) -> None:
         ("model.fit(data, epochs=2)", "model.fit(data, epochs=2, num_workers=4)"),
         ("model.fit(train_data=data, num_workers=0)", "model.fit(train_data=data, num_workers=4)"),
         ("model.evaluate(data)", "model.evaluate(data, num_workers=4)"),
-        ("model.predict(data, 8, 0)", "model.predict(data, 8, 4)"),
+        ("model.evaluate(data, 8, 2, 1, 0)", "model.evaluate(data, 8, 2, 1, 4)"),
+        ("model.predict(data, 8, 0)", None),
         ("model.fit(loader, epochs=2)", None),
         ("model.fit(train_data=loader)", None),
         ("model.evaluate(loader)", None),

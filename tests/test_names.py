@@ -117,7 +117,7 @@ def test_own_loader_class_is_not_paddles() -> None:
                 self.dataset = dataset
 
         own = DataLoader([1, 2, 3])
-        theirs = paddle.io.DataLoader([1, 2, 3], shuffle=True)  #: PPF101
+        theirs = paddle.io.DataLoader(numbers, shuffle=True)  #: PPF101
         """
     )
 

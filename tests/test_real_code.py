@@ -29,7 +29,7 @@ READ: dict[str, dict[str, list[int]]] = {
         "PPF601": [832],  # slice_predict: eval(), but gradients on
     },
     # Boxes are scaled by way of NumPy where two views differ in size, and the losses go to TrainingStats.update.
-    f"{DETECTION}/engine/trainer_ssod.py": {"PPF201": [254, 304, 352]},
+    f"{DETECTION}/engine/trainer_ssod.py": {"PPF201": [352]},  # 254 and 304 read only where the batch has boxes
     f"{DETECTION}/utils/stats.py": {"PPF201": [77]},  # one read for each loss
     f"{DETECTION}/modeling/assigners/uniform_assigner.py": {"PPF203": [85]},  # whether any anchor is kept
     f"{DETECTION}/modeling/heads/bbox_head.py": {"PPF207": [329, 350]},  # 329 only asks whether there are any

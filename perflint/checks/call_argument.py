@@ -12,8 +12,10 @@ from perflint.checks import excuses
 from perflint.checks.arguments import callee, find_argument, is_bad, typed, value_of
 from perflint.checks.edits import insert_argument
 from perflint.context import Context
-from perflint.findings import Edit, Fix, Level
+from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.file import FileIndex
+from perflint.index.loader_sites import LOADER
+from perflint.index.loader_uses import Worth
 from perflint.registry import Gate, check, gate, method_gate
 
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
@@ -71,8 +73,13 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
         return
     if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
         return
+    worth = excuses.worth_of_loader(call, context) if match.call == LOADER else Worth.FULL
+    if worth is Worth.NONE:
+        return
     fix = _fix(call, argument, rule, match, context)
-    context.report(rule.code, argument or call, fix, message=match.message, call=match.call.rpartition(".")[2])
+    confidence = Confidence.HIGH if worth is Worth.FULL else Confidence.LOW
+    name = match.call.rpartition(".")[2]
+    context.report(rule.code, argument or call, fix, confidence=confidence, message=match.message, call=name)
 
 
 def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:

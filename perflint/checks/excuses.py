@@ -8,6 +8,7 @@ import re
 import libcst as cst
 
 from perflint.context import Context
+from perflint.index.loader_uses import Worth, worth
 from perflint.index.names import dotted
 
 _TRIAL = re.compile(r"(^|_)(unit_?test|smoke_?test|self_?test)s?($|_)", re.IGNORECASE)
@@ -86,4 +87,19 @@ def goes_nowhere(context: Context) -> bool:
         return False
     if isinstance(point.scope.node, ast.Module):
         return False  # another file may read it
-    return node.targets[0].id not in point.file.names_read
+    return not any(isinstance(read.node, ast.Name) for read in point.file.loads.get(node.targets[0].id, ()))
+
+
+def worth_of_loader(call: cst.Call, context: Context) -> Worth:
+    """What the speed of the loader that a call makes is worth to a training run."""
+    point = context.point
+    if point is None:
+        return Worth.FULL
+    offset, (start, end) = point.file.source.lines.offset, context.range(call)
+    for made in point.statement.calls:
+        if (
+            offset(made.lineno, made.col_offset) == start
+            and offset(made.end_lineno or 0, made.end_col_offset or 0) == end
+        ):
+            return worth(point.file, point.scope, point.statement, made)
+    return Worth.FULL

@@ -64,7 +64,7 @@ def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
         _fix(node, found, context),
         related=related,
         claims=False,
-        confidence=_CONFIDENCE.get(found.kind, Confidence.MEDIUM),
+        confidence=Confidence.LOW if found.little else _CONFIDENCE.get(found.kind, Confidence.MEDIUM),
         message=_MESSAGES[found.kind],
         what=written,
         place=where,

@@ -13,6 +13,7 @@ from perflint.index.evaluate import Evaluator
 from perflint.index.flow import Flow
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.loader_sites import LOADER, Calls, Purpose, Site, is_loader_class, last_name, purpose
+from perflint.index.loader_uses import Worth, worth
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement
 from perflint.index.worker_values import Origin, Values
@@ -33,7 +34,7 @@ class WorkerDefault:
     """A place that leaves a training loader without workers.
 
     ``kind``: see ``Origin``.  ``insert``: the keyword that a call has to be given, empty where there is a 0 to replace.
-    ``path``/``line``: the loader that gets it, ``loader`` its name there.
+    ``path``/``line``: the loader that gets it, ``loader`` its name there.  ``little``: that loader feeds predictions.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class WorkerDefault:
     path: str
     line: int
     loader: str
+    little: bool = False
 
 
 Found = dict[str, dict[tuple[int, int], WorkerDefault]]
@@ -69,6 +71,7 @@ class _Facts:
         self._project = project
         self._calls = Calls(project)
         self._values = Values(project, self._calls)
+        self._worths: dict[ast.Call, Worth] = {}
 
     def found(self) -> Found:
         """Follow the workers of every loader."""
@@ -161,12 +164,34 @@ class _Facts:
         certain = feeds is Purpose.TRAINING or (feeds is Purpose.UNKNOWN and origin.kind not in _DEFAULTS)
         if not certain or self._loads_iterable(loader):
             return
+        value = self._worth(origin)
+        if value is Worth.NONE:
+            return
         lines = file.source.lines
         start = lines.offset(origin.node.lineno, origin.node.col_offset)
         end = lines.offset(origin.node.end_lineno or 0, origin.node.end_col_offset or 0)
-        path, name = loader.site.file.source.path, dotted(loader.call.func) or "super().__init__"
-        default = WorkerDefault(origin.kind, origin.insert, path, loader.call.lineno, name)
-        found.setdefault(file.source.path, {}).setdefault((start, end), default)
+        made, _, _, call = self._made(origin) or loader.site.calls[0]
+        path, name = made.source.path, dotted(call.func) or "super().__init__"
+        little = value is Worth.LITTLE
+        default = WorkerDefault(origin.kind, origin.insert, path, call.lineno, name, little)
+        places = found.setdefault(file.source.path, {})
+        known = places.get((start, end))
+        if known is None or (known.little and not little):
+            places[start, end] = default
+
+    def _worth(self, origin: Origin) -> Worth:
+        """What the loader feeds."""
+        made = self._made(origin)
+        if made is None:
+            return Worth.FULL
+        if made[3] not in self._worths:
+            self._worths[made[3]] = worth(*made)
+        return self._worths[made[3]]
+
+    @staticmethod
+    def _made(origin: Origin) -> tuple[FileIndex, Scope, Statement, ast.Call] | None:
+        """The call that makes the loader: of a subclass with an ``__init__`` of its own, the one of the subclass."""
+        return next((call for call in origin.site.calls if dotted(call[3].func) is not None), None)
 
     def _loads_iterable(self, loader: _Loader) -> bool:
         """Whether the loader reads an ``IterableDataset``: each worker would yield all of it."""

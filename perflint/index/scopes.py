@@ -45,13 +45,15 @@ class Statement:
     """One statement of a scope.
 
     ``calls`` are the calls in its own expressions (not in nested statements); ``formats`` says whether it makes a
-    string of values (an f-string or ``%``).
+    string of values (an f-string or ``%``); ``later`` are the calls inside of its lambdas, and of what a function takes
+    by default.
     """
 
     node: ast.stmt
     place: Place | None
     calls: list[ast.Call]
     formats: bool
+    later: list[ast.Call]
 
     @property
     def loop(self) -> Loop | None:
@@ -251,8 +253,9 @@ def headers(node: ast.stmt) -> list[ast.expr]:
     return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
 
 
-def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool]:
+def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool, list[ast.Call]]:
     calls: list[ast.Call] = []
+    lambdas: list[ast.AST] = [node.args] if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
     formats = False
     stack: list[ast.AST] = list(headers(node))
     while stack:
@@ -263,6 +266,8 @@ def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool]:
             calls.append(item)
         elif isinstance(item, ast.JoinedStr) or (isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod)):
             formats = True
-        if not isinstance(item, ast.Lambda):
+        if isinstance(item, ast.Lambda):
+            lambdas.append(item)
+        else:
             stack.extend(ast.iter_child_nodes(item))
-    return calls, formats
+    return calls, formats, [item for inner in lambdas for item in ast.walk(inner) if isinstance(item, ast.Call)]

@@ -15,12 +15,27 @@ def save(net: nn.Layer, report: dict[str, object]) -> None:
     Path(out + ".json").write_text(json.dumps(report))
 
 
+class Samples(paddle.io.Dataset):
+    """Samples that are worked out one by one, as those of an image folder are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        generator = np.random.default_rng(7)
+        self.inputs = generator.random((96, 16), dtype="float32")
+        self.labels = generator.integers(0, 4, (96, 1))
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.inputs[index], self.labels[index]
+
+
 def train() -> None:
     net = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
     optimizer = paddle.optimizer.Adam(learning_rate=0.01, parameters=net.parameters())
     criterion = nn.CrossEntropyLoss()
-    generator = np.random.default_rng(7)
-    dataset = paddle.io.TensorDataset([generator.random((96, 16), dtype="float32"), generator.integers(0, 4, (96, 1))])
+    dataset = Samples()
     loader = paddle.io.DataLoader(
         dataset,
         batch_size=4,

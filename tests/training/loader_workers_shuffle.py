@@ -15,6 +15,22 @@ def save(net: nn.Layer, report: dict[str, object]) -> None:
     Path(out + ".json").write_text(json.dumps(report))
 
 
+class Samples(paddle.io.Dataset):
+    """Samples that are worked out one by one, as those of an image folder are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        generator = np.random.default_rng(7)
+        self.inputs = generator.random((96, 16), dtype="float32")
+        self.labels = generator.integers(0, 4, (96, 1))
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: int) -> tuple[int, np.ndarray, np.ndarray]:
+        return index, self.inputs[index], self.labels[index]
+
+
 def train() -> None:
     net = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
     optimizer = paddle.optimizer.Adam(learning_rate=0.01, parameters=net.parameters())
@@ -33,9 +49,7 @@ def train() -> None:
 
 
 def make_numbered_loader() -> paddle.io.DataLoader:
-    generator = np.random.default_rng(7)
-    arrays = [np.arange(96), generator.random((96, 16), dtype="float32"), generator.integers(0, 4, (96, 1))]
-    return paddle.io.DataLoader(paddle.io.TensorDataset(arrays), batch_size=4, shuffle=True)
+    return paddle.io.DataLoader(Samples(), batch_size=4, shuffle=True)
 
 
 if __name__ == "__main__":
