@@ -633,6 +633,41 @@ def test_a_subclass_of_a_subclass() -> None:
     )
 
 
+def test_an_object_that_is_kept_is_of_the_class_it_shows() -> None:
+    """``self.meter`` is a ``Meter``; what its subclasses do with a call is another matter."""
+    expect_reads(
+        {
+            "meters.py": """\
+                class Meter:
+                    def __call__(self, loss):
+                        self.last = loss.item()  #: PPF201
+
+
+                class Quantile(Meter):
+                    def __call__(self, loss):
+                        self.seen = loss.numpy()
+                """,
+            "train.py": """\
+                import paddle
+                from meters import Meter
+
+
+                class Trainer:
+                    def __init__(self):
+                        self.meter = Meter()
+
+                    def train(self, loader):
+                        for batch in loader:
+                            loss = self.model(batch).mean()
+                            loss.backward()
+                            self.optimizer.step()
+                            self.optimizer.clear_grad()
+                            self.meter(loss)  #: PPF201
+                """,
+        }
+    )
+
+
 def test_a_step_that_only_the_subclasses_know() -> None:
     expect_reads(
         {

@@ -109,8 +109,8 @@ class Dispatch:
     # -- subclasses --------------------------------------------------------------------------------------------
 
     def _overrides(self, scope: Scope, name: str) -> Iterable[Target]:
-        """Other classes' versions of a method that is called on ``self``."""
-        return self.hooks(scope, scope.name)[:_MOST_BY_NAME] if name.startswith("self.") else []
+        """Other classes' versions of a method of ``self``; an object that ``self`` keeps is of the class it shows."""
+        return self.hooks(scope, scope.name)[:_MOST_BY_NAME] if name == f"self.{scope.name}" else []
 
     def hooks(self, scope: Scope, method: str) -> list[Target]:
         """The subclasses' versions of a method of the class that a scope belongs to."""
