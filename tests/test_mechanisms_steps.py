@@ -662,7 +662,7 @@ def test_an_object_that_is_kept_is_of_the_class_it_shows() -> None:
                             loss.backward()
                             self.optimizer.step()
                             self.optimizer.clear_grad()
-                            self.meter(loss)  #: PPF201
+                            self.meter(loss)
                 """,
         }
     )
