@@ -11,7 +11,7 @@ from perflint.findings import Finding, Related
 from perflint.index.file import Step
 from perflint.settings import Settings
 
-HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF208", "PPF209"})
+HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF206", "PPF208", "PPF209"})
 _MOST_LINES = 6
 _Trail = tuple[tuple[str, int], ...]
 """The way from a loop to a place: path and line of each call, then of the place."""

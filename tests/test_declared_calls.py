@@ -191,7 +191,27 @@ def test_a_function_of_the_project_is_known_by_where_it_is_defined() -> None:
     assert [(item.path, item.start) for item in findings] == [("train.py", files["train.py"].index("build(train_set)"))]
 
 
+def test_the_place_of_a_parameter_is_read_off_the_function() -> None:
+    """A declaration may name a parameter alone: what a call gives it by position counts all the same."""
+    files = {
+        "mylib/__init__.py": "",
+        "mylib/data.py": "def build(dataset, n_workers=0):\n    return Pipeline(dataset, n_workers)\n",
+        "train.py": "from mylib.data import build\n\nmany = build(train_set, 4)\nnone = build(train_set, 0)\n",
+    }
+    findings = found(files, "PPF101", loaders={"mylib.data.build": DeclaredCall("n_workers")})
+    assert [(item.path, item.start) for item in findings] == [("train.py", files["train.py"].rindex("build"))]
+
+
 # --- host reads, checkpoints and logs
+
+
+@pytest.mark.parametrize("argument", ["loss", "value=loss"])
+def test_a_declared_host_read_by_position_and_by_name(argument: str) -> None:
+    text = "from mylib import dist\n\n" + in_step(f"mean = dist.mean({argument})")
+    calls = {"mylib.dist.mean": DeclaredCall("value")}
+    assert [item.code for item in found(text, "PPF201", sync_calls=calls)] == ["PPF201"]
+    text = text.replace("loss)", "3)")
+    assert found(text, "PPF201", sync_calls=calls) == []
 
 
 def test_a_declared_host_read_is_reported_in_step_code() -> None:

@@ -25,16 +25,20 @@ def declaration(call: cst.Call, table: Mapping[str, DeclaredCall], context: Cont
     return context.file.project.declared(table, context.file, point.scope, name, point.full_env)
 
 
-def given(call: cst.Call, declared: DeclaredCall) -> list[cst.Arg]:
+def given(call: cst.Call, declared: DeclaredCall, context: Context) -> list[cst.Arg]:
     """The arguments that a declaration is about: the one it names, or all of them."""
     if not declared.parameter:
         return list(call.args)
+    position, point = declared.position, context.point
+    if position is None and point is not None:
+        position = context.file.project.place_of(context.file, point.scope, local_name(call.func), declared.parameter)
     for index, argument in enumerate(call.args):
         if argument.keyword is not None and argument.keyword.value == declared.parameter:
             return [argument]
-        if argument.keyword is None and not argument.star and index == declared.position:
+        if argument.keyword is None and not argument.star and index == position:
             return [argument]
-    return []
+    # A function whose code is not among the files: any of these may be the one.
+    return [] if position is not None else [item for item in call.args if item.keyword is None and not item.star]
 
 
 @check(cst.Call)
@@ -46,7 +50,7 @@ def declared_sync(call: cst.Call, context: Context) -> None:
     declared = declaration(call, context.settings.sync_calls, context)
     if declared is None:
         return
-    arguments = given(call, declared)
+    arguments = given(call, declared, context)
     # What is known to be a number already needs no read; a call without arguments reads what its object holds.
     if declared.parameter and all(context.kind(argument.value).is_host for argument in arguments):
         return

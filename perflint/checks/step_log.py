@@ -101,7 +101,7 @@ def formatted_tensor(node: cst.FormattedString | cst.BinaryOperation | cst.Call,
 def _tensors(call: cst.Call, context: Context) -> Iterator[str]:
     """The source of the tensors that a logging call reads, explicitly or by making text of them."""
     declared = declaration(call, context.settings.logging_calls, context)
-    for argument in call.args if declared is None else given(call, declared):
+    for argument in call.args if declared is None else given(call, declared, context):
         yield from _read_in(argument.value, context)
 
 

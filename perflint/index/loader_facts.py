@@ -116,7 +116,10 @@ class _Facts:
             return _Loader(site, call)
         declared = self._project.declared(self._project.loaders, file, scope, name, {})
         if declared is not None:
-            return _Loader(site, call, declared.parameter, declared.position, True, declared.default == 0)
+            position = declared.position
+            if position is None:
+                position = self._project.place_of(file, scope, name, declared.parameter)
+            return _Loader(site, call, declared.parameter, position, True, declared.default == 0)
         if last_name(call) not in self._loader_classes:
             return None
         found = self._project.find(qualified, file)

@@ -12,6 +12,7 @@ from typing import TypeVar
 from perflint.findings import Confidence
 from perflint.index import amp, loader_facts, registries, training
 from perflint.index.bindings import bound_by, definitions_of, parameter_env
+from perflint.index.call_arguments import position_of
 from perflint.index.callers import Callers
 from perflint.index.devices import Devices
 from perflint.index.dispatch import Dispatch
@@ -117,8 +118,9 @@ class Project:
             table.clear()
         for cache in (self._optimizes, self._defined, self._known, self._stars):
             cache.clear()
-        for part in ("callers", "devices", "dispatch", "forwards", "reads", "tables", "training_calls"):
-            vars(self).pop(part, None)  # each of them points back at the project
+        for name, part in vars(type(self)).items():
+            if isinstance(part, cached_property):  # what it holds points back at the project
+                vars(self).pop(name, None)
 
     # -- names across files ------------------------------------------------------------------------------------
 
@@ -182,6 +184,11 @@ class Project:
             return None
         defined = f"{found[0].module}.{found[1].qualname}"
         return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
+
+    def place_of(self, file: FileIndex, scope: Scope, name: str, parameter: str) -> int | None:
+        """The place of a parameter in calls of a function by this dotted name, None where its code is not known."""
+        found = self.callee(file, scope, name, {})
+        return position_of(found[1], parameter) if found is not None else None
 
     def _made_by(self, file: FileIndex, scope: Scope, name: str) -> str:
         """``lib.Meter.update`` for ``meter.update`` where ``meter`` is bound once, to ``lib.Meter(...)``."""
