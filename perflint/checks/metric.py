@@ -48,7 +48,10 @@ def metric_method(node: cst.FunctionDef, context: Context) -> None:
         return
     row = context.file.source.lines.position(context.range(node.name)[0])[0]
     owner = next((scope.owner for scope in context.file.scopes.scopes if _is_at(scope, node.name.value, row)), None)
-    if owner is not None and _derives(context.file.project, context.file, owner):
+    project = context.file.project
+    if owner is None or not _derives(project, context.file, owner):
+        return
+    if _works_on_host(project, context.file, owner.methods["update"]):
         context.claim(node)
 
 
@@ -85,7 +88,9 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
     project = point.file.project
     found = project.class_named(kind.type) if kind.type else None
     if found is not None:
-        return Confidence.HIGH if _derives(project, *found) else None
+        method = project.method(kind.type, "update")
+        on_host = method is None or _works_on_host(project, *method)
+        return Confidence.HIGH if on_host and _derives(project, *found) else None
     # An ``update`` with a tensor makes a container of tensors of what is not known.
     if kind.tag not in (UNKNOWN_TAG, TENSOR_TAG) or not _NAME.search(_base_name(receiver).rpartition(".")[2]):
         return None
@@ -139,6 +144,21 @@ def _derives(project: Project, file: FileIndex, owner: Class, depth: int = 0) ->
             continue
         if _derives(project, found[0], found[1], depth + 1):
             return True
+    return False
+
+
+def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
+    """Whether an ``update`` of the project copies what it is given, and does not only read a number of it."""
+    for statement in scope.statements:
+        for call in statement.calls:
+            name = dotted(call.func) or ""
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
+                return True
+            if file.names.resolve(name).startswith(("numpy.", *_HOST_LIBRARIES)):
+                return True
+            called = project.callee(file, scope, name, {}) if name and depth < _DEEPEST else None
+            if called is not None and called[1] is not scope and _works_on_host(project, *called, depth + 1):
+                return True
     return False
 
 

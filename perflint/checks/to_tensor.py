@@ -31,6 +31,7 @@ triggers(CODE, _CALLS, forward=True)
 _MESSAGES = {
     "literal": "`{what}` copies a constant to the device at {where}; write a Python number, or make it there with "
     "`paddle.full`.",
+    "filled": "`{what}` copies a number to the device at {where}; make the tensor there with `paddle.full`.",
     "invariant": "`{what}` copies the same values to the device at {where}; make the tensor once, {once}.",
     "made": "`{what}` copies an array to the device that NumPy fills at {where}; fill the tensor there, with "
     "`paddle.ones` and its kind.",
@@ -86,11 +87,11 @@ def to_tensor(call: cst.Call, context: Context) -> None:
     context.report(
         CODE,
         place,
-        to_tensor_fix.fix(call, data, found.kind, context),
+        to_tensor_fix.fix(call, data, _fixed_as(found, call, context), context),
         step,
         confidence=confidence,
         claims=False,
-        message=_MESSAGES[origins.INVARIANT if found.kind == origins.LITERAL and _differs(node, point) else found.kind],
+        message=_MESSAGES[_said_of(found, call, node, context)],
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
         what=what,
         dtype=context.text(dtype.value) if dtype is not None else "",
@@ -108,7 +109,7 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
         return Confidence.LOW
     # A place or a gradient is a reason to make a tensor of one's own.
     wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
-    return Confidence.LOW if wanted and found.kind in ("copy", "cast") else Confidence.MEDIUM
+    return Confidence.LOW if wanted and found.kind in ("copy", "cast", origins.BATCH) else Confidence.MEDIUM
 
 
 def acts(point: Point) -> bool:
@@ -153,6 +154,36 @@ def _comes_from_dali(point: Point) -> bool:
 def _in_conditional(context: Context) -> bool:
     """Whether the call is one side of ``a if b else c``, or in a function that stands in for one."""
     return any(isinstance(parent, cst.IfExp) for parent in context.parents)
+
+
+def _said_of(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> str:
+    """Which sentence an origin gets: what it advises has to work where the call stands."""
+    point = context.point
+    if found.kind == origins.LITERAL and point is not None and _differs(node, point):
+        return origins.INVARIANT
+    if found.kind in (origins.LITERAL, origins.NUMBER) and _must_be_tensor(call, context):
+        return "filled"
+    return found.kind
+
+
+def _fixed_as(found: Origin, call: cst.Call, context: Context) -> str:
+    return "filled" if found.kind == origins.NUMBER and _must_be_tensor(call, context) else found.kind
+
+
+def _must_be_tensor(call: cst.Call, context: Context) -> bool:
+    """Whether a call of Paddle takes the tensor: ``paddle.where`` and ``paddle.divide`` want one, not a number."""
+    inner: cst.CSTNode = call
+    for parent in reversed(context.parents):
+        if isinstance(parent, cst.BinaryOperation):
+            other = parent.right if inner is parent.left else parent.left
+            if context.kind(other).is_tensor:
+                return False  # tensor and number make a tensor
+        elif isinstance(parent, cst.Call):
+            return parent.func is not inner and context.name(parent.func).startswith("paddle.")
+        elif not isinstance(parent, (cst.Arg, cst.UnaryOperation)):
+            return False
+        inner = parent
+    return False
 
 
 def _differs(node: ast.expr, point: Point) -> bool:

@@ -23,6 +23,7 @@ _SHOWN = {
     origins.INVARIANT: ("make the tensor once", "nothing may change it in place afterwards"),
     origins.MADE: ("fill the tensor on the device", "NumPy fills float64 where Paddle fills float32"),
     origins.RANDOM: ("draw the numbers on the device", "other numbers will be drawn"),
+    "filled": ("fill a tensor on the device with `paddle.full`", "its dtype has to be said"),
     origins.NUMBER: ("use the number itself", "the result may take another dtype"),
     origins.BATCH: ("let a DataLoader make the tensors", "the reader has to become a dataset or a collate function"),
     "copy": ("use the batch as it is", "only if the loader gives tensors, and nothing changes them in place"),

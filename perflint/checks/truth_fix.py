@@ -8,6 +8,9 @@ import libcst as cst
 
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
+from perflint.index.bindings import bound_by
+from perflint.index.file import Point
+from perflint.index.names import dotted
 from perflint.index.step_index import step_index
 
 _NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
@@ -19,8 +22,45 @@ _ELSEWHERE = "the step is counted in another function: pass it here"
 _OTHERS = "where the branch computes something for the model, `paddle.where` keeps the choice on the device"
 
 
+FILTER_MESSAGE = (
+    "`{what}` waits for the device for each item, at {where}; read the whole tensor once before, with `.tolist()`."
+)
+PRESENCE_MESSAGE = (
+    "`{what}` asks for the value of a tensor and waits for the device at {where}; ask whether there is one with "
+    "`is not None`."
+)
+_NOTHING = (None, 0, False, "")
+
+
+def is_filter(node: cst.CSTNode, context: Context) -> bool:
+    """Whether a decision is what a comprehension takes its items by: ``[x for x in xs if mask[x]]``."""
+    return isinstance(_owner_of(node, context)[0], cst.CompIf)
+
+
+def asks_for_presence(expression: ast.expr, point: Point) -> bool:
+    """Whether a bare name is tested that elsewhere in the function stands for nothing: ``None``, ``[]``, 0."""
+    name = dotted(expression)
+    return name is not None and any(
+        name in bound_by(statement.node) and _is_nothing(statement.node.value)
+        for statement in point.scope.statements
+        if isinstance(statement.node, ast.Assign)
+    )
+
+
+def _is_nothing(value: ast.expr) -> bool:
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return not value.elts
+    if isinstance(value, ast.Dict):
+        return not value.keys
+    return isinstance(value, ast.Constant) and value.value in _NOTHING
+
+
 def fix(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
     """What to do instead: choose on the device, or decide every so many steps."""
+    if is_filter(node, context):
+        return Fix("read the tensor once, with .tolist()", (), Level.DISPLAY, "where it is read is for you to decide")
+    if context.point is not None and asks_for_presence(expression, context.point):
+        return Fix("ask without reading the tensor", (), Level.DISPLAY, "an empty list or 0 has to become None first")
     picked = _pick(node, context)
     if picked is not None:
         return picked
@@ -54,14 +94,19 @@ def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
 
 def _owner(node: cst.BaseExpression, context: Context) -> tuple[cst.CSTNode | None, cst.BaseExpression]:
     """The statement or conditional expression that asks, and its whole test."""
-    inner: cst.CSTNode = node
+    owner, test = _owner_of(node, context)
+    assert isinstance(test, cst.BaseExpression)
+    return owner, test
+
+
+def _owner_of(node: cst.CSTNode, context: Context) -> tuple[cst.CSTNode | None, cst.CSTNode]:
+    inner = node
     for parent in reversed(context.parents):
         if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
             return parent, parent.test
         if not isinstance(parent, (cst.BooleanOperation, cst.UnaryOperation, cst.NamedExpr)):
             break
         inner = parent
-    assert isinstance(inner, cst.BaseExpression)
     return None, inner
 
 

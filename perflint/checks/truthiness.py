@@ -60,8 +60,14 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
         return
     if step.forward and any(evidence.is_handed_over(test) for test in _conditions(node, context, point)):
         confidence = Confidence.LOW  # whether a caller hands over the optional argument is not known of a forward pass
+    if step.forward and any(map(_asks_for_dtype, _conditions(node, context, point))):
+        confidence = Confidence.LOW  # most often float16, which most programs do not train in
     fix = truth_fix.fix(node, expression, context)
-    message = _FORWARD_MESSAGE if step.forward else ""
+    message = truth_fix.FILTER_MESSAGE if truth_fix.is_filter(node, context) else ""
+    if truth_fix.asks_for_presence(expression, point):
+        message = truth_fix.PRESENCE_MESSAGE
+    elif step.forward and not message:
+        message = _FORWARD_MESSAGE
     context.report(CODE, node, fix, step, confidence=confidence, message=message)
 
 
@@ -111,6 +117,13 @@ def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[a
         elif not isinstance(parent, cst.UnaryOperation):
             return
         inner = parent
+
+
+def _asks_for_dtype(test: ast.expr) -> bool:
+    """``x.dtype == paddle.float16``."""
+    return isinstance(test, ast.Compare) and any(
+        isinstance(side, ast.Attribute) and side.attr == "dtype" for side in (test.left, *test.comparators)
+    )
 
 
 def _read_by(node: ast.expr, asked: bool, evidence: Evidence) -> Kind | None:
