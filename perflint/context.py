@@ -12,7 +12,7 @@ import libcst as cst
 
 from perflint.catalogue import Rule
 from perflint.findings import Confidence, Fix, Related
-from perflint.index import guards
+from perflint.index import doubt, guards
 from perflint.index.evaluate import Evaluator
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.kinds import UNKNOWN, Kind
@@ -157,6 +157,8 @@ class Context:
         """
         if step is not None and not (step.sure and step.line):
             confidence = min(confidence, Confidence.MEDIUM)
+        if step is not None and self._is_doubtful(step):
+            confidence = Confidence.LOW
         if claims:  # whether the rule is selected or not: that must not change what others report
             self.claim(node)
         if code not in self.codes:
@@ -192,6 +194,12 @@ class Context:
         """Called by the walk for each node on the way up."""
         if self._statements and self._statements[-1][0] is node:
             self._statements.pop()
+
+    def _is_doubtful(self, step: Step) -> bool:
+        point = self.point
+        if point is not None and doubt.is_doubtful(point.statement, point.scope):
+            return True
+        return doubt.is_doubtful_on_the_way(self.file.project, step)
 
     def _guarded_within(self, point: Point) -> bool:
         statement = self.statement

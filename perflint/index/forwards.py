@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from perflint.index.bindings import bound_by
 from perflint.index.kinds import GUESS, TENSOR, TUPLE_TAG, UNKNOWN_TAG, Kind, tuple_of
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, required_parameters
 
 if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
     from perflint.index.project import Project
 
 _HOST_CALLS = frozenset({"len", "int", "float", "bool", "str"})
 _HOST_METHODS = frozenset({"item", "tolist", "numpy"})
 _HOST_ATTRIBUTES = frozenset({"shape", "ndim"})
+_HOST_LIBRARIES = ("numpy.", "scipy.", "sklearn.", "math.")
+_DEEPEST = 2
 
 
 class Forwards:
@@ -32,7 +35,7 @@ class Forwards:
             owner: the qualified name of the layer's class.
         """
         found = self._project.method(owner, "forward")
-        if found is None or not self._is_mixed(found[1]):
+        if found is None or not self._is_mixed(*found):
             return None
         handed = [_as_input(kind) for kind in arguments]
         left = dict.fromkeys(required_parameters(found[1])[len(arguments) :], GUESS)
@@ -42,36 +45,56 @@ class Forwards:
             return None
         return tuple_of(TENSOR if part.guess or part.tag == UNKNOWN_TAG else part for part in result.items)
 
-    def _is_mixed(self, scope: Scope) -> bool:
+    def _is_mixed(self, file: FileIndex, scope: Scope) -> bool:
         """Whether a ``forward`` returns tuples of one length, some with a part that is a number at first sight."""
         if scope not in self._mixed:
-            returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
-            tuples = [value for value in returned if isinstance(value, ast.Tuple)]
-            self._mixed[scope] = (
-                bool(tuples)
-                and len(tuples) == len(returned)
-                and len({len(value.elts) for value in tuples}) == 1
-                and any(_is_number(part, self._project.own_definitions(scope)) for part in tuples[0].elts)
-            )
+            tuples = _tuples(scope)
+            self._mixed[scope] = bool(tuples) and any(self._is_number(part, file, scope, 0) for part in tuples[0].elts)
         return self._mixed[scope]
+
+    def _is_number(self, node: ast.expr, file: FileIndex, scope: Scope, depth: int) -> bool:
+        """Whether an expression, or what a name is bound to once, is a host value whatever its names hold."""
+        value = node
+        if isinstance(node, ast.Name):
+            made = self._project.own_definitions(scope).get(node.id)
+            if made is None:
+                return depth < _DEEPEST and self._is_number_of_a_call(node.id, file, scope, depth + 1)
+            value = made
+        while isinstance(value, ast.Subscript):
+            value = value.value
+        if isinstance(value, ast.Constant):
+            return value.value is not None
+        if isinstance(value, ast.Attribute):
+            return value.attr in _HOST_ATTRIBUTES
+        if not isinstance(value, ast.Call):
+            return False
+        name = dotted(value.func) or ""
+        if name in _HOST_CALLS or file.names.resolve(name).startswith(_HOST_LIBRARIES):
+            return True
+        return isinstance(value.func, ast.Attribute) and value.func.attr in _HOST_METHODS
+
+    def _is_number_of_a_call(self, name: str, file: FileIndex, scope: Scope, depth: int) -> bool:
+        """Whether a name is bound once, to a number that a function of the project returns among other things."""
+        bound = [item.node for item in scope.statements if name in bound_by(item.node)]
+        node = bound[0] if len(bound) == 1 else None
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
+            return False
+        target = node.targets[0]
+        places = [dotted(part) for part in target.elts] if isinstance(target, ast.Tuple) else []
+        found = self._project.callee(file, scope, dotted(node.value.func) or "", {}) if name in places else None
+        tuples = _tuples(found[1]) if found is not None else []
+        if found is None or not tuples or len(tuples[0].elts) != len(places):
+            return False
+        return self._is_number(tuples[0].elts[places.index(name)], *found, depth)
+
+
+def _tuples(scope: Scope) -> list[ast.Tuple]:
+    """What a function returns, where that is always a tuple of one length; else nothing."""
+    returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
+    tuples = [value for value in returned if isinstance(value, ast.Tuple)]
+    return tuples if len(tuples) == len(returned) and len({len(value.elts) for value in tuples}) == 1 else []
 
 
 def _as_input(kind: Kind) -> Kind:
     """What a layer is handed: a tensor, where nothing else is known of it."""
     return GUESS if kind.tag == UNKNOWN_TAG else kind
-
-
-def _is_number(node: ast.expr, definitions: Mapping[str, ast.expr]) -> bool:
-    """Whether an expression, or what a name is bound to once, is a host value whatever its names hold."""
-    value = definitions.get(node.id, node) if isinstance(node, ast.Name) else node
-    while isinstance(value, ast.Subscript):
-        value = value.value
-    if isinstance(value, ast.Constant):
-        return value.value is not None
-    if isinstance(value, ast.Attribute):
-        return value.attr in _HOST_ATTRIBUTES
-    if not isinstance(value, ast.Call):
-        return False
-    if isinstance(value.func, ast.Attribute):
-        return value.func.attr in _HOST_METHODS
-    return dotted(value.func) in _HOST_CALLS

@@ -33,6 +33,7 @@ _ACCUMULATION = re.compile(r"accum|grad_acc|update_freq|acc_steps|gradient_acc",
 _CLOCKS = ("time.time", "time.perf_counter", "time.monotonic", "datetime.datetime.now", "datetime.now")
 _EMPTY = re.compile(r"(list|history|buffer|cache|queue)$", re.IGNORECASE)
 _FEW_STEPS = 100
+_IS_THERE = frozenset({"exists", "is_not_none", "not_none"})
 _INTERVAL = re.compile(r"(^|_)(period|interval|patience|every|freq|frequency)($|_)", re.IGNORECASE)
 _START = re.compile(r"skip|warm|burn|ignore|delay|offset|(^|_)(start|begin|first|initial|profile)($|_)", re.IGNORECASE)
 _ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
@@ -79,6 +80,9 @@ def rare(test: ast.expr, value: bool, definitions: Definitions, depth: int = 0) 
         answer = definitions.get(f"{dotted(test.func)}()")
         if answer is not None:
             return rare(answer, value, definitions, depth + 1)
+        if (dotted(test.func) or "").rpartition(".")[2] in _IS_THERE and len(test.args) == 1:
+            there = ast.Compare(test.args[0], [ast.IsNot()], [ast.Constant(None)])
+            return rare(there, value, definitions, depth + 1)
         if dotted(test.func) == "bool" and test.args:
             return rare(test.args[0], value, definitions, depth + 1)
         return _rare_call(test, value)

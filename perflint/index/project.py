@@ -469,6 +469,14 @@ class Project:
                 )
         return self._attributes[key]
 
+    def _with_locals(self, file: FileIndex, scope: Scope, value: ast.expr, env: Env) -> Env:
+        """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
+        defined = self.own_definitions(scope)
+        names = {item.id for item in ast.walk(value) if isinstance(item, ast.Name)} & defined.keys()
+        evaluator = Evaluator(file, env)
+        made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined[name], ast.Call)}
+        return {**env, **made} if made else env
+
     def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
         """What the subclasses set that a base class reads."""
         result: Kind | None = None
@@ -486,7 +494,8 @@ class Project:
                 if isinstance(value, ast.Constant) and value.value is None:
                     continue
                 handed = self.callers.handed(scope) if isinstance(value, ast.Name) else {}
-                kind = Evaluator(file, self.base_env(file, scope, handed)).kind(value)
+                env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
+                kind = Evaluator(file, env).kind(value)
                 result = kind if result is None else join(result, kind)
             return result
         if depth > _MAX_DEPTH:
