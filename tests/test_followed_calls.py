@@ -465,3 +465,49 @@ def test_the_device_that_the_scripts_set(drivers: dict[str, str], quiet: bool) -
     files = {path: text.format(main=main, cpu=cpu) for path, text in drivers.items()}
     found = check({"engine.py": ENGINE_READS, **files}, "PPF201")
     assert bool(found) is not quiet, found
+
+
+# --- numbers that a layer hands through
+
+
+@pytest.mark.parametrize("kept", ["self.model = model", "self.model = paddle.DataParallel(model)"])
+@pytest.mark.parametrize("rate", ["brentq(abs, 0.0, 1.0)", "embeds.mean()"])
+def test_a_number_that_a_method_hands_to_forward(kept: str, rate: str) -> None:
+    """``loss, rate = self.loss(...)`` and ``return loss, rate``: what SciPy gives is no tensor."""
+    files = {
+        "encoder.py": f"""\
+            import paddle
+            from paddle import nn
+            from scipy.optimize import brentq
+
+
+            class Encoder(nn.Layer):
+                def loss(self, embeds):
+                    rate = {rate}
+                    return nn.CrossEntropyLoss()(embeds, embeds), rate
+
+                def forward(self, inputs):
+                    loss, rate = self.loss(self.embed(inputs))
+                    return loss, rate
+            """,
+        "train.py": f"""\
+            import paddle
+            from encoder import Encoder
+
+
+            class Experiment:
+                def setup(self):
+                    model = Encoder()
+                    {kept}
+
+                def train(self, loader):
+                    for batch in loader:
+                        loss, rate = self.model(batch)
+                        loss.backward()
+                        self.optimizer.step()
+                        self.optimizer.clear_grad()
+                        print(rate)
+            """,
+    }
+    reads = [item.code for item in check({path: dedent(text) for path, text in files.items()}, "PPF202", "PPF405")]
+    assert reads == (["PPF405"] if "brentq" in rate else ["PPF202"])

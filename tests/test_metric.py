@@ -190,3 +190,43 @@ def test_fix_of_a_result_that_is_used_is_only_shown(body: str) -> None:
     assert finding.fix is not None
     assert finding.fix.level is Level.DISPLAY
     assert finding.fix.edits
+
+
+@pytest.mark.parametrize(
+    ("update", "codes"),
+    [
+        ("self.sum += float(F.cross_entropy(logits, label))", ["PPF201"]),
+        ("self.sum += F.cross_entropy(logits, label).item()", ["PPF201"]),
+        ("self.sum += np.sum(logits.argmax(-1) == label)", ["PPF208"]),
+        ("self.sum += self.count(logits.numpy(), label.numpy())", ["PPF208"]),
+        ("self.sum += self.count(logits, label)", ["PPF201", "PPF208"]),  # the read of the helper, and the update
+    ],
+)
+def test_an_update_of_ones_own_has_to_work_on_the_host(update: str, codes: list[str]) -> None:
+    """A metric that works on the device and reads a number of it is a host read like any other."""
+    text = f"""
+        import numpy as np
+        import paddle
+        import paddle.nn.functional as F
+
+
+        class Mine(paddle.metric.Metric):
+            def count(self, logits, label):
+                return (logits.numpy() == label.numpy()).sum()
+
+            def update(self, logits, label):
+                {update}
+
+
+        def train(model, loader, optimizer):
+            metric = Mine()
+            for x, y in loader:
+                logits = model(x)
+                loss = F.cross_entropy(logits, y)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                metric.update(logits, y)
+        """
+    settings = Settings(select=("PPF201", "PPF208"))
+    assert sorted({item.code for item in engine.check(sources(text), settings)}) == codes

@@ -73,12 +73,18 @@ def in_forward(body: str) -> list[Finding]:
         ("m = paddle.to_tensor(args.weight)", "the same values", Confidence.MEDIUM),
         ("m = paddle.to_tensor(np.random.rand(4))", "random numbers", Confidence.MEDIUM),
         ("m = paddle.to_tensor(step)", "a Python number", Confidence.MEDIUM),
+        ("m = x * paddle.to_tensor(step)", "use the number itself", Confidence.MEDIUM),
+        ("m = paddle.divide(x, paddle.to_tensor(step) + 1)", "with `paddle.full`", Confidence.MEDIUM),
+        ("m = paddle.divide(x, x + paddle.to_tensor(step))", "use the number itself", Confidence.MEDIUM),
+        ("m = paddle.where(y > 0, x, paddle.to_tensor(0.0))", "a number to the device", Confidence.HIGH),
+        ("m = paddle.exp(x - paddle.to_tensor(0.5))", "write a Python number", Confidence.HIGH),
         ("m = paddle.to_tensor(len(y) / 8)", "a Python number", Confidence.MEDIUM),
         ("m = paddle.to_tensor(x)", "copies a batch", Confidence.MEDIUM),
         ("m = [paddle.to_tensor(part, dtype='float32') for part in x]", "only to cast it", Confidence.MEDIUM),
         ("m = paddle.to_tensor(x.numpy())", "sends back", Confidence.HIGH),
         ("m = y.numpy()\nm = paddle.to_tensor(m)", "sends back", Confidence.HIGH),
         ("m = paddle.to_tensor(x, place=paddle.CPUPlace())", "copies a batch", Confidence.LOW),
+        ("m = paddle.to_tensor(x, dtype='float32', stop_gradient=False)", "only to cast it", Confidence.LOW),
         ("m = paddle.to_tensor(model(x))", "copies a tensor", Confidence.LOW),
         ("m = paddle.to_tensor(np.argsort(y.numpy()))", "the host has worked out", Confidence.LOW),
         ("m = x.numpy()\nm[0] = 1\nm = paddle.to_tensor(m)", "the host has worked out", Confidence.LOW),
@@ -396,3 +402,32 @@ def test_marked_step() -> None:
         """),
         RULE,
     )
+
+
+@pytest.mark.parametrize(
+    ("test", "confidence"),
+    [
+        ("mask is not None", Confidence.LOW),
+        ("exists(mask)", Confidence.LOW),
+        ("exists(x)", Confidence.MEDIUM),
+        ("x.ndim == 3", Confidence.MEDIUM),
+    ],
+)
+def test_a_constant_that_needs_an_argument_which_may_be_left_out(test: str, confidence: Confidence) -> None:
+    text = f"""
+        import paddle
+        from paddle import nn
+
+
+        def exists(value):
+            return value is not None
+
+
+        class Attention(nn.Layer):
+            def forward(self, x, mask=None):
+                if {test}:
+                    x = paddle.where(x > 0, x, paddle.to_tensor(0.0))
+                return self.out(x)
+        """
+    (finding,) = found(text)
+    assert finding.confidence is confidence

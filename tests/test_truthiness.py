@@ -209,6 +209,8 @@ class {name}(nn.Layer):
         ("if x.sum() > 3: x = x / 2", Confidence.LOW),
         ("bad = paddle.isnan(x).any()\n        if bad: x = x / 2", Confidence.MEDIUM),
         ("assert paddle.all(x > 0)", Confidence.MEDIUM),
+        ("if x.dtype == paddle.float16 and paddle.isinf(x).any(): x = x.clip(max=3)", Confidence.LOW),
+        ("if x.ndim == 3 and paddle.isinf(x).any(): x = x.clip(max=3)", Confidence.MEDIUM),
         ("x = x / x.sum() if paddle.sum(x) > 0 else x", Confidence.MEDIUM),
         ("if x > 3: x = x / 2", None),
         ("if mask is not None and self.training: x = x.sum()", None),
@@ -304,6 +306,23 @@ def test_gates_lose_nothing() -> None:
     body = "if args.a and (loss > 3 or x.any()): pass\nz = max(loss, y)\nok = [a for a in (x, y) if a.sum() > 0]"
     text = in_step(body)
     assert found(text) == found(text, gated=False) != []
+
+
+# --- what is said
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("if loss > 3: pass", "decide on the device, or only every 10 steps"),
+        ("names = [n for i, n in enumerate(args.names) if y[i] > 0]", "once before, with `.tolist()`"),
+        ("total = None if args.a else loss * 2\nif total > 3: pass", "decide on the device"),
+        ("if step % 2:\n    loss = model(x).mean()\nelse:\n    loss = []\nif loss: pass", "with `is not None`"),
+        ("total = loss * 2\nif total: pass", "decide on the device"),
+    ],
+)
+def test_the_advice_can_be_followed(body: str, said: str) -> None:
+    assert said in only(body).message
 
 
 # --- what is shown instead

@@ -103,6 +103,8 @@ class Evidence:
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot):
             other = node.comparators[0]
             return isinstance(other, ast.Constant) and other.value is None and self.is_off(node.left)
+        if isinstance(node, ast.Call) and dotted(node.func) == "exists" and len(node.args) == 1:
+            return self.is_off(node.args[0])
         return self.is_off(node)
 
     def sources(self, node: ast.expr) -> Iterator[ast.expr]:

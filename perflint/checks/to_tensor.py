@@ -9,6 +9,8 @@ import libcst as cst
 
 from perflint.checks import to_tensor_fix
 from perflint.checks.arguments import find_argument
+from perflint.checks.single_tensor import Evidence
+from perflint.checks.truth_places import required
 from perflint.checks.untrained import is_untrained
 from perflint.context import Context, shorten
 from perflint.findings import Confidence
@@ -103,6 +105,8 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
     assert point is not None
     if found.kind == origins.LITERAL and (_is_fallback(node, point) or _in_conditional(context)):
         return Confidence.LOW
+    if point.step is not None and point.step.forward and _waits_for_an_argument(point):
+        return Confidence.LOW
     if found.kind in _HIGH:
         return Confidence.HIGH if found.sure else Confidence.MEDIUM
     if found.kind not in _MEDIUM or acts(point) or _comes_from_dali(point):
@@ -149,6 +153,18 @@ def _comes_from_dali(point: Point) -> bool:
     links = point.statement.place.chain() if point.statement.place else iter(())
     tests = [link.node.test for link in links if isinstance(link.node, ast.If)]
     return any("dali" in ast.unparse(test).lower() for test in tests)
+
+
+def _waits_for_an_argument(point: Point) -> bool:
+    """Whether a statement of a forward pass runs only with an argument that a call may leave out."""
+    evidence = Evidence(point)
+    links = point.statement.place.chain() if point.statement.place else iter(())
+    return any(
+        isinstance(link.node, ast.If)
+        and link.branch == "body"
+        and any(evidence.is_handed_over(part) for part in required(link.node.test))
+        for link in links
+    )
 
 
 def _in_conditional(context: Context) -> bool:

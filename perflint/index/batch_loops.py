@@ -26,6 +26,7 @@ _PROGRAM_TRAINS = re.compile(
     r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill|\bfit\b|backward|minimize|optimi[sz]er|compress|search|learn_",
     re.IGNORECASE,
 )
+_INFERS = re.compile(r"\.(infer|inference|synthesi[sz]e)$")
 _RUNS_MODELS = EVIDENCE | STEP_METHODS | {"forward", "predict", "evaluate", "generate", "infer", "eval_batch", "test"}
 _QUIET_METHODS = frozenset(
     {"info", "debug", "warning", "format", "join", "write", "close", "set_description", "set_postfix", "flush"}
@@ -63,7 +64,7 @@ def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Use:
         return Use.TRAINS
     if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in ast.walk(loop)):
         return Use.UNKNOWN
-    if says_predict(scope.name):
+    if says_predict(scope.name) or any(_INFERS.search(dotted(call.func) or "") for call in calls):
         return Use.PREDICTS
     if gives_nothing(file, scope) and not any(map(_keeps, inside)):
         if _stops(loop.body) or any(map(_stops_early, loop.body)):

@@ -327,6 +327,10 @@ class Evaluator:
             return self._call_value(local, node)
         qualified = self._resolver.resolve(name)
         if qualified.startswith("paddle."):
+            if qualified in paddle_api.PARALLEL and node.args:
+                wrapped = self.kind(node.args[0])
+                if wrapped.tag == LAYER_TAG:
+                    return wrapped  # it calls the layer that it wraps
             result = paddle_api.call_result(qualified, node)
             return result if result is not UNKNOWN else self._call_project(qualified, node)
         if qualified in _HOST_CALLS or qualified.startswith(_HOST_MODULES):

@@ -14,6 +14,7 @@ from perflint.findings import Confidence
 from perflint.index.callers import Site
 from perflint.index.imports import Imports
 from perflint.index.names import dotted
+from perflint.index.paddle_api import PARALLEL
 from perflint.index.ranks import contradict, facts, statement_of
 from perflint.index.scopes import Class, Place, Scope
 from perflint.index.training import is_evaluation
@@ -35,7 +36,6 @@ _STARTS = frozenset(
         "paddle.fluid.dygraph.prepare_context",
     }
 )
-_WRAPS = frozenset({"paddle.DataParallel", "paddle.distributed.fleet.distributed_model"})
 _SPAWNS = frozenset({"paddle.distributed.spawn"})
 # Programs whose processes hold different parts of the model, or of whose processes some are no trainers.
 _OTHER_WAYS = re.compile(
@@ -195,7 +195,7 @@ class _Finder:
                 qualified = file.names.resolve(name)
                 if qualified in _STARTS or self._reaches_start(file, scope, name):
                     return _Path((), place, Confidence.HIGH, facts(statement.place))
-                if qualified in _WRAPS:
+                if qualified in PARALLEL:
                     sure = self._is_started(file)
                     confidence = Confidence.HIGH if sure else Confidence.LOW
                     return _Path((), place, confidence, facts(statement.place), wrapped=not sure)
@@ -259,7 +259,7 @@ class _Finder:
         return found
 
 
-_LAST = frozenset(name.rpartition(".")[2] for name in _STARTS | _WRAPS)
+_LAST = frozenset(name.rpartition(".")[2] for name in _STARTS | PARALLEL)
 
 
 def _first_of_each_block(saves: list[tuple[ast.Call, Place | None]]) -> Iterator[tuple[ast.Call, int]]:

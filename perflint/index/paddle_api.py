@@ -118,6 +118,9 @@ _HOST_FUNCTIONS = frozenset(
         "paddle.get_cuda_rng_state",
     }
 )
+PARALLEL = frozenset({"paddle.DataParallel", "paddle.distributed.fleet.distributed_model"})
+"""What wraps a layer for data-parallel training."""
+
 _UNKNOWN_FUNCTIONS = frozenset({"paddle.load", "paddle.Model", "paddle.DataParallel", "paddle.batch", "paddle.reader"})
 _TENSOR_MODULES = (
     "paddle.nn.functional.",
@@ -141,7 +144,7 @@ def call_result(name: str, call: ast.Call) -> Kind:
         return LOADER
     if name == "paddle.Model":
         return instance("paddle.Model")
-    if name in ("paddle.DataParallel", "paddle.distributed.fleet.distributed_model"):
+    if name in PARALLEL:
         return layer(name)
     if name.startswith("paddle.io."):
         return _dataset(last)
