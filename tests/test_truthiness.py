@@ -317,7 +317,10 @@ def test_gates_lose_nothing() -> None:
         ("if loss > 3: pass", "decide on the device, or only every 10 steps"),
         ("names = [n for i, n in enumerate(args.names) if y[i] > 0]", "once before, with `.tolist()`"),
         ("total = None if args.a else loss * 2\nif total > 3: pass", "decide on the device"),
-        ("if step % 2:\n    loss = model(x).mean()\nelse:\n    loss = []\nif loss: pass", "with `is not None`"),
+        (
+            "if step % 2:\n    loss = model(x).mean()\nelse:\n    loss = []\nif loss: pass",
+            "be `None` where there is none, and ask `is not None`",
+        ),
         ("total = loss * 2\nif total: pass", "decide on the device"),
     ],
 )

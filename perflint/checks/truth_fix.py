@@ -26,8 +26,8 @@ FILTER_MESSAGE = (
     "`{what}` waits for the device for each item, at {where}; read the whole tensor once before, with `.tolist()`."
 )
 PRESENCE_MESSAGE = (
-    "`{what}` asks for the value of a tensor and waits for the device at {where}; ask whether there is one with "
-    "`is not None`."
+    "`{what}` asks for the value of a tensor and waits for the device at {where}; let it be `None` where there is "
+    "none, and ask `is not None`."
 )
 _NOTHING = (None, 0, False, "")
 
