@@ -9,7 +9,7 @@ import pytest
 from perflint import engine
 from perflint.findings import Confidence
 from perflint.settings import Settings
-from tests.support import Files, expect_marked, sources
+from tests.support import Files, check, expect_marked, sources
 
 TRAINING = """
     for image, label in {loader}:
@@ -322,3 +322,29 @@ def test_shared_memory_of_a_loader_that_is_tried_once() -> None:
     assert rows(text, code="PPF102") == [("train.py", 3)]
     assert rows(text + "image = next(iter(loader))\n", Confidence.LOW, "PPF102") == []
     assert rows(text + "predict(network, loader)\n", Confidence.LOW, "PPF102") == [("train.py", 3)]
+
+
+@pytest.mark.parametrize(("kept", "is_found"), [("paddle.to_tensor(pairs)", False), ("pairs", True)])
+def test_a_dataset_that_keeps_tensors(kept: str, is_found: bool) -> None:
+    """Workers are processes: tensors of Paddle do not get there."""
+    text = f"""
+        import paddle
+
+
+        class Pairs(paddle.io.Dataset):
+            def __init__(self, pairs):
+                self.pairs = {kept}
+
+            def __getitem__(self, index):
+                return self.pairs[index]
+
+
+        def train(model, optimizer, pairs):
+            loader = paddle.io.DataLoader(Pairs(pairs), batch_size=8)
+            for x in loader:
+                loss = model(x).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+        """
+    assert [item.code for item in check(text, "PPF101")] == (["PPF101"] if is_found else [])

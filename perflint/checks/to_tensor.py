@@ -40,7 +40,7 @@ _MESSAGES = {
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
     "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
     "batch": "`{what}` copies a batch to the device while training waits, at {where}; let a `DataLoader` make the "
-    "tensors, in the background.",
+    "tensors, in the background (what it gives needs no copy).",
     "copy": "`{what}` copies a batch at {where}; a `DataLoader` gives tensors, so use its batches as they are.",
     "cast": "`{what}` copies a batch, only to cast it, at {where}; a `DataLoader` gives tensors, so write "
     "`.astype({dtype})`, or give them that dtype in the dataset.",
@@ -76,8 +76,12 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         return
     found = origins.origin(node, point)
     dtype = find_argument(call, "dtype", 1)
-    if found.kind == origins.BATCH and context.kind(data.value).is_tensor:
-        found = Origin("copy" if dtype is None else "cast", found.sure)
+    kind = context.kind(data.value)
+    if found.kind == origins.BATCH and kind.is_tensor:
+        if context.text(call.func).endswith("to_variable") and not kind.guess:
+            return  # it gives a tensor back as it is
+        if not kind.guess:  # a name that ends in "loader" may well be a reader of arrays
+            found = Origin("copy" if dtype is None else "cast", found.sure)
     if step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function)):
         return
     if context.file.runs_on_cpu and found.kind == origins.READ:
@@ -205,9 +209,23 @@ def _must_be_tensor(call: cst.Call, context: Context) -> bool:
 def _differs(node: ast.expr, point: Point) -> bool:
     """Whether a constant is a list of unlike values: neither a number nor ``paddle.full`` can stand for it."""
     name = dotted(node)
-    definition = point.file.project.definitions(point.file, point.scope).get(name) if name else None
-    literal = node if definition is None else definition
-    return len(set(_leaves(literal))) > 1
+    literals = [node] if name is None else [value for value in _bound_to(name, point) if not _uses(value, name)]
+    return any(len(set(_leaves(value))) > 1 for value in literals)
+
+
+def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
+    """What a name is bound to in the function, however often, or else in the module."""
+    here = [item.node.value for item in point.scope.statements if _binds(item.node, name)]  # type: ignore[attr-defined]
+    definition = point.file.project.definitions(point.file, point.scope).get(name)
+    yield from here or ([definition] if definition is not None else [])
+
+
+def _binds(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets)
+
+
+def _uses(value: ast.expr, name: str) -> bool:
+    return any(isinstance(item, ast.Name) and item.id == name for item in ast.walk(value))
 
 
 def _leaves(node: ast.expr) -> Iterator[str]:

@@ -66,7 +66,22 @@ def loads_from_memory(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
     if isinstance(dataset, (ast.List, ast.ListComp, ast.Tuple)):
         return True
     made = dotted(dataset.func) if isinstance(dataset, ast.Call) else None
-    return made is not None and file.names.resolve(made) in _MEMORY
+    if made is None:
+        return False
+    found = file.project.find(file.names.resolve(made), file)
+    return file.names.resolve(made) in _MEMORY or (
+        found is not None and isinstance(found[1], Class) and _holds_tensors(found[0], found[1])
+    )
+
+
+def _holds_tensors(file: FileIndex, owner: Class) -> bool:
+    """Whether a dataset keeps tensors of Paddle, which a worker process may not touch where they are on a GPU."""
+    return any(
+        isinstance(item, ast.Call) and file.names.resolve(dotted(item.func) or "") == "paddle.to_tensor"
+        for assigned in owner.attributes.values()
+        for value, _ in assigned
+        for item in ast.walk(value)
+    )
 
 
 def _yields_whole_batches(call: ast.Call) -> bool:
