@@ -29,7 +29,7 @@ def make_net() -> nn.Layer:
 
 def evaluate(net: nn.Layer, loader: paddle.io.DataLoader) -> float:
     net.eval()
-    losses = []
+    losses: list[float] = []
     for x, y in loader:
         losses.append(nn.functional.cross_entropy(net(x), y).item())
     net.train()

@@ -9,7 +9,7 @@ import paddle
 from paddle import nn
 
 
-class Net(nn.Layer):
+class Net(nn.Layer):  # type: ignore[misc]  # Paddle has no types that mypy can follow
     def __init__(self) -> None:
         super().__init__()
         self.first = nn.Linear(16, 32)

@@ -15,7 +15,7 @@ def save(net: nn.Layer, report: dict[str, object]) -> None:
     Path(out + ".json").write_text(json.dumps(report))
 
 
-class Samples(paddle.io.Dataset):
+class Samples(paddle.io.Dataset):  # type: ignore[misc]  # Paddle has no types that mypy can follow
     """Samples that are worked out one by one, as those of an image folder are."""
 
     def __init__(self) -> None:
