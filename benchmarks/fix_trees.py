@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from perflint import engine, fixer
+from perflint import engine, fixer, intake
 from perflint.findings import Finding, Level
 from perflint.settings import Settings
 from perflint.source import Source
@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def _tree(tree: Path) -> int:
-    sources, _ = engine.read_all(sorted(path for path in tree.rglob("*.py") if path.is_file()))
+    sources, _ = intake.read_all(sorted(path for path in tree.rglob("*.py") if path.is_file()))
     outcome = fixer.fix_all(sources, _check, Level.UNSAFE)
     again = fixer.fix_all({**sources, **outcome.changed}, _check, Level.UNSAFE)
     broken = [path for path, source in outcome.changed.items() if not _parses(source.text)]

@@ -45,6 +45,10 @@ def _run(options: argparse.Namespace) -> int:
         from perflint.commands import rule
 
         return rule.run(options)
+    if options.command == "clean":
+        from perflint.commands import clean
+
+        return clean.run()
     if options.command == "config":
         from perflint.commands import config
 
@@ -75,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands.add_parser("check", help="check files and directories"))
     _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules"))
     _add_config(commands.add_parser("config", help="show the settings of a run and where each comes from"))
+    commands.add_parser("clean", help="remove what earlier runs have kept to be faster")
     return parser
 
 

@@ -5,48 +5,25 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from perflint import catalogue, gates, messages, noqa, registry, selection, units
-from perflint.catalogue import Rule
 from perflint.checks import load_checks
 from perflint.context import Context, Draft
-from perflint.findings import Finding, Fix
+from perflint.findings import Finding
 from perflint.index import hot
 from perflint.index.project import Project
+from perflint.intake import by_hand
 from perflint.settings import Settings
-from perflint.source import Source, UnreadableSource, read
+from perflint.source import Source
 from perflint.walk import Walk
 
 Progress = Callable[[int, int], None]
 _PARALLEL_FROM = 24
 """Files with something to parse below which starting processes costs more than it saves."""
-
-
-def read_all(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
-    """Sources by path, and a PPF003 finding for each file that cannot be read or decoded."""
-    sources: dict[str, Source] = {}
-    unreadable: list[Finding] = []
-    for path in paths:
-        try:
-            sources[str(path)] = read(path)
-        except UnreadableSource as error:
-            unreadable.append(unreadable_file(str(path), error))
-    return sources, unreadable
-
-
-def unreadable_file(path: str, error: Exception) -> Finding:
-    """The finding for a file that is no readable text."""
-    rule = catalogue.shipped()["PPF003"]
-    return Finding("PPF003", path, 0, 0, rule.message.format(what=error), _by_hand(rule))
-
-
-def _by_hand(rule: Rule) -> Fix:
-    return Fix(rule.fix_title, (), rule.fix_level, rule.fix_reason)
 
 
 def check(
@@ -198,7 +175,7 @@ def _syntax_error(source: Source, error: Exception) -> Finding:
     line = min(max(line, 1), source.lines.rows)
     start = source.lines.line_start(line) + min(column - 1, len(source.lines.line(line)))
     rule = catalogue.shipped()["PPF001"]
-    return Finding("PPF001", source.path, start, start, rule.message.format(what=what, line=line), _by_hand(rule))
+    return Finding("PPF001", source.path, start, start, rule.message.format(what=what, line=line), by_hand(rule))
 
 
 def _kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:

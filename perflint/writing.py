@@ -35,6 +35,20 @@ def replace_file(path: Path, data: bytes) -> None:
         raise
 
 
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file whole, whether there was one or not; readers never see a part of it.
+
+    Raises:
+        OSError: its directory takes no file; no temporary file is left.
+    """
+    temporary = _write_beside(path, data)
+    try:
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 def _status(target: Path) -> os.stat_result:
     return target.stat()
 

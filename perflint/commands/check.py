@@ -6,8 +6,9 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 
-from perflint import engine
+from perflint import cache
 from perflint.commands import InternalError, saving, showing
 from perflint.commands.reading import Batch, read
 from perflint.findings import Finding, Level
@@ -39,10 +40,27 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _look(options: argparse.Namespace, batch: Batch, console: Console) -> int:
-    findings = _checker(options, batch)(batch.sources)
+    findings = _found(options, batch)
     closing = summary.found(findings, len(batch.sources), _level(options))
     showing.findings(options, Report(findings, batch.sources, _level(options)), closing, console)
     return _status(options, bool(findings))
+
+
+def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
+    """The findings as the cache has them, or as a check finds them."""
+    if options.no_cache or batch.piped is not None:
+        return _checker(options, batch)(batch.sources)
+    name = cache.key(batch.sources, batch.settings)
+    known = cache.load(name)
+    if known is None:
+        findings = _checker(options, replace(batch, unreadable=[]))(batch.sources)
+        cache.store(name, findings)
+        known = findings
+    return _in_order([*batch.unreadable, *known])
+
+
+def _in_order(findings: list[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda item: (item.path, item.start, item.end, item.code))
 
 
 def _fix(options: argparse.Namespace, batch: Batch, console: Console) -> int:
@@ -82,6 +100,8 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
     jobs = options.jobs or _cores()
 
     def check(sources: Mapping[str, Source]) -> list[Finding]:
+        from perflint import engine  # LibCST with it, which a run that the cache answers does not need
+
         progress = Progress(sys.stderr, enabled=not options.quiet)
         try:
             findings = engine.check(sources, batch.settings, jobs, progress)
@@ -89,13 +109,15 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
             raise InternalError(_guilty(sources, batch)) from error
         finally:
             progress.clear()
-        return sorted([*batch.unreadable, *findings], key=lambda item: (item.path, item.start, item.end, item.code))
+        return _in_order([*batch.unreadable, *findings])
 
     return check
 
 
 def _guilty(sources: Mapping[str, Source], batch: Batch) -> str | None:
     """The first file that makes the engine fail by itself."""
+    from perflint import engine
+
     for path, source in sources.items():
         try:
             engine.check({path: source}, batch.settings)

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from perflint import discovery, engine
+from perflint import discovery, intake
 from perflint.commands import CommandError
 from perflint.commands.settings import common_directory, resolve
 from perflint.findings import Finding
@@ -54,7 +54,7 @@ def _read_files(options: argparse.Namespace, paths: list[Path]) -> Batch:
         found = discovery.python_files(paths, settings, force_exclude=options.force_exclude)
     except discovery.NoSuchPath as error:
         raise CommandError(str(error)) from error
-    sources, unreadable = engine.read_all(found.files)
+    sources, unreadable = intake.read_all(found.files)
     problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
     return Batch(settings, sources, [*problems, *unreadable])
 
@@ -67,7 +67,7 @@ def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
     try:
         return Batch(settings, {str(name): decode(str(name), data)}, [], data)
     except UnreadableSource as error:
-        return Batch(settings, {}, [engine.unreadable_file(str(name), error)], data)
+        return Batch(settings, {}, [intake.unreadable_file(str(name), error)], data)
 
 
 def _excluded(name: Path, settings: Settings) -> bool:

@@ -1,0 +1,24 @@
+"""``perflint clean``: remove what earlier runs have kept."""
+
+from __future__ import annotations
+
+from perflint import cache
+from perflint.commands import CommandError
+from perflint.output.console import Console
+
+
+def run() -> int:
+    """Remove the entries of the cache, and say how many there were.
+
+    Raises:
+        CommandError: an entry cannot be removed.
+    """
+    try:
+        place, count = cache.clean()
+    except OSError as error:
+        raise CommandError(f"{error.filename}: cannot be removed: {error.strerror or error}") from error
+    console = Console()
+    results = "result" if count == 1 else "results"
+    console.note(f"Removed {count} {results} from {place}." if place is not None else "Nothing is kept.")
+    console.close()
+    return 0

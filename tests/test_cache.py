@@ -1,0 +1,201 @@
+"""What earlier runs have kept: never wrong, never in the way, and enough to leave LibCST alone."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from perflint import cache, engine
+from perflint.cli import main
+from perflint.findings import Confidence, Finding
+from perflint.settings import Settings
+from perflint.source import Source
+from tests.support import in_step, sources
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = in_step("note(loss)\ntotal = loss.item()").replace("import numpy", "from log import note\nimport numpy")
+FILES = {"train.py": TEXT, "log.py": "def note(value):\n    print(value.numpy())\n"}
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own, and the project as the current directory."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv(cache.VARIABLE, str(directory))
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    (project / "perflint.toml").touch()
+    for name, text in FILES.items():
+        (project / name).write_text(text)
+    return directory
+
+
+def shown(capsys: Output, *options: str) -> tuple[int, str]:
+    """What a run ends with and shows."""
+    status = main(["check", "--output-format", "json", *options])
+    return status, capsys.readouterr().out
+
+
+def entries(place: Path) -> list[Path]:
+    return sorted(place.glob("*.json"))
+
+
+def whole(finding: Finding) -> list[object]:
+    """All fields, those too that do not count when findings are compared."""
+    return [getattr(finding, item.name) for item in fields(finding)]
+
+
+def test_findings_come_back_as_they_were() -> None:
+    settings = Settings(select=("ALL",), min_confidence=Confidence.LOW)
+    found = engine.check(sources(FILES), settings)
+    cache.store("a", found)
+    assert {item.code for item in found} >= {"PPF201", "PPF202"}
+    assert any(item.fix and item.fix.edits for item in found)
+    assert any(item.related and item.statement for item in found)
+    assert list(map(whole, cache.load("a") or [])) == list(map(whole, found))
+
+
+def test_a_second_run_shows_the_same_without_a_check(
+    place: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = shown(capsys)
+    assert first[0] == 1
+    assert len(entries(place)) == 1
+    monkeypatch.setattr(engine, "check", None)
+    assert shown(capsys) == first
+    assert shown(capsys, "--exit-zero") == (0, first[1])
+
+
+def test_a_run_that_the_cache_answers_does_not_import_libcst(capsys: Output) -> None:
+    shown(capsys)
+    program = "import sys; from perflint.cli import main; main(['check', '-q']); print('libcst' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for options, imported in ((["-c", program], "False"), (["-c", program.replace("'-q'", "'--no-cache'")], "True")):
+        run = subprocess.run([sys.executable, *options], capture_output=True, text=True, check=True, env=environment)
+        assert run.stdout.splitlines()[-1] == imported
+
+
+def test_no_cache_neither_reads_nor_writes(place: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown(capsys, "--no-cache")
+    assert entries(place) == []
+    shown(capsys)
+    monkeypatch.setattr(engine, "check", lambda *_: [])
+    assert shown(capsys)[0] == 1
+    assert shown(capsys, "--no-cache")[0] == 0
+
+
+def test_random_edits_are_seen(capsys: Output) -> None:
+    """Cached and uncached runs over the same files agree, whatever was edited and edited back."""
+    chance = random.Random(3)
+    lines = {name: text.splitlines(keepends=True) for name, text in FILES.items()}
+    for _ in range(25):
+        name = chance.choice(sorted(lines))
+        edited = list(lines[name])
+        row = chance.randrange(len(edited))
+        edited[row] = chance.choice([edited[row], "", edited[row].replace("loss", "x"), edited[row] + "# note\n"])
+        Path(name).write_text("".join(edited))
+        assert shown(capsys) == shown(capsys, "--no-cache")
+
+
+def test_a_helper_that_changes_changes_what_its_caller_shows(capsys: Output) -> None:
+    before = shown(capsys)[1]
+    Path("log.py").write_text("def note(value):\n    pass\n")
+    after = shown(capsys)[1]
+    assert "log.py:2" in before
+    assert "log.py:2" not in after
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"select": ("ALL",)},
+        {"min_confidence": Confidence.LOW},
+        {"log_interval": 3},
+        {"root": Path("elsewhere")},
+        {"logging_calls": {"log.note": None}},
+    ],
+)
+def test_settings_are_part_of_the_question(change: dict[str, object]) -> None:
+    given = sources(FILES)
+    assert cache.key(given, Settings()) == cache.key(given, Settings(origins={"select": "command line"}))
+    assert cache.key(given, Settings()) != cache.key(given, Settings(**change))  # type: ignore[arg-type]
+
+
+def test_paths_texts_and_where_one_ends_are_part_of_the_question() -> None:
+    names = [
+        cache.key({path: Source(path, text) for path, text in files.items()}, Settings())
+        for files in ({"a.py": "xy"}, {"b.py": "xy"}, {"a.py": "x"}, {"a.py": "x", "y": ""}, {"a.py": "", "x.py": "y"})
+    ]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[[1]]", b'[["PPF201"]]', b"\xff\xfe", b"null", b"[{}]"])
+def test_an_entry_that_cannot_be_read_is_made_anew(place: Path, capsys: Output, data: bytes) -> None:
+    first = shown(capsys)
+    (entry,) = entries(place)
+    kept = entry.read_bytes()
+    entry.write_bytes(data)
+    assert shown(capsys) == first
+    assert entry.read_bytes() == kept
+
+
+def test_a_place_that_takes_nothing_is_no_error(place: Path, capsys: Output) -> None:
+    place.write_text("a file stands here")
+    assert shown(capsys)[0] == 1
+    assert place.read_text() == "a file stands here"
+
+
+def test_an_empty_variable_keeps_nothing(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.VARIABLE, "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(Path.cwd() / "xdg"))
+    shown(capsys)
+    assert cache.directory() is None
+    assert not Path("xdg").exists()
+
+
+def test_where_entries_are_kept_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(cache.VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache.directory() == Path("/somewhere/perflint")
+
+
+def test_what_is_not_used_goes_first(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_MOST_ENTRIES", 3)
+    for number in range(3):
+        cache.store(str(number), [])
+        os.utime(place / f"{number}.json", ns=(number, number))
+    assert cache.load("0") == []  # used again
+    cache.store("3", [])
+    assert [path.stem for path in entries(place)] == ["0", "2", "3"]
+    monkeypatch.setattr(cache, "_MOST_BYTES", 5)
+    cache.store("4", [])
+    assert len(entries(place)) == 2  # of two bytes each
+
+
+def test_clean_removes_everything_that_is_ours(place: Path, capsys: Output) -> None:
+    shown(capsys)
+    (place / ".perflint-killed.tmp").write_text("half")
+    (place / "notes.txt").write_text("not ours")
+    assert main(["clean"]) == 0
+    assert capsys.readouterr().err == f"Removed 2 results from {place}.\n"
+    assert [path.name for path in place.iterdir()] == ["notes.txt"]
+    assert main(["clean"]) == 0
+
+
+def test_runs_side_by_side_agree(place: Path) -> None:
+    command = [sys.executable, "-m", "perflint", "check", "--output-format", "json"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(4)]
+    outputs = {run.communicate()[0] for run in runs}
+    assert len(outputs) == 1
+    assert {run.returncode for run in runs} == {1}
+    assert len(entries(place)) == 1
+    assert sorted(path.name for path in place.iterdir()) == [path.name for path in entries(place)]
