@@ -8,8 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -532,42 +531,42 @@ def test_config_of_another_directory(tmp_path: Path, capsys: Output) -> None:
     assert "log-interval = 7" in capsys.readouterr().out
 
 
-def pretend_installed(monkeypatch: pytest.MonkeyPatch, found: Callable[[str], str]) -> None:
-    monkeypatch.setattr(metadata, "version", found)
-
-
-def test_version(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    def nothing(name: str) -> str:
-        raise metadata.PackageNotFoundError(name)
-
-    pretend_installed(monkeypatch, nothing)
+def test_version(monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(ROOT), str(tmp_path / "missing")])
     assert main(["--version"]) == 0
     assert capsys.readouterr() == (f"perflint {__version__}\n", "")
 
 
-def test_version_fails_when_the_other_perflint_is_installed(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    asked: list[str] = []
-
-    def both(name: str) -> str:
-        asked.append(name)
-        return "0.8.1"
-
-    pretend_installed(monkeypatch, both)
+@pytest.mark.parametrize("kind", [".dist-info", ".egg-info"])
+def test_version_fails_when_the_other_perflint_is_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path, kind: str
+) -> None:
+    place = tmp_path / f"perflint-0.8.1{kind}"
+    place.mkdir()
+    text = "Metadata-Version: 2.1\nName: perflint\nVersion: 0.8.1\n"
+    (place / ("METADATA" if kind == ".dist-info" else "PKG-INFO")).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
     assert main(["--version"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert asked == ["perflint"]
     for part in ("0.8.1", "Pylint plugin", "pip uninstall -y perflint perflint-paddle", "pip install perflint-paddle"):
         assert part in err
 
 
-def test_version_fails_when_files_of_the_package_are_gone(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    def nothing(name: str) -> str:
-        raise metadata.PackageNotFoundError(name)
+def test_version_does_not_take_itself_or_a_leftover_for_the_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path
+) -> None:
+    (tmp_path / "perflint_paddle-0.1.0.dist-info").mkdir()
+    (tmp_path / "perflint-notes.txt").touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(ROOT)])
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"perflint {__version__}\n"
 
+
+def test_version_fails_when_files_of_the_package_are_gone(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
     import perflint
 
-    pretend_installed(monkeypatch, nothing)
+    monkeypatch.setattr(sys, "path", [str(ROOT)])
     monkeypatch.delattr(perflint, "__version__")
     assert main(["--version"]) == 2
     assert "pip install perflint-paddle" in capsys.readouterr().err
