@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import libcst as cst
-from libcst.metadata.span_provider import SpanProvidingCodegenState
 
 from perflint.source import Source
+from perflint.spans import Spans, SpanState
 
 _HEADER = "if 1:\n"
 _DEEPEST = 500
@@ -54,7 +54,7 @@ class ParsedUnit:
     """A parsed unit; ``span(node)`` gives offsets in the file."""
 
     module: cst.Module
-    spans: dict[cst.CSTNode, tuple[int, int]]
+    spans: Spans
 
 
 def units_of(tree: ast.Module) -> list[Unit]:
@@ -97,31 +97,15 @@ def parse(source: Source, unit: Unit) -> ParsedUnit:
         raise UnparsableError from error
 
 
-class _Spans:
-    """Stands in for the metadata provider that the codegen state writes to."""
-
-    def __init__(self) -> None:
-        self._computed: dict[cst.CSTNode, object] = {}
-
-
-def _spans(module: cst.Module, text: str, shift: int) -> dict[cst.CSTNode, tuple[int, int]]:
-    store = _Spans()
-    state = SpanProvidingCodegenState(
-        default_indent=module.default_indent,
-        default_newline=module.default_newline,
-        provider=store,  # type: ignore[arg-type]
-        get_length=len,
-    )
+def _spans(module: cst.Module, text: str, shift: int) -> Spans:
+    state = SpanState(module, shift)
     try:
         module._codegen(state)
     except KeyError as error:  # what LibCST makes of a RecursionError on its way out
         raise UnparsableError from error
     if "".join(state.tokens).rstrip("\r\n") != text.rstrip("\r\n"):  # a last "\r" is lost, and does not matter
         raise UnparsableError
-    return {
-        node: (span.start + shift, span.start + span.length + shift)  # type: ignore[attr-defined]
-        for node, span in store._computed.items()
-    }
+    return state.spans
 
 
 def _cut(body: list[ast.stmt], indented: bool, found: list[Unit]) -> None:
