@@ -21,7 +21,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-CHECK = ["-m", "perflint", "check", "--isolated", "--exit-zero", "--quiet", "--jobs", "1", "."]
+CHECK = ["-m", "perflint", "check", "--isolated", "--exit-zero", "--quiet", "--no-cache", "--jobs", "1", "."]
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 # A slice in a loop and the update of a metric are reported as such: they go first.
-from perflint.checks import accumulate, metric, slice_read  # noqa: F401
+from perflint.checks import accumulate, metric, slice_read  # noqa: F401 - imported to register before
 from perflint.checks.edits import on_device
 from perflint.context import Context
 from perflint.findings import Confidence, Fix, Level, Related

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import libcst as cst
 
 from perflint.checks import to_tensor_fix
 from perflint.checks.arguments import find_argument
 from perflint.checks.single_tensor import Evidence
+from perflint.checks.to_tensor_advice import FILLED, MESSAGES, advice
 from perflint.checks.truth_places import required
 from perflint.checks.untrained import is_untrained
 from perflint.context import Context, shorten
@@ -30,26 +30,6 @@ _CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
 triggers(CODE, _CALLS)
 triggers(CODE, _CALLS, forward=True)
 
-_MESSAGES = {
-    "literal": "`{what}` copies a constant to the device at {where}; write a Python number, or make it there with "
-    "`paddle.full`.",
-    "filled": "`{what}` copies a number to the device at {where}; make the tensor there with `paddle.full`.",
-    "invariant": "`{what}` copies the same values to the device at {where}; make the tensor once, {once}.",
-    "made": "`{what}` copies an array to the device that NumPy fills at {where}; fill the tensor there, with "
-    "`paddle.ones` and its kind.",
-    "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
-    "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
-    "batch": "`{what}` copies a batch to the device while training waits, at {where}; let a `DataLoader` make the "
-    "tensors, in the background (what it gives needs no copy).",
-    "copy": "`{what}` copies a batch at {where}; a `DataLoader` gives tensors, so use its batches as they are.",
-    "cast": "`{what}` copies a batch, only to cast it, at {where}; a `DataLoader` gives tensors, so write "
-    "`.astype({dtype})`, or give them that dtype in the dataset.",
-    "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`.",
-    "tensor": "`{what}` copies a tensor at {where}; use `.detach()`, or the tensor as it is.",
-    "host": "`{what}` copies what the host has worked out to the device at {where}; work it out there, or in the "
-    "dataset.",
-    "unknown": "`{what}` makes a tensor of host data at {where}; make it once, or in the dataset.",
-}
 _ONCE = "before the loop"
 _ONCE_IN_FORWARD = "in `__init__` with `register_buffer`"
 _IN_FORWARD = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE})
@@ -89,15 +69,18 @@ def to_tensor(call: cst.Call, context: Context) -> None:
     confidence = _confidence(found, call, node, context)
     # The read inside a round trip is a finding of its own: the two stand side by side.
     place = call.func if found.kind in (origins.READ, origins.HOST) else call
+    said = advice(found, call, node, context)
     what = context.text(call.func) + "(...)" if place is not call else shorten(context.text(call))
     context.report(
         CODE,
         place,
-        to_tensor_fix.fix(call, data, _fixed_as(found, call, context), context),
+        to_tensor_fix.fix(
+            call, data, FILLED if said == FILLED and found.kind == origins.NUMBER else found.kind, context
+        ),
         step,
         confidence=confidence,
         claims=False,
-        message=_MESSAGES[_said_of(found, call, node, context)],
+        message=MESSAGES[said],
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
         what=what,
         dtype=context.text(dtype.value) if dtype is not None else "",
@@ -174,63 +157,6 @@ def _waits_for_an_argument(point: Point) -> bool:
 def _in_conditional(context: Context) -> bool:
     """Whether the call is one side of ``a if b else c``, or in a function that stands in for one."""
     return any(isinstance(parent, cst.IfExp) for parent in context.parents)
-
-
-def _said_of(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> str:
-    """Which sentence an origin gets: what it advises has to work where the call stands."""
-    point = context.point
-    if found.kind == origins.LITERAL and point is not None and _differs(node, point):
-        return origins.INVARIANT
-    if found.kind in (origins.LITERAL, origins.NUMBER) and _must_be_tensor(call, context):
-        return "filled"
-    return found.kind
-
-
-def _fixed_as(found: Origin, call: cst.Call, context: Context) -> str:
-    return "filled" if found.kind == origins.NUMBER and _must_be_tensor(call, context) else found.kind
-
-
-def _must_be_tensor(call: cst.Call, context: Context) -> bool:
-    """Whether a call of Paddle takes the tensor: ``paddle.where`` and ``paddle.divide`` want one, not a number."""
-    inner: cst.CSTNode = call
-    for parent in reversed(context.parents):
-        if isinstance(parent, cst.BinaryOperation):
-            other = parent.right if inner is parent.left else parent.left
-            if context.kind(other).is_tensor:
-                return False  # tensor and number make a tensor
-        elif isinstance(parent, cst.Call):
-            return parent.func is not inner and context.name(parent.func).startswith("paddle.")
-        elif not isinstance(parent, (cst.Arg, cst.UnaryOperation)):
-            return False
-        inner = parent
-    return False
-
-
-def _differs(node: ast.expr, point: Point) -> bool:
-    """Whether a constant is a list of unlike values: neither a number nor ``paddle.full`` can stand for it."""
-    name = dotted(node)
-    literals = [node] if name is None else [value for value in _bound_to(name, point) if not _uses(value, name)]
-    return any(len(set(_leaves(value))) > 1 for value in literals)
-
-
-def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
-    """What a name is bound to in the function, however often, or else in the module."""
-    here = [item.node.value for item in point.scope.statements if _binds(item.node, name)]  # type: ignore[attr-defined]
-    definition = point.file.project.definitions(point.file, point.scope).get(name)
-    yield from here or ([definition] if definition is not None else [])
-
-
-def _binds(node: ast.stmt, name: str) -> bool:
-    return isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets)
-
-
-def _uses(value: ast.expr, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in ast.walk(value))
-
-
-def _leaves(node: ast.expr) -> Iterator[str]:
-    for part in node.elts if isinstance(node, (ast.List, ast.Tuple)) else ():
-        yield from _leaves(part) if isinstance(part, (ast.List, ast.Tuple)) else (ast.unparse(part),)
 
 
 def _is_empty(node: ast.expr) -> bool:

@@ -8,7 +8,7 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from perflint.index.bindings import bound_by
+from perflint.index.bindings import bound_by, targets_of
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope, Statement, exits
 from perflint.index.training import EVIDENCE, STEP_METHODS
@@ -161,8 +161,7 @@ def _keeps(statement: Statement) -> bool:
     if any(isinstance(call.func, ast.Attribute) and call.func.attr in _KEEPS for call in statement.calls):
         return True
     if isinstance(statement.node, (ast.Assign, ast.AnnAssign)):
-        targets = getattr(statement.node, "targets", None) or [statement.node.target]  # type: ignore[union-attr]
-        return any(isinstance(item, (ast.Attribute, ast.Subscript)) for item in targets)
+        return any(isinstance(item, (ast.Attribute, ast.Subscript)) for item in targets_of(statement.node))
     return False
 
 

@@ -83,6 +83,13 @@ def bound_by(node: ast.stmt) -> list[str]:
     return []
 
 
+def targets_of(node: ast.stmt) -> list[ast.expr]:
+    """What an assignment or a ``del`` writes to, as it stands; nothing for any other statement."""
+    if isinstance(node, (ast.Assign, ast.Delete)):
+        return node.targets
+    return [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign)) else []
+
+
 def _bound_names(target: ast.expr) -> list[str]:
     if isinstance(target, (ast.Tuple, ast.List)):
         return [name for part in target.elts for name in _bound_names(part)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from perflint.index.bindings import bound_by
+from perflint.index.bindings import bound_by, targets_of
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
 
@@ -58,10 +58,9 @@ def changes(scope: Scope, name: str) -> bool:
     for statement in scope.statements:
         if name in bound_by(statement.node):
             return True
-        if isinstance(statement.node, (ast.Assign, ast.AugAssign, ast.Delete)):
-            targets = getattr(statement.node, "targets", None) or [statement.node.target]  # type: ignore[union-attr]
-            if any(isinstance(item, ast.Subscript) and dotted(item.value) == name for item in targets):
-                return True
+        written = targets_of(statement.node)
+        if any(isinstance(item, ast.Subscript) and dotted(item.value) == name for item in written):
+            return True
         for call in statement.calls:
             if isinstance(call.func, ast.Attribute) and dotted(call.func.value) == name and call.func.attr != "get":
                 return True

@@ -54,7 +54,7 @@ _HOST_CALLS = frozenset(
 _SAME_AS_ARGUMENT = frozenset(
     {"sum", "max", "min", "abs", "list", "tuple", "sorted", "reversed", "set", "copy.deepcopy", "copy.copy"}
 )
-_HOST_MODULES = (
+HOST_MODULES = (
     "numpy.",
     "np.",
     "math.",
@@ -333,7 +333,7 @@ class Evaluator:
                     return wrapped  # it calls the layer that it wraps
             result = paddle_api.call_result(qualified, node)
             return result if result is not UNKNOWN else self._call_project(qualified, node)
-        if qualified in _HOST_CALLS or qualified.startswith(_HOST_MODULES):
+        if qualified in _HOST_CALLS or qualified.startswith(HOST_MODULES):
             return HOST
         if qualified in _SAME_AS_ARGUMENT:
             kind = self.kind(node.args[0]) if node.args else UNKNOWN

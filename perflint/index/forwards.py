@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from perflint.index.bindings import bound_by
+from perflint.index.evaluate import HOST_MODULES
 from perflint.index.kinds import GUESS, TENSOR, TUPLE_TAG, UNKNOWN_TAG, Kind, tuple_of
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, required_parameters
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 _HOST_CALLS = frozenset({"len", "int", "float", "bool", "str"})
 _HOST_METHODS = frozenset({"item", "tolist", "numpy"})
 _HOST_ATTRIBUTES = frozenset({"shape", "ndim"})
-_HOST_LIBRARIES = ("numpy.", "scipy.", "sklearn.", "math.")
 _DEEPEST = 2
 
 
@@ -69,7 +69,7 @@ class Forwards:
         if not isinstance(value, ast.Call):
             return False
         name = dotted(value.func) or ""
-        if name in _HOST_CALLS or file.names.resolve(name).startswith(_HOST_LIBRARIES):
+        if name in _HOST_CALLS or file.names.resolve(name).startswith(HOST_MODULES):
             return True
         return isinstance(value.func, ast.Attribute) and value.func.attr in _HOST_METHODS
 

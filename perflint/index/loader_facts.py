@@ -131,11 +131,13 @@ class _Facts:
         """Whether a subclass, or one between it and Paddle's loader, has arguments of its own."""
         if "__init__" in owner.methods:
             return True
-        bases = (self._project.find(base, file) for base in owner.bases)
-        return any(
-            found is not None and isinstance(found[1], Class) and found[1] is not owner and self._init_of(*found)  # type: ignore[arg-type]
-            for found in bases
-        )
+        for base in owner.bases:
+            found = self._project.find(base, file)
+            if found is None or not isinstance(found[1], Class) or found[1] is owner:
+                continue
+            if self._init_of(found[0], found[1]):
+                return True
+        return False
 
     def _from_super(self, site: Site, call: ast.Call) -> _Loader | None:
         """``super().__init__(...)`` in a subclass of the loader."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from perflint.index import batch_loops
 from perflint.index.batch_loops import Use
-from perflint.index.bindings import bound_by
+from perflint.index.bindings import bound_by, targets_of
 from perflint.index.call_arguments import argument_of
 from perflint.index.callers import Site, argument_for
 from perflint.index.names import dotted
@@ -151,7 +151,7 @@ class _Follower:
         elif isinstance(outer, ast.Return):
             yield from self._returned(file, scope, depth, None)
         elif isinstance(outer, (ast.Assign, ast.AnnAssign)):
-            for target in getattr(outer, "targets", None) or [outer.target]:  # type: ignore[union-attr]
+            for target in targets_of(outer):
                 if isinstance(target, ast.Name) and not _is_in_class(file, scope, outer):
                     yield from self.named(file, scope, target.id, depth)
                 elif isinstance(target, ast.Attribute) and dotted(target.value) == "self" and scope.owner is not None:
@@ -290,7 +290,7 @@ class _Follower:
 def _parents(node: ast.stmt) -> dict[ast.AST, ast.expr]:
     """The parts of a statement's own expressions, each with what it is part of."""
     return {
-        child: outer  # type: ignore[misc]
+        child: outer  # type: ignore[misc]  # what is inside an expression is an expression, a keyword or the like
         for header in headers(node)
         for outer in ast.walk(header)
         for child in ast.iter_child_nodes(outer)

@@ -736,7 +736,7 @@ def _common_root(paths: list[str]) -> str:
         root = os.path.commonpath(absolute)
     except ValueError:  # different drives
         return ""
-    packages = {os.path.dirname(os.path.abspath(path)) for path in paths if path.endswith("__init__.py")}  # noqa: PTH100, PTH120
+    packages = {os.path.dirname(os.path.abspath(path)) for path in paths if path.endswith("__init__.py")}  # noqa: PTH100, PTH120 - no Path per file
     while root in packages:  # a package that is checked alone is still imported by its name
-        root = os.path.dirname(root)  # noqa: PTH120
+        root = os.path.dirname(root)  # noqa: PTH120 - a string like the others
     return root

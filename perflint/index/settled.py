@@ -46,7 +46,7 @@ class Known(Mapping[str, ast.expr]):
             raise KeyError(name)
         return value
 
-    def get(self, name: str, default: ast.expr | None = None) -> ast.expr | None:  # type: ignore[override]
+    def get(self, name: str, default: ast.expr | None = None) -> ast.expr | None:  # type: ignore[override]  # keys are names
         """The expression a name stands for."""
         value = self._own.get(name)
         return value if value is not None else self._settled.constant(name, *self._at) or default

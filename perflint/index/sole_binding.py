@@ -49,7 +49,7 @@ def _comes_first(statement: Statement, use: Statement) -> bool:
     if statement.node.lineno < use.node.lineno:
         return True
     loops = {link.loop for link in use.place.chain()} - {None} if use.place else set()
-    return bool(statement.place) and any(link.loop in loops for link in statement.place.chain())  # type: ignore[union-attr]
+    return statement.place is not None and any(link.loop in loops for link in statement.place.chain())
 
 
 def _is_certain(statement: Statement, use: Statement | None) -> bool:
