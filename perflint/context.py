@@ -20,7 +20,7 @@ from perflint.index.scopes import Statement
 from perflint.settings import Settings
 from perflint.units import ParsedUnit
 
-_STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
+STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Context:
     _statements: list[tuple[cst.CSTNode, Point | None]] = field(default_factory=list)
     _claimed: set[cst.CSTNode] = field(default_factory=set)
     _expressions: dict[cst.CSTNode, ast.expr | None] = field(default_factory=dict)
+    _guarded: tuple[cst.CSTNode | None, bool] = (None, False)
 
     @property
     def point(self) -> Point | None:
@@ -85,9 +86,11 @@ class Context:
     def hot(self) -> Step | None:
         """The step the current node runs at, in the training loop or in a ``forward`` (``Step.forward``)."""
         point = self.point
-        if point is None or point.step is None or self._guarded_within(point):
+        if point is None or point.step is None:
             return None
-        return point.step
+        if self._guarded[0] is not self.node:  # each check asks
+            self._guarded = (self.node, self._guarded_within(point))
+        return None if self._guarded[1] else point.step
 
     def range(self, node: cst.CSTNode) -> tuple[int, int]:
         """The offsets of a node in the file, without its surrounding space and parentheses."""
@@ -136,7 +139,8 @@ class Context:
     @property
     def claimed(self) -> bool:
         """Whether a finding already stands for the current node or the place around it."""
-        return self.node in self._claimed or any(parent in self._claimed for parent in self.parents)
+        claimed = self._claimed
+        return bool(claimed) and (self.node in claimed or any(parent in claimed for parent in self.parents))
 
     def report(
         self,
@@ -185,15 +189,13 @@ class Context:
         )
 
     def enter(self, node: cst.CSTNode) -> None:
-        """Called by the walk for each node on the way down."""
-        if isinstance(node, _STATEMENTS):
-            span = self.unit.spans.get(node)
-            self._statements.append((node, self.points.get(span[0]) if span else None))
+        """Called by the walk for each statement on the way down."""
+        span = self.unit.spans.get(node)
+        self._statements.append((node, self.points.get(span[0]) if span else None))
 
-    def leave(self, node: cst.CSTNode) -> None:
-        """Called by the walk for each node on the way up."""
-        if self._statements and self._statements[-1][0] is node:
-            self._statements.pop()
+    def leave(self) -> None:
+        """Called by the walk for each statement on the way up."""
+        self._statements.pop()
 
     def _is_doubtful(self, step: Step) -> bool:
         point = self.point

@@ -1,29 +1,28 @@
-"""From sources to findings: index the project, parse what can hold a finding, walk it once, write the messages."""
+"""From sources to findings: each project of the run by itself, in as many processes as there are."""
 
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
 
-from perflint import catalogue, gates, messages, noqa, registry, selection, units
+from perflint import catalogue, noqa, selection
 from perflint.checks import load_checks
-from perflint.context import Context, Draft
+from perflint.examination import PARALLEL_FROM, examine
 from perflint.findings import Finding
-from perflint.index import hot
-from perflint.index.project import Project
 from perflint.intake import by_hand
+from perflint.processes import can_fork, in_turn
+from perflint.projects import split
 from perflint.settings import Settings
 from perflint.source import Source
-from perflint.walk import Walk
 
 Progress = Callable[[int, int], None]
-_PARALLEL_FROM = 24
-"""Files with something to parse below which starting processes costs more than it saves."""
+_BUNDLES = 16
+"""Pieces of work for each process: enough that none waits long for the last one."""
 
 
 def check(
@@ -32,6 +31,7 @@ def check(
     jobs: int = 1,
     progress: Progress | None = None,
     gated: bool = True,
+    last: bool = False,
 ) -> list[Finding]:
     """All findings of the selected rules in a project, sorted by path and place.
 
@@ -41,10 +41,11 @@ def check(
         jobs: processes to use.
         progress: called with files done and files in all.
         gated: parse only what can hold a finding.  False parses everything, which must find the same.
+        last: the process ends after this check, so that nothing has to be freed.
     """
     with _collector_paused(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Python says of the checked code ("invalid escape sequence")
-        return _check(sources, settings, jobs, progress, gated)
+        return _check(sources, settings, jobs, progress, gated, last)
 
 
 @contextmanager
@@ -60,110 +61,76 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _check(
-    sources: Mapping[str, Source], settings: Settings, jobs: int, progress: Progress | None, gated: bool
+    sources: Mapping[str, Source], settings: Settings, jobs: int, progress: Progress | None, gated: bool, last: bool
 ) -> list[Finding]:
     load_checks()
-    codes = selection.selected(settings, catalogue.shipped())
-    project = Project(sources, settings.loaders)
-    try:
-        found = _found(_Run(project, settings, codes, gated), sources, jobs, progress)
-    finally:
-        project.close()
-    kept = _kept(found, sources, settings)
+    run = _Run(settings, selection.selected(settings, catalogue.shipped()), gated, len(sources), progress, last)
+    kept = _kept(run.found(split(sources), jobs), sources, settings)
     return sorted(kept, key=lambda item: (item.path, item.start, item.end, item.code))
-
-
-def _found(run: _Run, sources: Mapping[str, Source], jobs: int, progress: Progress | None) -> list[Finding]:
-    project, codes = run.project, run.codes
-    hot.analyse(project, gates.forward_names(codes))
-    found = [
-        _syntax_error(sources[path], error)
-        for path, error in project.broken.items()
-        if "PPF001" in codes and not noqa.skips_file(sources[path])
-    ]
-    paths = [path for path, file in project.files.items() if not noqa.skips_file(file.source)]
-    run.rows = {
-        path: gates.rows(project.files[path], codes, run.settings) for path in paths if not project.files[path].is_quiet
-    }
-    busy = [path for path, rows in run.rows.items() if rows or not run.gated]
-    drafts = _drafts(run, busy, jobs, progress)
-    return found + messages.write(drafts, catalogue.shipped(), run.settings)
 
 
 @dataclass
 class _Run:
-    """What one process needs to check files of the project.
+    """One run over all projects."""
 
-    ``rows`` holds, for each file, the rows of the statements that can hold a finding.
-    """
-
-    project: Project
     settings: Settings
     codes: frozenset[str]
     gated: bool
-    rows: dict[str, set[int]] = field(default_factory=dict)
+    files: int
+    progress: Progress | None
+    last: bool
+    files_done: int = 0
 
-    def check_file(self, path: str) -> list[Draft]:
-        """The drafts of one file."""
-        file = self.project.files[path]
-        pieces = units.units_of(file.tree)
-        if self.gated:
-            pieces = units.chosen(pieces, self.rows[path])
-        else:
-            gates.type_all(file)
-        lines = file.source.lines
-        points = {lines.offset(node.lineno, node.col_offset): point for node, point in file.points.items()}
-        drafts: list[Draft] = []
-        for piece in pieces:
-            if piece.is_too_deep:
-                continue
-            try:
-                context = Context(
-                    file, units.parse(file.source, piece), self.settings, catalogue.shipped(), self.codes, points
-                )
-                Walk(context, registry.checks, self.rows[path] if self.gated else None).run()
-            except (units.UnparsableError, RecursionError):
-                continue  # ast has accepted the file, so the rest of it is still worth checking
-            drafts += context.drafts
-        return drafts
+    def found(self, projects: list[dict[str, Source]], jobs: int) -> list[Finding]:
+        """The findings of all projects; those that are large for their number are checked by all processes at once."""
+        sizes = [sum(len(source.text) for source in project.values()) for project in projects]
+        order = sorted(range(len(projects)), key=lambda index: -sizes[index])
+        alone = [projects[index] for index in order if jobs < 2 or sizes[index] * jobs > sum(sizes)]
+        others = [projects[index] for index in order[len(alone) :]]
+        if sum(map(len, others)) < PARALLEL_FROM or not can_fork():
+            alone, others = alone + others, []
+        found = [finding for project in alone for finding in self._examined(project, jobs, self.last)]
+        return found + self._in_processes(_bundles(others, sum(sizes) // (jobs * _BUNDLES)), jobs)
 
+    def _examined(self, project: Mapping[str, Source], jobs: int, last: bool) -> list[Finding]:
+        found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
+        if "PPF001" in self.codes:
+            found += [_syntax_error(project[path], error) for path, error in broken.items()]
+        return found
 
-_forked: _Run | None = None
+    def _done(self, count: int) -> None:
+        self.files_done += count
+        if self.progress:
+            self.progress(self.files_done, self.files)
 
+    def _in_processes(self, bundles: list[list[dict[str, Source]]], jobs: int) -> list[Finding]:
+        found: list[Finding] = []
+        for number, findings in in_turn([partial(self._bundle, bundle) for bundle in bundles], jobs):
+            found += findings
+            self._done(sum(map(len, bundles[number])))
+        return found
 
-def _drafts(run: _Run, paths: list[str], jobs: int, progress: Progress | None) -> list[Draft]:
-    jobs = min(jobs, len(paths) // (_PARALLEL_FROM // 2))
-    if jobs <= 1 or "fork" not in multiprocessing.get_all_start_methods():
-        drafts: list[Draft] = []
-        for done, path in enumerate(paths, 1):
-            drafts += run.check_file(path)
-            if progress:
-                progress(done, len(paths))
-        return drafts
-    return _drafts_in_processes(run, paths, jobs, progress)
+    def _bundle(self, bundle: list[dict[str, Source]]) -> list[Finding]:
+        self.progress = None  # this is another process: the first one tells
+        return [finding for project in bundle for finding in self._examined(project, 1, last=True)]
 
 
-def _drafts_in_processes(run: _Run, paths: list[str], jobs: int, progress: Progress | None) -> list[Draft]:
-    """The index is shared by forking: it is built once and never copied or sent."""
-    global _forked
-    _forked = run
-    try:
-        context = multiprocessing.get_context("fork")
-        by_size = sorted(paths, key=lambda path: -len(run.project.files[path].source.text))
-        drafts: list[Draft] = []
-        with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-            for done, found in enumerate(pool.map(_check_forked, by_size, chunksize=4), 1):
-                drafts += found
-                if progress:
-                    progress(done, len(paths))
-        return drafts
-    finally:
-        _forked = None
+def _bundles(projects: list[dict[str, Source]], size: int) -> list[list[dict[str, Source]]]:
+    """Projects for one process each: large ones by themselves, small ones together, in the order to start them.
 
-
-def _check_forked(path: str) -> list[Draft]:
-    assert _forked is not None
-    return _forked.check_file(path)
+    Large and small ones take turns, so that the largest are not all in memory at once.
+    """
+    bundles: list[list[dict[str, Source]]] = []
+    room = 0
+    for project in projects:
+        if room <= 0:
+            bundles.append([])
+            room = size
+        bundles[-1].append(project)
+        room -= sum(len(source.text) for source in project.values())
+    half = (len(bundles) + 1) // 2
+    turns = zip_longest(bundles[:half], reversed(bundles[half:]))
+    return [bundle for pair in turns for bundle in pair if bundle is not None]
 
 
 def _syntax_error(source: Source, error: Exception) -> Finding:

@@ -7,13 +7,15 @@ A gate may let through what turns out to be clean; it must never stop a statemen
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import cache
 
 from perflint import registry
 from perflint.findings import Confidence
 from perflint.index.file import FileIndex, Point
 from perflint.index.flow import Flow
-from perflint.index.names import dotted
+from perflint.index.names import dotted, spellings
 from perflint.index.scopes import Scope, Statement
 from perflint.index.training import terminal_names
 from perflint.settings import Settings
@@ -21,12 +23,26 @@ from perflint.settings import Settings
 FORMATTING = "*format*"
 
 
-def rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> set[int]:
-    """The first rows of the statements of a file that can hold a finding of these rules."""
+@dataclass(frozen=True)
+class Rows:
+    """First rows of the statements of a file that can hold a finding.
+
+    ``typed``: those of them at which a check asks for kinds of values off the hot path.
+    """
+
+    all: frozenset[int] = frozenset()
+    typed: frozenset[int] = frozenset()
+
+    def __or__(self, other: Rows) -> Rows:
+        return Rows(self.all | other.all, self.typed | other.typed)
+
+
+def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> frozenset[int]:
+    """The rows at which a step can cost something that these rules find; the step loops must be known."""
     triggers = _selected(registry.step_triggers, codes) | _declared(codes, settings)
     forward = _selected(registry.forward_triggers, codes)
     asked = [gate for code, gates in registry.step_statements.items() if code in codes for gate in gates]
-    found = {
+    return frozenset(
         point.statement.node.lineno
         for point in file.points.values()
         if point.step is not None
@@ -34,9 +50,14 @@ def rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> set[int]
             _triggered(point.statement, forward if point.step.forward else triggers)
             or any(_is_shown(gate(point), settings) for gate in asked)
         )
-    }
+    )
+
+
+def rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
+    """The rows of a file at which these rules can find something wherever it runs; asks nothing about step loops."""
     named = {row for code, gates in registry.row_gates.items() if code in codes for gate in gates for row in gate(file)}
-    return found | named | _calls(file, codes) | _statements(file, codes, settings)
+    typed = _calls(file, codes) | _statements(file, codes, settings)
+    return Rows(frozenset(named | typed), frozenset(typed))
 
 
 def _is_shown(answer: bool | Confidence, settings: Settings) -> bool:
@@ -59,16 +80,19 @@ def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset
 
 
 def _statements(file: FileIndex, codes: frozenset[str], settings: Settings) -> set[int]:
-    asked = [gate for code, gates in registry.any_statements.items() if code in codes for gate in gates]
     found: set[int] = set()
-    if not asked:
-        return found
-    for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            if any(_is_shown(gate(statement, scope, file), settings) for gate in asked):
-                ensure_points(file, scope)
+    for gate in (gate for code, gates in registry.any_statements.items() if code in codes for gate in gates):
+        for statement, confidence in gate(file):
+            if confidence >= settings.min_confidence:
                 found.add(statement.node.lineno)
     return found
+
+
+def type_rows(file: FileIndex, rows: Container[int]) -> None:
+    """Work out the kinds in the functions that have statements on these rows."""
+    for scope in file.scopes.scopes:
+        if any(statement.node.lineno in rows for statement in scope.statements):
+            ensure_points(file, scope)
 
 
 def type_all(file: FileIndex) -> None:
@@ -94,26 +118,32 @@ def _triggered(statement: Statement, triggers: frozenset[str]) -> bool:
     return FORMATTING in triggers and statement.formats
 
 
-def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
+@cache
+def _wanted_calls(
+    codes: frozenset[str],
+) -> tuple[dict[str, list[tuple[str, registry.Gate]]], frozenset[str], frozenset[str]]:
+    """The calls that have gates for these rules, by qualified name; the methods; the last names of all those calls."""
     wanted = {name: gates for name, gates in registry.call_gates.items() if any(code in codes for code, _ in gates)}
-    methods = (
-        {name for name, gates in registry.method_gates.items() if any(code in codes for code, _ in gates)}
-        if "paddle" in file.source.text
-        else set()
-    )
+    methods = (name for name, gates in registry.method_gates.items() if any(code in codes for code, _ in gates))
+    return wanted, frozenset(methods), frozenset(name.rpartition(".")[2] for name in spellings(wanted))
+
+
+def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
+    wanted, methods, words = _wanted_calls(codes)
+    methods = methods if "paddle" in file.source.text else frozenset()
     found: set[int] = set()
+    if file.words.isdisjoint(words | methods):
+        return found
     known: dict[str, str] = {}
     for scope in file.scopes.scopes:
         for statement in scope.statements:
             for call in (*statement.calls, *statement.later):
                 if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
-                    ensure_points(file, scope)
                     found.add(statement.node.lineno)
                 local = dotted(call.func)
                 if local is None:
                     continue
                 name = known.setdefault(local, file.names.resolve(local))
                 if any(code in codes and gate(call, file) for code, gate in wanted.get(name, ())):
-                    ensure_points(file, scope)
                     found.add(statement.node.lineno)
     return found

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from perflint.context import Context
     from perflint.findings import Confidence
     from perflint.index.file import FileIndex, Point
-    from perflint.index.scopes import Scope, Statement
+    from perflint.index.scopes import Statement
 
 Check = Callable[[Any, "Context"], None]
 Gate = Callable[[ast.Call, "FileIndex"], bool]
 StatementGate = Callable[["Point"], "bool | Confidence"]
-PlaceGate = Callable[["Statement", "Scope", "FileIndex"], "bool | Confidence"]
+PlaceGate = Callable[["FileIndex"], "Iterable[tuple[Statement, Confidence]]"]
 RowGate = Callable[["FileIndex"], Iterable[int]]
 
 checks: dict[type[cst.CSTNode], list[Check]] = {}
@@ -36,7 +36,7 @@ step_statements: dict[str, list[StatementGate]] = {}
 """Code to functions that say whether a statement at a step (or in a forward pass) is worth parsing for it."""
 
 any_statements: dict[str, list[PlaceGate]] = {}
-"""Code to functions that say whether a statement anywhere is worth parsing for it."""
+"""Code to functions that give the statements of a file, anywhere in it, that are worth parsing for it."""
 
 call_gates: dict[str, list[tuple[str, Gate]]] = {}
 """Qualified name of a call to (code, gate): the call may make a finding anywhere if the gate says so."""
@@ -77,7 +77,10 @@ def step_gate(code: str, may_match: StatementGate) -> None:
 
 
 def statement_gate(code: str, may_match: PlaceGate) -> None:
-    """Say which statements anywhere are worth parsing for a rule.  It is asked of every statement: be quick."""
+    """Say which statements of a file are worth parsing for a rule, and the most confidence that a finding can have.
+
+    It is asked of every file: look at the words of the file before anything that parses it.
+    """
     any_statements.setdefault(code, []).append(may_match)
 
 

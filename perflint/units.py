@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
+from perflint.blanks import Range, blanked, blanks
 from perflint.source import Source
 from perflint.spans import Spans, SpanState
 
@@ -27,21 +29,24 @@ class UnparsableError(Exception):
 class Unit:
     """Whole rows of a file (both from 1, inclusive) that LibCST can parse by themselves.
 
-    ``indented``: the rows are the body of a class, so they need a header line to be parsed.
+    ``indented``: the rows are the body of a class, so they need a header line to be parsed.  ``rows``: those that are
+    asked about, ascending; None: all of them.
     """
 
     first: int
     last: int
     indented: bool
     nodes: tuple[ast.stmt, ...] = field(default=(), compare=False, repr=False)
+    rows: tuple[int, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_too_deep(self) -> bool:
         """Whether the nesting is such that LibCST, which recurses, could end the process or never end itself."""
         level: list[ast.AST] = list(self.nodes)
-        for _ in range(_DEEPEST):
+        for depth in range(_DEEPEST):
             if not level:
                 return False
+            level = [node for node in level if not _is_narrow(node, (_DEEPEST - depth) // 2 - 4)]
             # ``a and b and c`` is flat for ast, but nested for LibCST.
             if any(isinstance(node, ast.BoolOp) and len(node.values) > _DEEPEST for node in level):
                 return True
@@ -65,26 +70,33 @@ def units_of(tree: ast.Module) -> list[Unit]:
 
 
 def chosen(units: list[Unit], rows: Iterable[int]) -> list[Unit]:
-    """The units that hold any of these rows, in order."""
+    """The units that hold any of these rows, in order, each with those that it holds."""
     starts = [unit.first for unit in units]
-    picked = set()
-    for row in rows:
+    picked: dict[int, list[int]] = {}
+    for row in sorted(rows):
         index = bisect_right(starts, row) - 1
         if index >= 0 and row <= units[index].last:
-            picked.add(index)
-    return [units[index] for index in sorted(picked)]
+            picked.setdefault(index, []).append(row)
+    return [replace(units[index], rows=tuple(held)) for index, held in picked.items()]
 
 
 def parse(source: Source, unit: Unit) -> ParsedUnit:
-    """A unit as a LibCST module, with the offsets of its nodes.
+    """A unit as a LibCST module, with the offsets of its nodes; without what nobody asks about.
 
     Raises:
         UnparsableError: LibCST does not know this syntax (it is newer than the installed release), or nests too deeply
             over it, or does not give the text back as it stands, so that offsets would be wrong.
     """
+    if unit.rows is not None:
+        with suppress(UnparsableError, RecursionError):
+            return _parsed(source, unit, blanks(unit.nodes, unit.rows, source))
+    return _parsed(source, unit, [])
+
+
+def _parsed(source: Source, unit: Unit, ranges: Sequence[Range]) -> ParsedUnit:
     lines = source.lines
     start, end = lines.line_start(unit.first), lines.line_end(unit.last)
-    piece = source.text[start:end]
+    piece = blanked(source.text[start:end], start, ranges)
     text = piece.lstrip(_FORM_FEED)
     start += len(piece) - len(text)
     header = _HEADER if unit.indented else ""
@@ -95,6 +107,13 @@ def parse(source: Source, unit: Unit) -> ParsedUnit:
         return ParsedUnit(module, _spans(module, text, start - len(header)))
     except (cst.ParserSyntaxError, RecursionError) as error:
         raise UnparsableError from error
+
+
+def _is_narrow(node: ast.AST, widest: int) -> bool:
+    """Whether a node stands on one row, and on few characters of it: two levels of nesting take one at least."""
+    if not isinstance(node, (ast.stmt, ast.expr)) or node.lineno != node.end_lineno:
+        return False
+    return (node.end_col_offset or 0) - node.col_offset < widest
 
 
 def _spans(module: cst.Module, text: str, shift: int) -> Spans:

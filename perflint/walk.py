@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from typing import Any
 
 import libcst as cst
 
-from perflint.context import Context
+from perflint.context import STATEMENTS, Context
 from perflint.registry import Check
 
 _SKIPPED = (
@@ -44,18 +45,22 @@ class Walk:
         self._node(self._context.unit.module)
 
     def _node(self, node: cst.CSTNode) -> None:
-        if self._rows is not None and isinstance(node, _LINES) and not self._is_wanted(node):
+        kind = type(node)
+        if self._rows is not None and _is_line(kind) and not self._is_wanted(node):
             return
         context = self._context
         context.node = node
-        context.enter(node)
-        for function in self._table.get(type(node), ()):
+        is_statement = _is_statement(kind)
+        if is_statement:
+            context.enter(node)
+        for function in self._table.get(kind, ()):
             function(node, context)
         context.parents.append(node)
         for child in children(node):
             self._node(child)
         context.parents.pop()
-        context.leave(node)
+        if is_statement:
+            context.leave()
 
     def _is_wanted(self, node: cst.CSTNode) -> bool:
         rows = self._rows or ()
@@ -69,13 +74,26 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The nodes right inside a node, without space, commas and parentheses."""
     for name in _fields(type(node)):
         value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            if not isinstance(value, _SKIPPED):
-                yield value
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            for item in value:
-                if isinstance(item, cst.CSTNode) and not isinstance(item, _SKIPPED):
-                    yield item
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            kind: Any = type(item)
+            if _is_walked(kind):
+                yield item
+
+
+# Asking of a type once is many times faster than of each node: LibCST's are abstract classes.
+@cache
+def _is_line(kind: type[object]) -> bool:
+    return issubclass(kind, _LINES)
+
+
+@cache
+def _is_statement(kind: type[object]) -> bool:
+    return issubclass(kind, STATEMENTS)
+
+
+@cache
+def _is_walked(kind: type[object]) -> bool:
+    return issubclass(kind, cst.CSTNode) and not issubclass(kind, _SKIPPED)
 
 
 @cache

@@ -20,7 +20,7 @@ def states(text: str) -> list[State]:
 
 def driven(files: Files) -> dict[str, Confidence]:
     """The files that are trained under AMP."""
-    return {file.source.path: confidence for file, confidence in project(files).amp_files.items()}
+    return dict(project(files).amp_files)
 
 
 @pytest.mark.parametrize(

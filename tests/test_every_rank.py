@@ -34,8 +34,8 @@ def after_epoch(body: str) -> str:
 def lines(files: Files) -> list[tuple[str, int, Confidence]]:
     """Path, row and confidence of each save that every rank makes."""
     return [
-        (file.source.path, entry.call.lineno, entry.confidence)
-        for file, saves in project(files).saves_on_every_rank.items()
+        (path, entry.line, entry.confidence)
+        for path, saves in project(files).saves_on_every_rank.items()
         for entry in saves.values()
     ]
 

@@ -13,6 +13,7 @@ from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.index.scopes import FUNCTIONS, Loop, Scope
+from perflint.index.tree import walk
 
 _TITLE = "keep the sum on the device and read it once after the loop"
 _LIST_TITLE = "keep the tensors and read them once after the loop"
@@ -283,12 +284,12 @@ def _is_shared(name: str, scope: Scope, context: Context) -> bool:
             continue
         if any(
             isinstance(item, ast.Name) and item.id == name
-            for item in ast.walk(other.node)
+            for item in walk(other.node)
             if not isinstance(other.node, ast.Module)
         ):
             return True
     declared = (ast.Global, ast.Nonlocal)
-    return any(isinstance(item, declared) and name in item.names for item in ast.walk(scope.node))
+    return any(isinstance(item, declared) and name in item.names for item in walk(scope.node))
 
 
 def _is_within(inner: Scope, outer: Scope) -> bool:
@@ -302,8 +303,8 @@ def _is_within(inner: Scope, outer: Scope) -> bool:
 
 def _is_rebound(name: str, loop: Loop) -> bool:
     """Whether the loop gives the name another value than a number or the running sum."""
-    for item in ast.walk(loop):
-        if isinstance(item, FUNCTIONS) and any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(item)):
+    for item in walk(loop):
+        if isinstance(item, FUNCTIONS) and any(isinstance(x, ast.Name) and x.id == name for x in walk(item)):
             return True
         if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Store):
             if not _is_reset(item, loop) and not _is_augmented(item, loop):
@@ -316,12 +317,12 @@ def _is_rebound(name: str, loop: Loop) -> bool:
 def _is_reset(target: ast.Name, loop: Loop) -> bool:
     return any(
         isinstance(item, ast.Assign) and target in item.targets and isinstance(item.value, ast.Constant)
-        for item in ast.walk(loop)
+        for item in walk(loop)
     )
 
 
 def _is_augmented(target: ast.Name, loop: Loop) -> bool:
-    return any(isinstance(item, ast.AugAssign) and item.target is target for item in ast.walk(loop))
+    return any(isinstance(item, ast.AugAssign) and item.target is target for item in walk(loop))
 
 
 def _starts_as_number(name: str, scope: Scope) -> bool:

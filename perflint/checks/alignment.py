@@ -14,6 +14,7 @@ from perflint.index.file import FileIndex
 from perflint.index.layers import Misaligned
 from perflint.index.scopes import Class
 from perflint.index.sizes import Size
+from perflint.index.tree import walk
 from perflint.registry import check, row_gate
 from perflint.source import LineTable
 
@@ -25,7 +26,7 @@ _CHANNEL_SLICE = "[:, :{width}]"
 
 
 def _rows(file: FileIndex) -> Iterator[int]:
-    if file in file.project.amp_files:
+    if file.source.path in file.project.amp_files:
         for found in file.misaligned.values():
             yield found.layer.call.lineno
 
@@ -36,7 +37,7 @@ row_gate(CODE, _rows)
 @check(cst.Call)
 def misaligned_layer(call: cst.Call, context: Context) -> None:
     """Report a layer whose width is no multiple of 8."""
-    confidence = context.file.project.amp_files.get(context.file)
+    confidence = context.file.project.amp_files.get(context.file.source.path)
     if confidence is None:
         return
     start, end = context.range(call)
@@ -85,10 +86,10 @@ def _uses(found: Misaligned, context: Context) -> list[ast.Call] | None:
     attribute = _attribute(found.layer.call, owner) if owner is not None else None
     if owner is None or attribute is None:
         return None
-    calls = [item for item in ast.walk(owner.node) if isinstance(item, ast.Call) and _is_own(item.func, attribute)]
+    calls = [item for item in walk(owner.node) if isinstance(item, ast.Call) and _is_own(item.func, attribute)]
     loads = [
         item
-        for item in ast.walk(owner.node)
+        for item in walk(owner.node)
         if _is_own(item, attribute) and isinstance(getattr(item, "ctx", None), ast.Load)
     ]
     return calls if calls and len(calls) == len(loads) else None

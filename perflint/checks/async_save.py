@@ -12,6 +12,7 @@ from perflint.context import Context, local_name
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.scopes import Loop
+from perflint.index.tree import walk
 
 _TITLE = "save a snapshot in the background, and wait for the writer after the loop"
 _REASON = (
@@ -42,12 +43,12 @@ def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
 
 def _path_changes(call: cst.Call, loop: Loop, context: Context) -> bool:
     """Whether the path names something that the loop counts or makes anew in each round."""
-    bound = {item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    bound = {item.id for item in walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     named: set[str] = set()
     for argument in call.args[1:]:
         expression = context.expression(argument.value)
         if expression is not None:
-            named |= {item.id for item in ast.walk(expression) if isinstance(item, ast.Name)}
+            named |= {item.id for item in walk(expression) if isinstance(item, ast.Name)}
     return bool(named & bound)
 
 
@@ -77,4 +78,4 @@ def _paddle(call: cst.Call, context: Context) -> tuple[str, tuple[str, ...]]:
 def _reads_back(loop: Loop) -> bool:
     """Whether the loop reads, moves or removes files, which the writer may still be at."""
     names = {"load", "set_state_dict_from", "copy", "copyfile", "move", "rename", "remove", "replace"}
-    return any(isinstance(item, ast.Attribute) and item.attr in names for item in ast.walk(loop))
+    return any(isinstance(item, ast.Attribute) and item.attr in names for item in walk(loop))

@@ -14,6 +14,7 @@ from perflint.index.evaluate import Evaluator
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import headers
+from perflint.index.tree import walk
 from perflint.registry import check, forward_clue, step_gate
 
 CODE = "PPF207"
@@ -105,7 +106,7 @@ def _may_match(point: Point) -> bool | Confidence:
     found = step is not None and any(
         _is_worth_asking(item) and dynamic_op(item, point) is not None
         for header in headers(point.statement.node)
-        for item in ast.walk(header)
+        for item in walk(header)
         if isinstance(item, (ast.Call, ast.Subscript))
     )
     return Confidence.LOW if found and step is not None and _picks(point, step.function) else found

@@ -23,8 +23,8 @@ _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_
 
 
 def _rows(file: FileIndex) -> Iterator[int]:
-    for found in file.project.saves_on_every_rank.get(file, {}).values():
-        yield found.call.lineno
+    for found in file.project.saves_on_every_rank.get(file.source.path, {}).values():
+        yield found.line
 
 
 row_gate(CODE, _rows)
@@ -35,7 +35,7 @@ def save_on_every_rank(call: cst.Call, context: Context) -> None:
     """Report a save that no rank test stands before, in a program that runs on several cards."""
     if context.name(call.func) not in SAVES or context.step is not None:
         return  # at each step, that is what has to be said first
-    found = context.file.project.saves_on_every_rank.get(context.file, {}).get(context.range(call)[0])
+    found = context.file.project.saves_on_every_rank.get(context.file.source.path, {}).get(context.range(call)[0])
     if found is None:
         return
     path = context.file.source.path

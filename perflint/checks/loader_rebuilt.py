@@ -13,6 +13,7 @@ from perflint.index.bindings import bound_by
 from perflint.index.file import FileIndex, Point
 from perflint.index.kinds import LOADER_TAG
 from perflint.index.names import dotted
+from perflint.index.tree import walk
 from perflint.registry import check, gate, triggers
 
 CODE = "PPF107"
@@ -106,7 +107,7 @@ def _changes(expression: ast.expr, point: Point) -> bool:
 def _names(node: ast.expr | None) -> list[str]:
     """The dotted names in an expression, and the beginnings of those."""
     found: list[str] = []
-    for item in ast.walk(node) if node is not None else ():
+    for item in walk(node) if node is not None else ():
         if isinstance(item, (ast.Name, ast.Attribute)):
             found += [dotted(item) or ""]
     return found

@@ -9,11 +9,12 @@ import libcst as cst
 
 from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
 from perflint.context import Context, shorten
-from perflint.findings import Edit, Fix, Level
+from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.evaluation import Evaluation
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
+from perflint.index.tree import walk
 from perflint.registry import check, statement_gate
 
 CODE = "PPF601"
@@ -23,11 +24,16 @@ _GENERATOR = "a generator would switch gradients off for the code that runs betw
 _NAME_TAKEN = "`paddle` is another name in this file"
 
 
-def _evaluates(statement: Statement, _: Scope, file: FileIndex) -> bool:
-    return isinstance(statement.node, ast.For) and statement.node in file.evaluations
+def _evaluating(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    if "for" in file.words and file.evaluations:
+        for scope in file.scopes.scopes:
+            for statement in scope.statements:
+                found = file.evaluations.get(statement.node)
+                if found is not None:
+                    yield statement, found.confidence
 
 
-statement_gate(CODE, _evaluates)
+statement_gate(CODE, _evaluating)
 
 
 @check(cst.For)
@@ -99,7 +105,7 @@ def _yields(scope: Scope) -> bool:
         isinstance(item, (ast.Yield, ast.YieldFrom))
         for statement in scope.statements
         if not isinstance(statement.node, (ast.For, ast.While, ast.If, ast.With, ast.Try))
-        for item in ast.walk(statement.node)
+        for item in walk(statement.node)
     )
 
 

@@ -17,6 +17,7 @@ from perflint.findings import Edit, Fix, Level
 from perflint.index import origin as origins
 from perflint.index.names import dotted
 from perflint.index.scopes import Statement
+from perflint.index.tree import walk
 from perflint.registry import check, triggers
 
 CODE = "PPF206"
@@ -146,7 +147,7 @@ def _sent_back(name: str, context: Context) -> Edit | None:
 
 
 def _uses(name: str, statement: Statement) -> Iterator[ast.Name]:
-    nodes = ast.walk(statement.node)
+    nodes = walk(statement.node)
     return (item for item in nodes if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load))
 
 

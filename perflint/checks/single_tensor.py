@@ -15,6 +15,7 @@ from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
 from perflint.index.switches import default_expression
+from perflint.index.tree import walk
 
 _TENSOR_METHODS = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "prod", "norm", "std", "var", "median"}
@@ -110,7 +111,7 @@ class Evidence:
     def sources(self, node: ast.expr) -> Iterator[ast.expr]:
         """An expression and what the names in it were bound to, as far as that is one expression."""
         yield node
-        for item in ast.walk(node):
+        for item in walk(node):
             if isinstance(item, ast.Name) and item.id in self._definitions:
                 yield self._definitions[item.id]
 

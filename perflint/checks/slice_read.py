@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -11,7 +13,8 @@ from perflint.checks.slices import Sweep, is_in_order, is_moving, levels_of, loo
 from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.file import FileIndex
-from perflint.index.scopes import Scope, Statement, headers
+from perflint.index.scopes import Statement, headers
+from perflint.index.tree import walk
 from perflint.registry import check, statement_gate
 
 CODE = "PPF209"
@@ -19,6 +22,11 @@ _METHODS = frozenset({"numpy", "tolist"})
 _CONVERSIONS = frozenset({"float", "int"})
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_LOOP_WORDS = frozenset({"for", "while"})
+_READ_WORDS = _METHODS | _CONVERSIONS | {"array", "asarray"}
+_SLICE_READ = re.compile(r"[\])]\s*\.\s*(?:numpy|tolist)\s*\(|\b(?:float|int|array|asarray)\s*\(\s*[^)\s]")
+"""A reading method of something in brackets, or a conversion of something."""
+
 _TYPE_REASON = "what `{base}` is could not be worked out"
 _LAYOUT_REASON = "the array may lie in memory in another order, so that a sum over it can round differently"
 _AMP_REASON = "under auto_cast the copy may be made in another dtype"
@@ -33,14 +41,27 @@ class _Read:
     spelling: str
 
 
-def _may_match(statement: Statement, _scope: Scope, file: FileIndex) -> bool | Confidence:
-    best = max((found for call in statement.calls if (found := _best(call)) is not None), default=None)
-    if best is None or file.is_offline or file.is_foreign or not file.knows_paddle:
+def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    if not _may_read(file) or file.is_offline or file.is_foreign:
+        return
+    for scope in file.scopes.scopes:
+        for statement in scope.statements:
+            best = max((found for call in statement.calls if (found := _best(call)) is not None), default=None)
+            if best is not None and _is_repeated(statement) and file.knows_paddle:
+                yield statement, best
+
+
+def _may_read(file: FileIndex) -> bool:
+    """Whether the text allows for a slice that is read again and again."""
+    if file.words.isdisjoint(_LOOP_WORDS) or file.words.isdisjoint(_READ_WORDS):
         return False
-    repeated = statement.loop is not None or any(
-        isinstance(item, _COMPREHENSIONS) for header in headers(statement.node) for item in ast.walk(header)
+    return _SLICE_READ.search(file.source.text) is not None
+
+
+def _is_repeated(statement: Statement) -> bool:
+    return statement.loop is not None or any(
+        isinstance(item, _COMPREHENSIONS) for header in headers(statement.node) for item in walk(header)
     )
-    return repeated and best
 
 
 def _best(call: ast.Call) -> Confidence | None:
@@ -63,7 +84,7 @@ def _best(call: ast.Call) -> Confidence | None:
     return Confidence.MEDIUM
 
 
-statement_gate(CODE, _may_match)
+statement_gate(CODE, _reading)
 
 
 @check(cst.Call)

@@ -18,6 +18,7 @@ from perflint.index.evaluate import Evaluator
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS
+from perflint.index.tree import walk
 
 # Calls that give one new tensor, whose items lie in order.
 _NEW = frozenset(
@@ -186,7 +187,7 @@ def _has_attribute(name: str, point: Point) -> bool:
     return any(
         isinstance(item, ast.Attribute) and item.attr in _ATTRIBUTES and dotted(item.value) == name
         for statement in body
-        for item in ast.walk(statement)
+        for item in walk(statement)
     )
 
 
@@ -198,7 +199,7 @@ def _last_name(node: ast.expr | None) -> str:
 
 def _names(node: ast.AST) -> set[str]:
     """The names an expression reads, with the attributes of ``self`` and the like as dotted names."""
-    found = (dotted(item) for item in ast.walk(node) if isinstance(item, (ast.Name, ast.Attribute)))
+    found = (dotted(item) for item in walk(node) if isinstance(item, (ast.Name, ast.Attribute)))
     return {name for name in found if name}
 
 
@@ -206,11 +207,9 @@ def _statements(point: Point) -> Iterator[Loop]:
     for link in point.statement.place.chain() if point.statement.place else ():
         if link.branch != "body" or not isinstance(link.node, LOOPS):
             continue
-        bound = {name for item in ast.walk(link.node) if isinstance(item, ast.stmt) for name in bound_by(item)}
+        bound = {name for item in walk(link.node) if isinstance(item, ast.stmt) for name in bound_by(item)}
         if isinstance(link.node, ast.While):
-            counters = {
-                name for item in ast.walk(link.node) if isinstance(item, ast.AugAssign) for name in bound_by(item)
-            }
+            counters = {name for item in walk(link.node) if isinstance(item, ast.AugAssign) for name in bound_by(item)}
         else:
             counters = _counters(link.node.target, link.node.iter)
         yield Loop(link.node.lineno, frozenset(bound), frozenset(counters))
@@ -225,7 +224,7 @@ def _comprehensions(context: Context) -> Iterator[Loop]:
             node = context.expression(parent)
             row = context.file.source.lines.position(context.range(parent)[0])[0]
             for generator in reversed(getattr(node, "generators", [])):
-                bound = {item.id for item in ast.walk(generator.target) if isinstance(item, ast.Name)}
+                bound = {item.id for item in walk(generator.target) if isinstance(item, ast.Name)}
                 yield Loop(row, frozenset(bound), frozenset(_counters(generator.target, generator.iter)))
         inner = parent
 

@@ -19,6 +19,7 @@ from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.origin import Origin
 from perflint.index.scopes import FUNCTIONS
+from perflint.index.tree import walk
 from perflint.registry import check, triggers
 
 CODE = "PPF205"
@@ -114,14 +115,14 @@ def acts(point: Point) -> bool:
 
 def _is_fallback(node: ast.expr, point: Point) -> bool:
     """Whether zeros stand in a branch: what a batch without targets, or the like, gets for a loss."""
-    values = [item.value for item in ast.walk(node) if isinstance(item, ast.Constant)]
+    values = [item.value for item in walk(node) if isinstance(item, ast.Constant)]
     links = point.statement.place.chain() if point.statement.place else iter(())
     branch = next((link.node for link in links if isinstance(link.node, ast.If) and link.branch != "after"), None)
     return branch is not None and not any(values) and _asks_for_emptiness(branch.test)
 
 
 def _asks_for_emptiness(test: ast.expr) -> bool:
-    for item in ast.walk(test):
+    for item in walk(test):
         if isinstance(item, ast.Compare):
             sides = [item.left, *item.comparators]
             if any(isinstance(side, ast.Constant) and side.value in (0, 1, None) for side in sides):

@@ -12,6 +12,7 @@ from perflint.index import origin as origins
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.origin import Origin
+from perflint.index.tree import walk
 
 FILLED = "filled"
 MESSAGES = {
@@ -82,7 +83,7 @@ def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
 
 
 def _uses(value: ast.expr, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in ast.walk(value))
+    return any(isinstance(item, ast.Name) and item.id == name for item in walk(value))
 
 
 def _leaves(node: ast.expr) -> Iterator[str]:

@@ -12,6 +12,7 @@ from perflint.index.bindings import bound_by
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.step_index import step_index
+from perflint.index.tree import walk
 
 _NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
 _WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"
@@ -174,7 +175,7 @@ def _step_name(context: Context) -> str:
 def _asks_if_finite(node: ast.expr) -> bool:
     return any(
         (item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")) in _NOT_FINITE
-        for item in ast.walk(node)
+        for item in walk(node)
         if isinstance(item, ast.Call)
     )
 

@@ -9,6 +9,7 @@ import libcst as cst
 
 from perflint.index.names import dotted
 from perflint.index.scopes import headers
+from perflint.index.tree import walk
 
 _QUANTIFIERS = frozenset({"any", "all"})
 _TESTED = (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)
@@ -19,7 +20,7 @@ def candidates(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
     if isinstance(node, (ast.If, ast.While, ast.Assert)):
         yield leaf(node.test), True
     for header in headers(node):
-        for item in ast.walk(header):
+        for item in walk(header):
             if isinstance(item, (ast.Call, ast.Compare)):
                 yield item, False
             for part in _asked_in(item):

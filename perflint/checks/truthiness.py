@@ -16,6 +16,7 @@ from perflint.findings import Confidence
 from perflint.index.file import Point, Step
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
+from perflint.index.tree import walk
 from perflint.registry import check, forward_clue, step_gate
 
 CODE = "PPF203"
@@ -170,7 +171,7 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
         return None  # a search for the best sequence: it runs when a model predicts
     # In a forward pass the arguments are tensors only by convention, so a call has to say it.
     picks = isinstance(node, ast.Call) and dotted(node.func) in _PICKS
-    calls = (item for part in evidence.sources(node) for item in ast.walk(part) if isinstance(item, ast.Call))
+    calls = (item for part in evidence.sources(node) for item in walk(part) if isinstance(item, ast.Call))
     if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
         return Confidence.LOW if kind.guess else Confidence.MEDIUM
     return Confidence.LOW if picks and not kind.guess else None

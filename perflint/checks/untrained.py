@@ -7,6 +7,7 @@ import re
 
 from perflint.index.file import Point
 from perflint.index.names import dotted
+from perflint.index.tree import walk
 
 _NAMES = re.compile(
     r"viterbi|beam|greedy|search|post_?process|generation|observer|calibrat"
@@ -47,7 +48,7 @@ def snake(name: str) -> str:
 
 def is_in_host_memory(node: ast.expr, point: Point) -> bool:
     """Whether a tensor is worked out from ``paddle.shape(x)`` and the like, which never leave the host."""
-    names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+    names = {item.id for item in walk(node) if isinstance(item, ast.Name)}
     sources = [node]
     for statement in point.scope.statements:
         bound = statement.node
@@ -55,14 +56,14 @@ def is_in_host_memory(node: ast.expr, point: Point) -> bool:
             sources.append(bound.value)
         elif isinstance(bound, (ast.For, ast.AsyncFor)) and _stored([bound.target]) & names:
             sources.append(bound.iter)
-    return any(_asks_for_a_shape(item, point) for source in sources for item in ast.walk(source))
+    return any(_asks_for_a_shape(item, point) for source in sources for item in walk(source))
 
 
 def _stored(targets: list[ast.expr]) -> set[str]:
     return {
         item.id
         for target in targets
-        for item in ast.walk(target)
+        for item in walk(target)
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -14,7 +15,7 @@ from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
-from perflint.index.scopes import Scope, Statement
+from perflint.index.scopes import Statement
 from perflint.registry import check, gate, statement_gate
 
 CODE = "PPF801"
@@ -32,15 +33,16 @@ def _may_wrap(call: ast.Call, _: FileIndex) -> bool:
     return len(call.args) > POSITION or any(keyword.arg == PARAMETER for keyword in call.keywords)
 
 
-def _may_set(statement: Statement, _: Scope, __: FileIndex) -> bool:
-    node = statement.node
-    return isinstance(node, ast.Assign) and any(
-        isinstance(target, ast.Attribute) and target.attr == PARAMETER for target in node.targets
-    )
+def _setting(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    for scope in file.scopes.scopes if PARAMETER in file.words else ():
+        for statement in scope.statements:
+            targets = statement.node.targets if isinstance(statement.node, ast.Assign) else ()
+            if any(isinstance(target, ast.Attribute) and target.attr == PARAMETER for target in targets):
+                yield statement, Confidence.HIGH
 
 
 gate(CODE, WRAPPER, _may_wrap)
-statement_gate(CODE, _may_set)
+statement_gate(CODE, _setting)
 
 
 @check(cst.Call)

@@ -104,7 +104,8 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
 
         progress = Progress(sys.stderr, enabled=not options.quiet)
         try:
-            findings = engine.check(sources, batch.settings, jobs, progress)
+            last = options.is_program and not options.fix and not options.diff
+            findings = engine.check(sources, batch.settings, jobs, progress, last=last)
         except Exception as error:
             raise InternalError(_guilty(sources, batch)) from error
         finally:

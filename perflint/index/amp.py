@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -112,12 +111,6 @@ class _Users:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._aliases: dict[str, set[str]] = defaultdict(set)
-        for file in project.files.values():
-            for local in file.names.bound:
-                last = file.names.resolve(local).rpartition(".")[2]
-                if last != local:
-                    self._aliases[last].add(local)
 
     def files(self, start: Symbol) -> set[FileIndex]:
         """The files whose code reaches a function or class, the file it is in among them."""
@@ -133,7 +126,7 @@ class _Users:
 
     def _direct(self, file: FileIndex, name: str) -> Iterator[Symbol]:
         target: Scope | Class | None = file.scopes.module.functions.get(name) or file.scopes.classes.get(name)
-        for called in (name, *self._aliases[name]):
+        for called in self._project.mentions.other_names(name):
             for there, scope, call in self._project.callers.named(called):
                 local = dotted(call.func)
                 found = self._project.find(there.names.resolve(local), there) if local else None

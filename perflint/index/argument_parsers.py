@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
+from perflint.index.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -74,7 +75,7 @@ def _helpers(file: FileIndex, scope: Scope, project: Project) -> Iterator[tuple[
             if name is None:
                 continue
             parents = [item.value for item in call.keywords if item.arg == "parents"]
-            inner = [node for item in parents for node in ast.walk(item) if isinstance(node, ast.Call)]
+            inner = [node for item in parents for node in walk(item) if isinstance(node, ast.Call)]
             for one in [*inner, *([call] if any("parser" in (dotted(item) or "") for item in call.args) else [])]:
                 reached = project.callee(file, scope, dotted(one.func) or "", {})
                 if reached is not None:

@@ -12,6 +12,7 @@ from perflint.index.bindings import bound_by, targets_of
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope, Statement, exits
 from perflint.index.training import EVIDENCE, STEP_METHODS
+from perflint.index.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -62,7 +63,7 @@ def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Use:
     calls = [call for statement in inside for call in statement.calls]
     if any(file.project.call_trains(file, scope, call) for call in calls):
         return Use.TRAINS
-    if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in ast.walk(loop)):
+    if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(loop)):
         return Use.UNKNOWN
     if says_predict(scope.name) or any(_INFERS.search(dotted(call.func) or "") for call in calls):
         return Use.PREDICTS
@@ -82,7 +83,7 @@ def gives_nothing(file: FileIndex, scope: Scope) -> bool:
     for statement in scope.statements:
         if isinstance(statement.node, ast.Return) and not _is_none(statement.node.value):
             return False
-    return not any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in ast.walk(scope.node)) and (
+    return not any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(scope.node)) and (
         not file.project.trains(file, scope)
     )
 
@@ -153,7 +154,7 @@ def _stops_early(node: ast.stmt) -> bool:
 
 
 def _targets(loop: ast.For | ast.AsyncFor) -> list[str]:
-    return [item.id for item in ast.walk(loop.target) if isinstance(item, ast.Name)]
+    return [item.id for item in walk(loop.target) if isinstance(item, ast.Name)]
 
 
 def _keeps(statement: Statement) -> bool:
@@ -202,4 +203,4 @@ def _runs_model(file: FileIndex, scope: Scope, depth: int) -> bool:
 
 def _bound_around(node: ast.stmt) -> list[str]:
     parts = [item.optional_vars for item in getattr(node, "items", ())] + [getattr(node, "target", None)]
-    return [item.id for part in parts if part is not None for item in ast.walk(part) if isinstance(item, ast.Name)]
+    return [item.id for part in parts if part is not None for item in walk(part) if isinstance(item, ast.Name)]

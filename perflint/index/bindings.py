@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from perflint.index.kinds import Kind, join
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
+from perflint.index.tree import walk
 
 
 def definitions_of(scope: Scope) -> dict[str, ast.expr]:
@@ -56,7 +57,7 @@ def _bindings(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
     elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor)):
         yield from _pairs(node.target, None)
     elif isinstance(node, (ast.If, ast.While)):
-        for item in ast.walk(node.test):
+        for item in walk(node.test):
             if isinstance(item, ast.NamedExpr):
                 yield from _pairs(item.target, item.value)
 

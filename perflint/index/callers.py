@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perflint.index.kinds import DATASET_TAG, FUNCTION_TAG, LAYER_TAG, LOADER_TAG, OBJECT_TAG, UNKNOWN_TAG, Kind, join
@@ -29,22 +27,32 @@ class Callers:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._handed: dict[Scope, dict[str, Kind]] = {}
+        self._named: dict[str, list[Site]] = {}
+        self._holding: dict[str, frozenset[str]] = {}
 
     def sites(self, scope: Scope) -> list[Site]:
         """The calls that reach a function, found through its name and the attributes that hold it."""
-        names = {scope.name, *self._aliases.get(scope.name, ())}
         if scope.name == "__init__" and scope.owner is not None:
             names = {scope.owner.name}
+        else:
+            names = {scope.name, *self._attributes_holding(scope.name)}
         found: list[Site] = []
         for name in sorted(names):
-            for file, caller, call in self._by_name.get(name, ())[: 4 * _MOST_SITES]:
+            for file, caller, call in self.named(name)[: 4 * _MOST_SITES]:
                 if any(target is scope for target in self._reached(file, caller, call)):
                     found.append((file, caller, call))
         return found[:_MOST_SITES]
 
     def named(self, name: str) -> list[Site]:
         """The calls whose last name is this one, wherever they lead."""
-        return self._by_name.get(name, [])
+        if name not in self._named:
+            self._named[name] = [
+                (file, scope, call)
+                for file in self._project.mentions.calls(name)
+                if not file.is_quiet and not file.is_foreign
+                for scope, _, call in file.calls_named(name)
+            ]
+        return self._named[name]
 
     def handed(self, scope: Scope) -> dict[str, Kind]:
         """The kinds of objects that the known callers hand to a function, by parameter."""
@@ -89,33 +97,22 @@ class Callers:
         kind = self._project.lasting_kind(file, caller, call.func)
         return [function for _, function in self._project.functions_of_kind(kind)]
 
-    @cached_property
-    def _by_name(self) -> dict[str, list[Site]]:
-        sites: dict[str, list[Site]] = defaultdict(list)
-        for file in self._project.files.values():
-            if file.is_quiet or file.is_foreign:
-                continue
-            for scope in file.scopes.scopes:
-                for statement in scope.statements:
-                    for call in statement.calls:
-                        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-                        if name:
-                            sites[name].append((file, scope, call))
-        return sites
-
-    @cached_property
-    def _aliases(self) -> dict[str, set[str]]:
-        """Function name to the attributes it is kept in: ``self.train_epoch_func = train.train_epoch``."""
-        aliases: dict[str, set[str]] = defaultdict(set)
-        for file in self._project.files.values():
-            for owner in file.scopes.classes.values():
-                for attribute, values in owner.attributes.items():
-                    for value, _ in values:
-                        if isinstance(value, (ast.Name, ast.Attribute)):
-                            last = value.attr if isinstance(value, ast.Attribute) else value.id
-                            if last != attribute:
-                                aliases[last].add(attribute)
-        return aliases
+    def _attributes_holding(self, name: str) -> frozenset[str]:
+        """The attributes that a function is kept in: ``self.train_epoch_func = train.train_epoch``."""
+        if name not in self._holding:
+            self._holding[name] = frozenset(
+                attribute
+                for file in self._project.mentions.assigned(name)
+                for owner in file.scopes.classes.values()
+                for attribute, values in owner.attributes.items()
+                for value, _ in values
+                if attribute != name
+                and (
+                    (isinstance(value, ast.Name) and value.id == name)
+                    or (isinstance(value, ast.Attribute) and value.attr == name)
+                )
+            )
+        return self._holding[name]
 
 
 def argument_for(scope: Scope, call: ast.Call, parameter: str) -> ast.expr | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perflint.index.evaluate import Env, Evaluator
@@ -51,6 +49,8 @@ class Dispatch:
 
     def __init__(self, project: Project) -> None:
         self._project = project
+        self._known_children: dict[Class, list[tuple[FileIndex, Class]]] = {}
+        self._known_methods: dict[str, list[tuple[FileIndex, Scope]]] = {}
 
     def targets(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
         """What a call may reach, the likeliest first; empty when it leaves the project."""
@@ -129,25 +129,36 @@ class Dispatch:
         """The classes of the project that inherit from a class, near ones first."""
         found: list[tuple[FileIndex, Class]] = []
         seen = {owner}
-        queue = list(self._children.get(owner, ()))
+        queue = list(self._children(owner))
         while queue:
             file, child = queue.pop(0)
             if child not in seen:
                 seen.add(child)
                 found.append((file, child))
-                queue += self._children.get(child, ())
+                queue += self._children(child)
         return found
 
-    @cached_property
-    def _children(self) -> dict[Class, list[tuple[FileIndex, Class]]]:
-        children: dict[Class, list[tuple[FileIndex, Class]]] = defaultdict(list)
-        for file in self._project.files.values():
-            for owner in file.scopes.classes.values():
-                for base in owner.bases:
-                    found = None if base.startswith("paddle.") else self._project.find(base, file)
-                    if found is not None and isinstance(found[1], Class) and found[1] is not owner:
-                        children[found[1]].append((file, owner))
-        return children
+    def _children(self, owner: Class) -> list[tuple[FileIndex, Class]]:
+        """The classes that name a class as their base."""
+        if owner not in self._known_children:
+            names = self._project.mentions.other_names(owner.name)
+            self._known_children[owner] = [
+                (file, child)
+                for file in self._naming(names)
+                for child in file.scopes.classes.values()
+                for base in child.bases
+                if child is not owner and base.rpartition(".")[2] in names and self._is(base, file, owner)
+            ]
+        return self._known_children[owner]
+
+    def _naming(self, names: frozenset[str]) -> list[FileIndex]:
+        if len(names) == 1:
+            return self._project.mentions.bases(*names)
+        return self._project.mentions.of(*sorted(names))
+
+    def _is(self, base: str, file: FileIndex, owner: Class) -> bool:
+        found = None if base.startswith("paddle.") else self._project.find(base, file)
+        return found is not None and found[1] is owner
 
     # -- names alone -------------------------------------------------------------------------------------------
 
@@ -160,22 +171,24 @@ class Dispatch:
         name = call.func.attr
         if "_" not in name.strip("_") or name.startswith("_") or name in _COMMON:
             return []
-        found = self._methods.get(name, ())
+        found = self._methods(name)
         if len(found) > _MOST_BY_NAME:
             return []
         fitting = [Target(owner, scope, sure=False) for owner, scope in found if _fits(scope, call)]
         beside = [target for target in fitting if target.file.parts[:-1] == file.parts[:-1]]
         return beside or fitting
 
-    @cached_property
-    def _methods(self) -> dict[str, list[tuple[FileIndex, Scope]]]:
-        methods: dict[str, list[tuple[FileIndex, Scope]]] = defaultdict(list)
-        for file in self._project.files.values():
-            if not file.is_quiet and not file.is_foreign:
-                for owner in file.scopes.classes.values():
-                    for name, scope in owner.methods.items():
-                        methods[name].append((file, scope))
-        return methods
+    def _methods(self, name: str) -> list[tuple[FileIndex, Scope]]:
+        """The methods of this name of all classes."""
+        if name not in self._known_methods:
+            self._known_methods[name] = [
+                (file, owner.methods[name])
+                for file in self._project.mentions.of(name)
+                if not file.is_quiet and not file.is_foreign
+                for owner in file.scopes.classes.values()
+                if name in owner.methods
+            ]
+        return self._known_methods[name]
 
 
 def _one(found: tuple[FileIndex, Scope] | None) -> list[Target]:

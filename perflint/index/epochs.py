@@ -6,6 +6,7 @@ import ast
 
 from perflint.index import guards, training
 from perflint.index.scopes import LOOPS, Loop, Statement
+from perflint.index.tree import walk
 
 _CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -30,7 +31,7 @@ def _guarded(statement: Statement, loop: Loop) -> bool:
     for link in statement.place.chain() if statement.place else ():
         if link.node is loop:
             return False
-        if isinstance(link.node, ast.If) and any(_chooses(item) for item in ast.walk(link.node.test)):
+        if isinstance(link.node, ast.If) and any(_chooses(item) for item in walk(link.node.test)):
             return True
     return False
 
@@ -38,5 +39,5 @@ def _guarded(statement: Statement, loop: Loop) -> bool:
 def _chooses(node: ast.AST) -> bool:
     """Whether a part of a test picks out some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In)):
-        return any(isinstance(item, ast.Name) and guards.is_epoch_name(item.id) for item in ast.walk(node))
+        return any(isinstance(item, ast.Name) and guards.is_epoch_name(item.id) for item in walk(node))
     return isinstance(node, _CHOOSES)

@@ -18,6 +18,7 @@ from perflint.index.names import dotted
 from perflint.index.no_grad import is_switched
 from perflint.index.scopes import LOOPS, Loop, Place, Scope, Statement
 from perflint.index.training import counts_epochs, over_batches
+from perflint.index.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -202,7 +203,9 @@ class _Finder:
         project = self._file.project
         if project.callers.named(scope.name):
             return False
-        return any(file is not self._file and file.names.is_bound(scope.name) for file in project.files.values())
+        return any(
+            file is not self._file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name)
+        )
 
     def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
         """Whether nothing but programs that predict is known to call a function."""
@@ -389,12 +392,12 @@ def _chain(place: Place | None) -> list[Place]:
 
 
 def _stored(target: ast.expr) -> Iterable[str]:
-    return (item.id for item in ast.walk(target) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))
+    return (item.id for item in walk(target) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))
 
 
 def _names(node: ast.AST) -> list[str]:
     return [
         item.id if isinstance(item, ast.Name) else item.attr
-        for item in ast.walk(node)
+        for item in walk(node)
         if isinstance(item, (ast.Name, ast.Attribute))
     ]

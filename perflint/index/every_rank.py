@@ -52,11 +52,12 @@ Facts = frozenset[tuple[str, bool]]
 class EveryRank:
     """A save that every process makes.
 
-    ``via``: the calls that lead to it from where the program is distributed, as (path, line), outermost first;
-    ``start``: the place that makes the program distributed; ``more``: how many saves follow it in the same block.
+    ``line``: where it stands; ``via``: the calls that lead to it from where the program is distributed, as (path,
+    line), outermost first; ``start``: the place that makes the program distributed; ``more``: how many saves follow it
+    in the same block.
     """
 
-    call: ast.Call
+    line: int
     via: tuple[tuple[str, int], ...]
     start: tuple[str, int]
     confidence: Confidence
@@ -75,8 +76,8 @@ class _Path:
     """Whether only a wrapped model says so, in a program that nothing else is seen to distribute."""
 
 
-def every_rank(project: Project) -> Mapping[FileIndex, Mapping[int, EveryRank]]:
-    """The saves of a project that every rank makes, by file and by the offset of the call."""
+def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
+    """The saves of a project that every rank makes, by path and by the offset of the call."""
     return _Finder(project).found()
 
 
@@ -85,10 +86,10 @@ class _Finder:
         self._project = project
         self._paths: dict[Scope, _Path | None] = {}
 
-    def found(self) -> dict[FileIndex, dict[int, EveryRank]]:
+    def found(self) -> dict[str, dict[int, EveryRank]]:
         if not self._initial and not self._spawned:
             return {}
-        result: dict[FileIndex, dict[int, EveryRank]] = {}
+        result: dict[str, dict[int, EveryRank]] = {}
         for file in self._files:
             if not re.search(r"\bsave(_dygraph)?\(", file.source.text) or _OTHER_WAYS.search(file.source.text):
                 continue
@@ -99,8 +100,8 @@ class _Finder:
                     together = [save for save in saves if not contradict(facts(save[1]), path.facts)]
                     for call, more in _first_of_each_block(together):
                         offset = file.source.lines.offset(call.lineno, call.col_offset)
-                        entry = EveryRank(call, path.via, path.start, path.confidence, more)
-                        result.setdefault(file, {})[offset] = entry
+                        entry = EveryRank(call.lineno, path.via, path.start, path.confidence, more)
+                        result.setdefault(file.source.path, {})[offset] = entry
         return result
 
     @cached_property

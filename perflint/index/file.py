@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import ast
 import functools
-import os
 import re
+import symtable
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perflint.index import evaluation, layers
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
 from perflint.index.kinds import UNKNOWN, Kind, function, join
+from perflint.index.mentions import Uses, uses
 from perflint.index.names import Names
-from perflint.index.scopes import FileScopes, Loop, Scope, Statement, headers
+from perflint.index.scopes import FileScopes, Loop, Scope, Statement, headers, last_row, terminal
+from perflint.index.tree import walk
 from perflint.source import Source
 
 if TYPE_CHECKING:
@@ -32,6 +35,10 @@ _OFFLINE_PARTS = re.compile(
 _OTHER_FRAMEWORKS = frozenset(
     {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
 )
+
+_STAR = re.compile(r"import[\s\\(]*\*")
+_WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
+"""What is no part of an identifier made a space."""
 
 
 @dataclass(frozen=True)
@@ -83,20 +90,75 @@ class FileIndex:
     """One parsed file of the project; also the ``Resolver`` of its expressions."""
 
     source: Source
-    tree: ast.Module
     parts: tuple[str, ...]
     project: Project
-    scopes: FileScopes = field(init=False)
     points: dict[ast.stmt, Point] = field(default_factory=dict)
     reading_calls: dict[int, Read] = field(default_factory=dict)
     """Calls in step loops, by offset, of which a helper in another file reads the device; with the read's place."""
 
-    def __post_init__(self) -> None:
-        is_package = self.parts[-1] == "__init__"
-        module = ".".join(self.parts[:-1] if is_package else self.parts)
-        self.module = module
-        self.names = Names(module, is_package)
-        self.scopes = FileScopes(self.tree, self.names)
+    @property
+    def is_package(self) -> bool:
+        """Whether this is the ``__init__.py`` of a package."""
+        return self.parts[-1] == "__init__"
+
+    @cached_property
+    def module(self) -> str:
+        """The dotted name of the module."""
+        return ".".join(self.parts[:-1] if self.is_package else self.parts)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word of the text, comments and strings among them: no name that is missing here is in the file."""
+        return words(self.source.text)
+
+    @cached_property
+    def uses(self) -> Uses:
+        """The words of the text by what stands around them."""
+        return uses(self.source.text)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The parsed file; an empty module where it does not parse, which the project is then told."""
+        try:
+            tree = ast.parse(self.source.text)
+            self.scopes = FileScopes(tree, Names(self.module, self.is_package))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.project.broken[self.source.path] = error
+            tree = ast.Module([], [])
+            self.scopes = FileScopes(tree, Names(self.module, self.is_package))
+        return tree
+
+    @cached_property
+    def scopes(self) -> FileScopes:
+        """The functions, classes and statements of the file."""
+        tree = self.tree  # which sets the scopes of its file when it is first asked for
+        assert tree is not None
+        return self.scopes
+
+    @property
+    def names(self) -> Names:
+        """What the file's imports and definitions bind."""
+        return self.scopes.names
+
+    @cached_property
+    def may_have_stars(self) -> bool:
+        """Whether the text allows for a ``from x import *``."""
+        return bool(_STAR.search(self.source.text))
+
+    @property
+    def syntax_error(self) -> Exception | None:
+        """What keeps Python from parsing the file; asks the compiler alone where the tree is not needed."""
+        if not self.is_parsed:
+            try:
+                symtable.symtable(self.source.text, self.source.path, "exec")
+            except Exception:  # also of what only the compiler minds, so the parser has to be asked
+                assert self.tree is not None
+        return self.project.broken.get(self.source.path)
+
+    @property
+    def is_parsed(self) -> bool:
+        """Whether anything has asked for the tree so far."""
+        return "tree" in vars(self)
 
     @cached_property
     def is_quiet(self) -> bool:
@@ -108,7 +170,7 @@ class FileIndex:
         """Every name that the file reads or binds (attributes are no names)."""
         found = {
             name
-            for node in ast.walk(self.tree)
+            for node in walk(self.tree)
             for name in (getattr(node, "id", None), getattr(node, "arg", None), getattr(node, "name", None))
             if isinstance(name, str)
         }
@@ -131,9 +193,47 @@ class FileIndex:
                 _add_loads(part, None, None, found)
         return found
 
+    def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
+        """The calls whose last name is this one, each with its statement: looks only where the text has the name."""
+        return [
+            (scope, statement, call)
+            for scope, statement in self._statements_with(name)
+            for call in statement.calls
+            if terminal(call) == name
+        ]
+
+    def _statements_with(self, name: str) -> list[tuple[Scope, Statement]]:
+        """The statements in whose own rows a word stands, scope by scope."""
+        starts, placed = self._placed
+        found: dict[int, tuple[Scope, Statement]] = {}
+        for match in re.finditer(rf"{re.escape(name)}\b", self.source.text):
+            row = self.source.lines.position(match.start())[0]
+            at = bisect_right(starts, row) - 1
+            while at >= 0 and row <= placed[at][1]:
+                found[placed[at][2]] = placed[at][3:]
+                at -= 1
+        return [found[order] for order in sorted(found)]
+
+    @cached_property
+    def _placed(self) -> tuple[list[int], list[tuple[int, int, int, Scope, Statement]]]:
+        """Every statement by its first row, with the last row of its own expressions, and its place among all."""
+        statements = ((scope, statement) for scope in self.scopes.scopes for statement in scope.statements)
+        placed = [
+            (statement.node.lineno, last_row(statement.node), order, scope, statement)
+            for order, (scope, statement) in enumerate(statements)
+        ]
+        placed.sort(key=lambda item: item[:3])
+        last = 0
+        for index, item in enumerate(placed):  # no row after the first one of a statement is hidden by the next
+            last = max(last, item[1])
+            placed[index] = (item[0], last, *item[2:])
+        return [item[0] for item in placed], placed
+
     @cached_property
     def is_foreign(self) -> bool:
         """Code for another framework: it imports one, and nothing of Paddle's."""
+        if self.words.isdisjoint(_OTHER_FRAMEWORKS):
+            return False
         packages = self.names.packages
         return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)
 
@@ -226,15 +326,20 @@ class FileIndex:
 
 
 def _add_loads(node: ast.expr, scope: Scope | None, statement: Statement | None, found: dict[str, list[Load]]) -> None:
-    for item in ast.walk(node):
+    for item in walk(node):
         if isinstance(item, (ast.Name, ast.Attribute)) and isinstance(item.ctx, ast.Load):
             name = item.id if isinstance(item, ast.Name) else item.attr
             found.setdefault(name, []).append(Load(item, scope, statement))
 
 
-def module_parts(path: str, root: str) -> tuple[str, ...]:
-    """A file's module name in parts, seen from the root of the project."""
-    absolute = os.path.abspath(path)  # noqa: PTH100 - no Path per file
-    relative = os.path.relpath(absolute, root) if root else absolute
-    parts = PurePath(relative).with_suffix("").parts
-    return tuple(part.replace(".", "_") for part in parts)
+def words(text: str) -> frozenset[str]:
+    """The words of a text: runs of what can stand in an identifier, as Python compares identifiers."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return frozenset(text.encode("utf-8", "replace").translate(_WORDS).decode().split())
+
+
+def module_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """A file's module name in parts, from the parts of its path as seen from the root of the project."""
+    last = parts[-1].rpartition(".")[0].lstrip(".") and parts[-1].rpartition(".")[0]
+    return tuple(part.replace(".", "_") for part in (*parts[:-1], last or parts[-1]))

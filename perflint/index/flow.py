@@ -10,6 +10,7 @@ from perflint.index.evaluate import Env, Evaluator, Resolver, bind
 from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join, tuple_of
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope, headers, leaves
+from perflint.index.tree import walk
 
 _LOSS_NAME = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|loss$|^loss", re.IGNORECASE)
 _NOT_A_LOSS = re.compile(
@@ -261,13 +262,11 @@ def with_comprehensions(node: ast.stmt, env: Env, resolver: Resolver) -> Env:
     """``env`` and, where they hide nothing, the targets of the comprehensions in a statement's own expressions."""
     extra: dict[str, Kind] = {}
     for header in headers(node):
-        for item in ast.walk(header):
+        for item in walk(header):
             if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
                 inner = dict(env)
                 inner.update(extra)
-                own = {
-                    part.id for made in item.generators for part in ast.walk(made.target) if isinstance(part, ast.Name)
-                }
+                own = {part.id for made in item.generators for part in walk(made.target) if isinstance(part, ast.Name)}
                 for name, kind in Evaluator(resolver, inner).inside(item.generators).env.items():
                     if name in own:  # hides a name of the function
                         extra[name] = kind

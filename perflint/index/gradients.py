@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perflint.index import training
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
+from perflint.index.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -77,7 +78,7 @@ def asks(statement: Statement) -> bool:
         return False
     if isinstance(node, ast.Assign) and _sets(node, "stop_gradient", False):
         return True
-    return any(isinstance(item, ast.Attribute) and item.attr == "grad" for item in ast.walk(node))
+    return any(isinstance(item, ast.Attribute) and item.attr == "grad" for item in walk(node))
 
 
 def freezes(statement: Statement) -> bool:

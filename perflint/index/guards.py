@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 from perflint.index.names import dotted
 from perflint.index.scopes import Place, exits, headers
+from perflint.index.tree import walk
 
 _FLAGS = re.compile(
     r"(^|_)(debug|verbose|should_(log|print|save|eval|display|report|record)|need_(log|print|save|eval)"
@@ -151,7 +152,7 @@ def off_the_hot_path(place: Place | None, loop: ast.stmt | None, definitions: De
 def within_expression(call: ast.Call, node: ast.stmt, definitions: Definitions) -> bool:
     """Whether a conditional expression of a statement makes one of its calls only on a few steps."""
     for header in headers(node):
-        for item in ast.walk(header):
+        for item in walk(header):
             branches: list[ast.expr] = []
             if isinstance(item, ast.IfExp):
                 branches = [
@@ -165,7 +166,7 @@ def within_expression(call: ast.Call, node: ast.stmt, definitions: Definitions) 
                     (i for i, part in enumerate(item.values) if rare(part, truth, definitions)), len(item.values)
                 )
                 branches = item.values[guard + 1 :]
-            if any(call is inner for branch in branches for inner in ast.walk(branch)):
+            if any(call is inner for branch in branches for inner in walk(branch)):
                 return True
     return False
 
@@ -181,7 +182,7 @@ def _skips_the_step(node: ast.If) -> bool:
 
 
 def _trains(body: list[ast.stmt]) -> bool:
-    return any(isinstance(item, ast.Attribute) and item.attr == "backward" for node in body for item in ast.walk(node))
+    return any(isinstance(item, ast.Attribute) and item.attr == "backward" for node in body for item in walk(node))
 
 
 def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None) -> bool:
@@ -309,7 +310,7 @@ def _is_length(node: ast.expr) -> bool:
 
 def _mentions_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> bool:
     """Whether an expression is worked out from the time of day, also through a name that holds it."""
-    for item in ast.walk(node):
+    for item in walk(node):
         if isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS:
             return True
         held = definitions.get(item.id) if isinstance(item, ast.Name) and depth < 3 else None
@@ -341,7 +342,7 @@ def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
 
 def _names(node: ast.expr) -> list[str]:
     found = []
-    for item in ast.walk(node):
+    for item in walk(node):
         if isinstance(item, ast.Name):
             found.append(item.id)
         elif isinstance(item, ast.Attribute):

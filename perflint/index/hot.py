@@ -15,6 +15,7 @@ from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join
+from perflint.index.live import held_names
 from perflint.index.project import Project
 from perflint.index.scopes import Loop, Place, Scope, Statement, required_parameters
 from perflint.index.timing import ends_timed_part
@@ -51,17 +52,17 @@ class Hot:
 
     def run(self) -> None:
         """Fill ``points`` of every file."""
-        for file in self._project.files.values():
+        for file in self._project.live.files:
             if file.is_quiet or file.is_foreign:
                 continue
             for scope in file.scopes.scopes:
                 self._own_loops(file, scope)
-        for file in self._project.files.values():
+        for file in self._project.mentions.of(*sorted(training.STEP_METHODS | training.STEP_CALLBACKS)):
             if not file.is_quiet and not file.is_foreign:
                 self._step_methods(file)
         self._follow_all()
-        for file in self._project.files.values():
-            if not file.is_quiet and not file.is_foreign and not file.is_offline:
+        for file in self._project.mentions.of(*sorted(self._forward_names)):
+            if "forward" in file.words and not file.is_quiet and not file.is_foreign and not file.is_offline:
                 self._forwards(file)
         self._follow_all()
 
@@ -91,11 +92,11 @@ class Hot:
             self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
 
     def _own_loops(self, file: FileIndex, scope: Scope) -> None:
-        names = self._project.training_names | training.EVIDENCE | training.STEP_METHODS
+        names = self._project.live.names | training.EVIDENCE | training.STEP_METHODS
         if not any(statement.loop for statement in scope.statements):
             return
         names = names | {*scope.parameters, *scope.functions, *(scope.owner.attributes if scope.owner else ())}
-        names = names | {*self._project.training_calls.held_names(scope)}
+        names = names | {*held_names(scope)}
         if not any(_may_train(statement, names) for statement in scope.statements):
             return
         trains = self._evidence(file, scope)

@@ -91,12 +91,15 @@ class _Facts:
     @cached_property
     def _loader_classes(self) -> frozenset[str]:
         """Names of the project's own subclasses of the loader."""
-        return frozenset(
-            owner.name
-            for file in self._project.files.values()
-            for owner in file.scopes.classes.values()
-            if is_loader_class(self._project, file, owner)
-        )
+        found: set[str] = set()
+        queue = ["DataLoader"]
+        while queue:
+            for file in self._project.mentions.of(*sorted(self._project.mentions.other_names(queue.pop()))):
+                for owner in file.scopes.classes.values():
+                    if owner.name not in found and is_loader_class(self._project, file, owner):
+                        found.add(owner.name)
+                        queue.append(owner.name)
+        return frozenset(found)
 
     def _loaders(self, file: FileIndex) -> Iterator[_Loader]:
         for scope in file.scopes.scopes:

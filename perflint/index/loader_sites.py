@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perflint.index import training
 from perflint.index.bindings import bound_by
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement
+from perflint.index.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -61,12 +60,13 @@ class Calls:
 
     def __init__(self, project: Project) -> None:
         self._project = project
+        self._known: dict[str, list[tuple[FileIndex, Scope, Statement, ast.Call]]] = {}
 
     def of(self, scope: Scope) -> Iterator[tuple[FileIndex, Scope, Statement, ast.Call]]:
         """The calls of a function; of its class, for an ``__init__``."""
         owner = scope.owner if scope.name == "__init__" else None
         seen = 0
-        for file, caller, statement, call in self._by_name.get(owner.name if owner else scope.name, ()):
+        for file, caller, statement, call in self._named(owner.name if owner else scope.name):
             if seen < _MOST_CALLERS and self._reaches(file, caller, call, scope, owner):
                 seen += 1
                 yield file, caller, statement, call
@@ -81,17 +81,16 @@ class Calls:
         reached = self._project.callee(file, caller, name, {})
         return reached is not None and reached[1] is scope
 
-    @cached_property
-    def _by_name(self) -> dict[str, list[tuple[FileIndex, Scope, Statement, ast.Call]]]:
-        found = defaultdict(list)
-        for file in self._project.files.values():
-            if file.is_quiet or file.is_foreign or file.is_offline:
-                continue
-            for scope in file.scopes.scopes:
-                for statement in scope.statements:
-                    for call in statement.calls:
-                        found[last_name(call)].append((file, scope, statement, call))
-        return found
+    def _named(self, name: str) -> list[tuple[FileIndex, Scope, Statement, ast.Call]]:
+        """The calls whose last name is this one."""
+        if name not in self._known:
+            self._known[name] = [
+                (file, scope, statement, call)
+                for file in self._project.mentions.calls(name)
+                if not file.is_quiet and not file.is_foreign and not file.is_offline
+                for scope, statement, call in file.calls_named(name)
+            ]
+        return self._known[name]
 
 
 def last_name(call: ast.Call) -> str:
@@ -164,7 +163,7 @@ def _dataset_words(call: ast.Call) -> list[str]:
     return [
         item.id if isinstance(item, ast.Name) else item.attr
         for argument in given
-        for item in ast.walk(argument)
+        for item in walk(argument)
         if isinstance(item, (ast.Name, ast.Attribute))
     ]
 
@@ -214,4 +213,4 @@ def _is_returned(scope: Scope, statement: Statement) -> bool:
 
 def expressions(node: ast.expr) -> Iterator[ast.expr]:
     """An expression and those in it."""
-    return (item for item in ast.walk(node) if isinstance(item, ast.expr))
+    return (item for item in walk(node) if isinstance(item, ast.expr))

@@ -19,6 +19,7 @@ from perflint.index.call_arguments import argument_of
 from perflint.index.callers import Site, argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement, headers
+from perflint.index.tree import children, walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex, Load
@@ -80,7 +81,7 @@ def _holds_tensors(file: FileIndex, owner: Class) -> bool:
         isinstance(item, ast.Call) and file.names.resolve(dotted(item.func) or "") == "paddle.to_tensor"
         for assigned in owner.attributes.values()
         for value, _ in assigned
-        for item in ast.walk(value)
+        for item in walk(value)
     )
 
 
@@ -200,8 +201,8 @@ class _Follower:
             yield Use.UNKNOWN
             return
         reads: list[tuple[FileIndex, Load]] = []
-        for there in project.files.values():
-            if name not in there.source.text or there.is_quiet:
+        for there in project.mentions.of(name):
+            if there.is_quiet:
                 continue
             if getter.search(there.source.text):
                 yield Use.UNKNOWN
@@ -292,8 +293,8 @@ def _parents(node: ast.stmt) -> dict[ast.AST, ast.expr]:
     return {
         child: outer  # type: ignore[misc]  # what is inside an expression is an expression, a keyword or the like
         for header in headers(node)
-        for outer in ast.walk(header)
-        for child in ast.iter_child_nodes(outer)
+        for outer in walk(header)
+        for child in children(outer)
     }
 
 
@@ -413,8 +414,8 @@ def _is_another(file: FileIndex, call: ast.Call, home: FileIndex, scope: Scope) 
 
 def _is_held(file: FileIndex, name: str) -> bool:
     """Whether a function is handed on as a value somewhere: then not all its callers are seen."""
-    for there in file.project.files.values():
-        if name in there.source.text and not there.is_quiet:
+    for there in file.project.mentions.of(name):
+        if not there.is_quiet:
             for read in there.loads.get(name, ()):
                 if read.statement is None or not any(call.func is read.node for call in read.statement.calls):
                     return True

@@ -214,8 +214,8 @@ def is_overridden(project: Project, home: FileIndex, owner: Class, name: str) ->
     if "setattr(" in home.source.text:
         return True
     assigned = re.compile(rf"\b(?!self\b)\w+\.{re.escape(name)}\s*=[^=]")
-    for file in project.files.values():
-        if name in file.source.text and assigned.search(file.source.text):
+    for file in project.mentions.of(name):
+        if assigned.search(file.source.text):
             return True
         for other in file.scopes.classes.values():
             if other is not owner and (name in other.attributes or any(key == name for key, _ in class_body(other))):

@@ -57,6 +57,12 @@ def canonical(name: str) -> str:
     return name
 
 
+def spellings(names: Iterable[str]) -> frozenset[str]:
+    """Qualified Paddle names, and the older ones for the same."""
+    wanted = frozenset(names)
+    return wanted | {old for old, new in _ALIASES.items() if new in wanted}
+
+
 def dotted(node: ast.expr) -> str | None:
     """``a.b.c`` for a chain of attributes on a name, None for anything else."""
     parts: list[str] = []

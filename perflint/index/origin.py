@@ -13,6 +13,7 @@ from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, K
 from perflint.index.names import dotted
 from perflint.index.reaching import Binding, before, is_bound, is_mutated, is_rebound
 from perflint.index.scopes import LOOPS, Statement
+from perflint.index.tree import walk
 
 LITERAL, INVARIANT, NUMBER, MADE, RANDOM = "literal", "invariant", "number", "made", "random"
 BATCH, READ, HOST, TENSOR, UNKNOWN = "batch", "read", "host", "tensor", "unknown"
@@ -94,7 +95,7 @@ class _Tracer:
 
     def _is_number(self, node: ast.BinOp, at: Statement) -> bool:
         """Whether this is arithmetic with Python numbers (``sum(hits) / total``), as far as its calls show."""
-        called = [item for item in ast.walk(node) if isinstance(item, ast.Call)]
+        called = [item for item in walk(node) if isinstance(item, ast.Call)]
         kinds = [self._kind(call, at) for call in called]
         # A list that only host values were added to is known as the empty list it started as.
         numbers = bool(kinds) and all(kind.is_host or kind == Kind(TUPLE_TAG) for kind in kinds)
@@ -193,7 +194,7 @@ class _Tracer:
             return Origin(HOST)
         if base.kind not in (LITERAL, INVARIANT, MADE):
             return base
-        names = {item.id for item in ast.walk(node.slice) if isinstance(item, ast.Name)}
+        names = {item.id for item in walk(node.slice) if isinstance(item, ast.Name)}
         if all(self._name(name, at, depth - 2).kind in (LITERAL, INVARIANT) for name in names):
             return base
         return Origin(BATCH, sure=False) if isinstance(node.slice, ast.Slice) else Origin(HOST)
@@ -274,13 +275,13 @@ def _is_inside(statement: Statement, loop: ast.stmt) -> bool:
 
 
 def _comprehensions(node: ast.stmt) -> Iterator[ast.comprehension]:
-    for item in ast.walk(node):
+    for item in walk(node):
         if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
             yield from item.generators
 
 
 def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in ast.walk(target))
+    return any(isinstance(item, ast.Name) and item.id == name for item in walk(target))
 
 
 def _last(node: ast.expr) -> str:

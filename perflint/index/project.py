@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
-import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar
 
@@ -36,6 +34,8 @@ from perflint.index.kinds import (
     join,
     layer,
 )
+from perflint.index.live import Live
+from perflint.index.mentions import Mentions
 from perflint.index.names import dotted
 from perflint.index.no_grad import NoGrad
 from perflint.index.ranks import Ranks
@@ -45,10 +45,16 @@ from perflint.index.settled import Known, Settled
 from perflint.index.switches import Switches
 from perflint.index.tables import Tables
 from perflint.index.training_calls import TrainingCalls
+from perflint.index.tree import walk
+from perflint.projects import common_root, relative_parts
 from perflint.settings import DeclaredCall
 from perflint.source import Source
 
 Declared = TypeVar("Declared")
+Worked = Mapping[str, object]
+"""What was worked out of a whole project, by the name of the property that has it."""
+
+_WHOLE = ("worker_defaults", "saves_on_every_rank", "amp_files")
 _MAX_DEPTH = 5
 """How far names, base classes and calls are followed."""
 
@@ -57,8 +63,8 @@ class Project:
     """The index of one run.
 
     Args:
-        sources: every readable file by path.  Files that do not parse are left out and listed in ``broken``
-            with the error.
+        sources: every readable file by path.  They are parsed when something asks for what is in them; those that
+            do not parse are then listed in ``broken`` with the error, and hold nothing.
         loaders: the functions that make loaders, by qualified name, as the configuration declares them.
     """
 
@@ -73,31 +79,25 @@ class Project:
         self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = {}
         self._attributes: dict[tuple[str, str], Kind | None] = {}
         self._optimizes: dict[FileIndex, bool] = {}
-        self._stars: dict[FileIndex, dict[str, FileIndex]] = {}
+        self._stars: dict[tuple[FileIndex, str], FileIndex | None] = {}
         self._known: dict[Scope, dict[str, ast.expr]] = {}
         self._defined: dict[Scope, dict[str, ast.expr]] = {}
+        self._registered: dict[str, tuple[FileIndex, Class] | None] = {}
         self._depth = 0
-        root = _common_root(list(sources))
-        for path, source in sources.items():
-            self._add(path, source, root)
+        for path, parts in relative_parts(sources, common_root(sources)).items():
+            self._add(sources[path], module_parts(parts))
+        self.mentions = Mentions(self.files.values())
 
-    def _add(self, path: str, source: Source, root: str) -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a stray "\\d" in scanned code is none of our users' business
-                tree = ast.parse(source.text)
-            parts = module_parts(path, root)
-            index = FileIndex(source, tree, parts, self)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self.broken[path] = error
-            return
-        self.files[path] = index
+    def _add(self, source: Source, parts: tuple[str, ...]) -> None:
+        index = self.files[source.path] = FileIndex(source, parts, self)
         self._modules[parts[:-1] if parts[-1] == "__init__" else parts] = index
 
     def close(self) -> None:
         """Let go of everything.  The parts of an index point at one another, so nothing else would free them before
         the garbage collector runs, and that is paused while a project is checked."""
         for file in self.files.values():
+            if not file.is_parsed:
+                continue
             for scope in file.scopes.scopes:
                 scope.statements.clear()
                 scope.functions.clear()
@@ -116,7 +116,7 @@ class Project:
             self._functions,
         ):
             table.clear()
-        for cache in (self._optimizes, self._defined, self._known, self._stars):
+        for cache in (self._optimizes, self._defined, self._known, self._stars, self._registered):
             cache.clear()
         for name, part in vars(type(self)).items():
             if isinstance(part, cached_property):  # what it holds points back at the project
@@ -148,22 +148,28 @@ class Project:
 
     def _starred(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
         """What a name stands for that a file has from one of its ``from x import *``."""
-        source = self._star_names(file).get(rest[0])
+        source = self._star_source(file, rest[0])
         return self._member(source, rest, depth + 1) if source is not None and depth <= _MAX_DEPTH else None
 
-    def _star_names(self, file: FileIndex) -> Mapping[str, FileIndex]:
-        """The names that a file's star imports bring in, each with the file that has it; worked out once a file."""
-        known = self._stars.get(file)
-        if known is None:
-            known = self._stars[file] = {}  # a cycle of star imports adds nothing
-            for base in file.names.stars:
-                source = self._module(base, file)
-                if source is not None and source is not file:
-                    for name in source.names.bound:
-                        known.setdefault(name, source)
-                    for name, origin in self._star_names(source).items():
-                        known.setdefault(name, origin)
-        return known
+    def _star_source(self, file: FileIndex, name: str) -> FileIndex | None:
+        """The file from which one of a file's star imports brings in a name."""
+        if not file.may_have_stars:
+            return None
+        key = file, name
+        if key not in self._stars:
+            self._stars[key] = None  # a cycle of star imports adds nothing
+            self._stars[key] = self._find_star_source(file, name)
+        return self._stars[key]
+
+    def _find_star_source(self, file: FileIndex, name: str) -> FileIndex | None:
+        for base in file.names.stars:
+            source = self._module(base, file)
+            if source is not None and source is not file:
+                binds = name in source.words and source.names.is_bound(name)
+                found = source if binds else self._star_source(source, name)
+                if found is not None:
+                    return found
+        return None
 
     def declared(
         self, table: Mapping[str, Declared], file: FileIndex, scope: Scope, name: str, env: Env
@@ -216,6 +222,8 @@ class Project:
 
     def _member(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
         first = rest[0]
+        if first not in file.words:
+            return self._starred(file, rest, depth)
         owner = file.scopes.classes.get(first)
         if owner is not None:
             if len(rest) == 1:
@@ -326,14 +334,13 @@ class Project:
 
     def registered(self, name: str, registry: str | None = None) -> Kind | None:
         """An instance of the class that a registry (any, for None) knows by a name."""
-        found = self._registered.get(name)
+        if name not in self._registered:
+            files = self.mentions.of(name) if name.isidentifier() else self.files.values()
+            self._registered[name] = registries.registered(name, files)
+        found = self._registered[name]
         if found and registry and not registries.belongs(found[1], registry):
             return None
         return self.kind_of_instance(*found) if found else None
-
-    @cached_property
-    def _registered(self) -> dict[str, tuple[FileIndex, Class]]:
-        return registries.registered(self.files.values())
 
     @cached_property
     def reads(self) -> Reads:
@@ -472,7 +479,7 @@ class Project:
     def _with_locals(self, file: FileIndex, scope: Scope, value: ast.expr, env: Env) -> Env:
         """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
         defined = self.own_definitions(scope)
-        names = {item.id for item in ast.walk(value) if isinstance(item, ast.Name)} & defined.keys()
+        names = {item.id for item in walk(value) if isinstance(item, ast.Name)} & defined.keys()
         evaluator = Evaluator(file, env)
         made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined[name], ast.Call)}
         return {**env, **made} if made else env
@@ -550,36 +557,20 @@ class Project:
     def _optimizing(self) -> frozenset[Scope]:
         return frozenset(
             scope
-            for file in self.files.values()
+            for file in self._may_optimize
             for scope in file.scopes.scopes
             if any(training.takes_optimizer_step(call) for statement in scope.statements for call in statement.calls)
         )
 
-    @cached_property
-    def training_names(self) -> frozenset[str]:
-        """Names of functions that may make a training step, by name alone (a superset that is cheap to ask)."""
-        return self._closure(training.EVIDENCE | training.STEP_METHODS, also=("scaler",))
+    @property
+    def _may_optimize(self) -> Iterator[FileIndex]:
+        named = {*self.mentions.calls("step"), *self.mentions.calls("minimize")}
+        return (file for file in self.files.values() if file in named or "scaler" in file.source.text.lower())
 
-    def _closure(self, seeds: frozenset[str], also: tuple[str, ...] = ()) -> frozenset[str]:
-        calls: dict[str, set[str]] = {}
-        for file in self.files.values():
-            for scope in file.scopes.scopes:
-                names = calls.setdefault(scope.name if scope.name != "__call__" else "", set())
-                for statement in scope.statements:
-                    names |= training.terminal_names(statement)
-        reached = set(seeds)
-        found: set[str] = set()
-        grown = True
-        while grown:
-            grown = False
-            for name, called in calls.items():
-                if name not in found and (
-                    called & reached or any(word in item.lower() for item in called for word in also)
-                ):
-                    found.add(name)
-                    reached.add(name)
-                    grown = True
-        return frozenset(found)
+    @cached_property
+    def live(self) -> Live:
+        """Which files can hold a step loop, and which functions may train."""
+        return Live(self)
 
     def callee(self, file: FileIndex, scope: Scope, name: str, env: Env) -> tuple[FileIndex, Scope] | None:
         """The project function that a dotted call reaches, None when it is not known."""
@@ -671,7 +662,7 @@ class Project:
         answers: dict[str, ast.expr] = {}
         for statement in scope.statements:
             if isinstance(statement.node, (ast.If, ast.While)):
-                for item in ast.walk(statement.node.test):
+                for item in walk(statement.node.test):
                     name = dotted(item.func) if isinstance(item, ast.Call) else None
                     if name is None and isinstance(item, ast.Attribute) and scope.owner is not None:
                         name = dotted(item)
@@ -705,14 +696,25 @@ class Project:
         return Ranks(self)
 
     @cached_property
-    def saves_on_every_rank(self) -> Mapping[FileIndex, Mapping[int, EveryRank]]:
-        """The checkpoints that every process writes, by file and offset."""
+    def saves_on_every_rank(self) -> Mapping[str, Mapping[int, EveryRank]]:
+        """The checkpoints that every process writes, by path and offset."""
         return every_rank(self)
 
     @cached_property
-    def amp_files(self) -> Mapping[FileIndex, Confidence]:
-        """The files whose layers are trained under AMP, and how sure that is."""
-        return amp.driven(self)
+    def amp_files(self) -> Mapping[str, Confidence]:
+        """The paths of the files whose layers are trained under AMP, and how sure that is."""
+        return {file.source.path: confidence for file, confidence in amp.driven(self).items()}
+
+    # -- other processes ---------------------------------------------------------------------------------------
+
+    @property
+    def worked(self) -> Worked:
+        """What was worked out of the whole project so far and can be sent to another process."""
+        return {name: vars(self)[name] for name in _WHOLE if name in vars(self)}
+
+    def worked_out(self, worked: Worked) -> None:
+        """Take what another process has worked out of the same project."""
+        vars(self).update(worked)
 
 
 def _only_return(scope: Scope) -> ast.expr | None:
@@ -726,17 +728,3 @@ def _only_return(scope: Scope) -> ast.expr | None:
     ):
         return None
     return node.value
-
-
-def _common_root(paths: list[str]) -> str:
-    absolute = [os.path.dirname(os.path.abspath(path)) for path in paths]  # noqa: PTH100, PTH120 - no Path per file
-    if not absolute:
-        return ""
-    try:
-        root = os.path.commonpath(absolute)
-    except ValueError:  # different drives
-        return ""
-    packages = {os.path.dirname(os.path.abspath(path)) for path in paths if path.endswith("__init__.py")}  # noqa: PTH100, PTH120 - no Path per file
-    while root in packages:  # a package that is checked alone is still imported by its name
-        root = os.path.dirname(root)  # noqa: PTH120 - a string like the others
-    return root

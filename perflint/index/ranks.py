@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perflint.index.callers import Site, argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import Place, Scope, Statement, headers
+from perflint.index.tree import children, walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -47,7 +48,7 @@ class Ranks:
             if self._tells_rank(test, scope, file) or self._is_single(test, truth):
                 return True
         for header in headers(statement.node):
-            for item in ast.walk(header):
+            for item in walk(header):
                 if not isinstance(item, (ast.IfExp, ast.BoolOp, ast.Lambda)) or not _holds(item, call):
                     continue
                 if isinstance(item, ast.Lambda) or self._tells_rank(item, scope, file):
@@ -63,7 +64,7 @@ class Ranks:
 
     def is_per_rank(self, node: ast.expr, scope: Scope, file: FileIndex, depth: int = 0) -> bool:
         """Whether a path names the rank, so that each process writes a file of its own."""
-        for item in ast.walk(node):
+        for item in walk(node):
             text = item.value if isinstance(item, ast.Constant) else _identifier(item)
             if isinstance(text, str) and _PER_RANK.search(text):
                 return True
@@ -85,7 +86,7 @@ class Ranks:
             if isinstance(value, _ANSWERS)
         ):
             return True
-        return any(self._asks_rank(call, scope, file) for call in ast.walk(node) if isinstance(call, ast.Call))
+        return any(self._asks_rank(call, scope, file) for call in walk(node) if isinstance(call, ast.Call))
 
     def _asks_rank(self, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
         """``if should_save():`` where that function of the project looks at the rank."""
@@ -99,7 +100,7 @@ class Ranks:
 
     def _meanings(self, node: ast.expr, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
         """What the names of an expression are bound to: here, in the class, or by the callers."""
-        for item in ast.walk(node):
+        for item in walk(node):
             name = dotted(item) if isinstance(item, (ast.Name, ast.Attribute)) else None
             if name is None:
                 continue
@@ -122,7 +123,7 @@ class Ranks:
         """Whether a branch runs only in a program of one process: ``if nranks > 1: ... else: here``."""
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
-        if not any(_WORLD.search(_identifier(item) or "") for item in ast.walk(test.left)):
+        if not any(_WORLD.search(_identifier(item) or "") for item in walk(test.left)):
             return False
         return isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Eq)) == truth
 
@@ -171,7 +172,7 @@ def _names_rank(node: ast.expr, bound: bool) -> bool:
         if bound and isinstance(item, ast.Call) and (dotted(item.func) or "").rpartition(".")[2] not in _READS:
             stack.append(item.func)
         else:
-            stack.extend(ast.iter_child_nodes(item))
+            stack.extend(children(item))
     return False
 
 
@@ -182,7 +183,7 @@ def _identifier(node: ast.AST) -> str | None:
 
 
 def _holds(node: ast.AST, call: ast.Call) -> bool:
-    return any(call is part for part in ast.walk(node))
+    return any(call is part for part in walk(node))
 
 
 def _assigned(scope: Scope, name: str) -> Iterator[ast.expr]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope, Statement
+from perflint.index.tree import walk
 
 _MUTATORS = frozenset(
     {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill", "update", "add", "setdefault"}
@@ -52,13 +53,13 @@ def is_rebound(name: str, node: ast.AST) -> bool:
         isinstance(item, (ast.Name, ast.Attribute, ast.Subscript))
         and isinstance(item.ctx, (ast.Store, ast.Del))
         and (_base(item) == name or dotted(item) == name)
-        for item in ast.walk(node)
+        for item in walk(node)
     )
 
 
 def is_mutated(name: str, node: ast.AST) -> bool:
     """Whether a piece of code changes what a dotted name holds: an item, ``+=``, ``append`` and their kind."""
-    return any(_mutates(item, name) for item in ast.walk(node))
+    return any(_mutates(item, name) for item in walk(node))
 
 
 def _mutates(item: ast.AST, name: str) -> bool:

@@ -13,6 +13,7 @@ from perflint.index.flow import Flow, is_generator, with_comprehensions
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
+from perflint.index.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -117,7 +118,7 @@ def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
         and isinstance(item.left, ast.Constant)
         and dotted(item.comparators[0]) in scope.parameters
         for test in tests
-        for item in ast.walk(test)
+        for item in walk(test)
     )
 
 

@@ -16,19 +16,21 @@ _BUILDERS = ("build", "create", "make", "get", "instantiate", "init_obj")
 _NAME_KEYS = ("type", "name")
 
 
-def registered(files: Iterable[FileIndex]) -> dict[str, tuple[FileIndex, Class]]:
-    """The classes that a decorator registers, by the name they go by; names that two classes share are left out."""
-    found: dict[str, tuple[FileIndex, Class]] = {}
-    twice: set[str] = set()
-    for file in files:
-        for owner in file.scopes.classes.values():
-            for decorator in owner.node.decorator_list:
-                name = _registered_name(decorator, owner)
-                if name is not None:
-                    if name in found and found[name][1] is not owner:
-                        twice.add(name)
-                    found[name] = (file, owner)
-    return {name: place for name, place in found.items() if name not in twice}
+def registered(name: str, files: Iterable[FileIndex]) -> tuple[FileIndex, Class] | None:
+    """The class that a decorator registers by a name; None where nothing does, or two classes share it.
+
+    Args:
+        name: what the class goes by.
+        files: where to look: every file that has the name in its text.
+    """
+    found = [
+        (file, owner)
+        for file in files
+        if name in file.source.text
+        for owner in file.scopes.classes.values()
+        if any(_registered_name(decorator, owner) == name for decorator in owner.node.decorator_list)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _registered_name(decorator: ast.expr, owner: Class) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from perflint.index.names import Names, dotted
+from perflint.index.tree import children, walk
 
 Loop = ast.For | ast.AsyncFor | ast.While
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -40,20 +41,34 @@ class Place:
             link = link.parent
 
 
-@dataclass(eq=False)
 class Statement:
-    """One statement of a scope.
+    """One statement of a scope: its node and its place."""
 
-    ``calls`` are the calls in its own expressions (not in nested statements); ``formats`` says whether it makes a
-    string of values (an f-string or ``%``); ``later`` are the calls inside of its lambdas, and of what a function takes
-    by default.
-    """
+    __slots__ = ("_parts", "node", "place")
 
-    node: ast.stmt
-    place: Place | None
-    calls: list[ast.Call]
-    formats: bool
-    later: list[ast.Call]
+    def __init__(self, node: ast.stmt, place: Place | None) -> None:
+        self.node = node
+        self.place = place
+        self._parts: tuple[list[ast.Call], bool, list[ast.Call]] | None = None
+
+    @property
+    def calls(self) -> list[ast.Call]:
+        """The calls in its own expressions (not in nested statements)."""
+        return (self._parts or self._look())[0]
+
+    @property
+    def formats(self) -> bool:
+        """Whether it makes a string of values (an f-string or ``%``)."""
+        return (self._parts or self._look())[1]
+
+    @property
+    def later(self) -> list[ast.Call]:
+        """The calls inside of its lambdas, and of what a function takes by default."""
+        return (self._parts or self._look())[2]
+
+    def _look(self) -> tuple[list[ast.Call], bool, list[ast.Call]]:
+        self._parts = _own_calls(self.node)  # most statements are never asked
+        return self._parts
 
     @property
     def loop(self) -> Loop | None:
@@ -156,7 +171,7 @@ class FileScopes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             self.names.add_import(node)
             return
-        scope.statements.append(Statement(node, place, *_own_calls(node)))
+        scope.statements.append(Statement(node, place))
         if isinstance(node, ast.If):
             self._if(scope, node, place)
         elif isinstance(node, LOOPS):
@@ -186,7 +201,7 @@ class FileScopes:
             if len(node.orelse) > 1 or not isinstance(inner, ast.If):
                 self._block(scope, node.orelse, place)
                 return
-            scope.statements.append(Statement(inner, place, *_own_calls(inner)))
+            scope.statements.append(Statement(inner, place))
             node = inner
 
     def _try(self, scope: Scope, node: ast.Try, place: Place | None) -> None:
@@ -240,6 +255,11 @@ def exits(body: list[ast.stmt]) -> bool:
 
 def headers(node: ast.stmt) -> list[ast.expr]:
     """The expressions that belong to a compound statement itself, or all of a simple one."""
+    kind = type(node)
+    if kind is ast.Expr:
+        return [node.value]  # type: ignore[attr-defined]
+    if kind is ast.Assign:
+        return [*node.targets, node.value]  # type: ignore[attr-defined]
     if isinstance(node, (ast.If, ast.While)):
         return [node.test]
     if isinstance(node, (ast.For, ast.AsyncFor)):
@@ -248,9 +268,25 @@ def headers(node: ast.stmt) -> list[ast.expr]:
         return [item.context_expr for item in node.items]
     if isinstance(node, ast.Match):
         return [node.subject]
-    if isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
+    if isinstance(node, ast.Try) or kind.__name__ == "TryStar":
         return []
-    return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return [child for child in children(node) if isinstance(child, ast.expr)]
+
+
+def terminal(call: ast.Call) -> str | None:
+    """The last name of what a call calls: ``step`` for ``self.optimizer.step()``."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else None
+
+
+def last_row(node: ast.stmt) -> int:
+    """The last row of what belongs to a statement itself: of its header, where other statements are inside."""
+    if isinstance(node, (ast.Try, ast.Match)) or type(node).__name__ == "TryStar":
+        return node.subject.end_lineno or node.lineno if isinstance(node, ast.Match) else node.lineno
+    if isinstance(node, (*LOOPS, ast.If, ast.With, ast.AsyncWith)):
+        return max(header.end_lineno or node.lineno for header in headers(node))
+    return node.end_lineno or node.lineno
 
 
 def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool, list[ast.Call]]:
@@ -260,14 +296,15 @@ def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool, list[ast.Call]]:
     stack: list[ast.AST] = list(headers(node))
     while stack:
         item = stack.pop()
-        if isinstance(item, (ast.Constant, ast.Name)):
+        kind = type(item)
+        if kind is ast.Name or kind is ast.Constant:
             continue
-        if isinstance(item, ast.Call):
-            calls.append(item)
-        elif isinstance(item, ast.JoinedStr) or (isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod)):
+        if kind is ast.Call:
+            calls.append(item)  # type: ignore[arg-type]
+        elif kind is ast.JoinedStr or (kind is ast.BinOp and isinstance(item.op, ast.Mod)):  # type: ignore[attr-defined]
             formats = True
-        if isinstance(item, ast.Lambda):
+        if kind is ast.Lambda:
             lambdas.append(item)
         else:
-            stack.extend(ast.iter_child_nodes(item))
-    return calls, formats, [item for inner in lambdas for item in ast.walk(inner) if isinstance(item, ast.Call)]
+            stack.extend(children(item))
+    return calls, formats, [item for inner in lambdas for item in walk(inner) if isinstance(item, ast.Call)]

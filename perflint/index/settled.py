@@ -11,7 +11,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perflint.index.bindings import bound_by
@@ -19,6 +18,7 @@ from perflint.index.callers import Site, argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 from perflint.index.switches import default_expression
+from perflint.index.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -69,6 +69,7 @@ class Settled:
         self._parameters: dict[tuple[Scope, str], ast.Constant | None] = {}
         self._attributes: dict[tuple[Class, str], ast.Constant | None] = {}
         self._values: dict[FileIndex, _Values] = {}
+        self._stores_of: dict[FileIndex, Mapping[str, list[Class | None]]] = {}
 
     def constant(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
         """The constant that a parameter, or ``self.name``, has whenever a function runs; None where it may differ."""
@@ -157,7 +158,7 @@ class Settled:
         constant = self._value(value, file, scope, depth)
         if constant is None or name in owner.methods or not self._is_plain(file, owner):
             return None
-        stores = [where for where in self._stores[name] if where is None or self._are_related(where, owner)]
+        stores = [where for where in self._stores(name) if where is None or self._are_related(where, owner)]
         own = ast.get_source_segment(file.source.text, owner.node) or ""
         return constant if stores == [owner] and "setattr(" not in own and "__dict__" not in own else None
 
@@ -179,18 +180,21 @@ class Settled:
             child is other for one, other in ((first, second), (second, first)) for _, child in descendants(one)
         )
 
-    @cached_property
-    def _stores(self) -> Mapping[str, list[Class | None]]:
-        """Every store of an attribute by name: the class whose ``self`` it is a store on, None for another object."""
-        found: dict[str, list[Class | None]] = defaultdict(list)
-        for file in self._project.files.values():
+    def _stores(self, name: str) -> list[Class | None]:
+        """Every store of an attribute of this name: the class whose ``self`` it is on, None for another object."""
+        return [where for file in self._project.mentions.of(name) for where in self._stored_in(file).get(name, ())]
+
+    def _stored_in(self, file: FileIndex) -> Mapping[str, list[Class | None]]:
+        if file not in self._stores_of:
+            found: dict[str, list[Class | None]] = defaultdict(list)
             for scope in file.scopes.scopes:
                 for statement in scope.statements:
                     for target in _targets(statement.node):
                         if isinstance(target, ast.Attribute):
                             own = isinstance(target.value, ast.Name) and target.value.id == "self"
                             found[target.attr].append(scope.owner if own else None)
-        return found
+            self._stores_of[file] = found
+        return self._stores_of[file]
 
     # -- who else may call -------------------------------------------------------------------------------------
 
@@ -239,7 +243,7 @@ def _targets(node: ast.stmt) -> Iterator[ast.expr]:
         given = [item.optional_vars for item in node.items if item.optional_vars is not None]
     for target in given:
         if isinstance(target, (ast.Tuple, ast.List, ast.Starred)):
-            yield from (item for item in ast.walk(target) if isinstance(item, (ast.Name, ast.Attribute)))
+            yield from (item for item in walk(target) if isinstance(item, (ast.Name, ast.Attribute)))
         else:
             yield target
 
@@ -262,13 +266,13 @@ class _Values:
 def _values_of(file: FileIndex) -> _Values:
     called: set[int] = set()
     finds_names = finds_methods = False
-    nodes = list(ast.walk(file.tree))
+    nodes = list(walk(file.tree))
     for node in nodes:
         if isinstance(node, ast.Call):
             called.add(id(node.func))
             name = dotted(node.func)
             if name in _ASKS:
-                called.update(id(item) for argument in node.args for item in ast.walk(argument))
+                called.update(id(item) for argument in node.args for item in walk(argument))
             if name == "getattr" and not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant)):
                 finds_methods = True
                 finds_names = finds_names or _is_a_module(node, file)
@@ -276,7 +280,7 @@ def _values_of(file: FileIndex) -> _Values:
         elif isinstance(node, ast.ClassDef):
             called.update(map(id, node.bases))
         elif isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
-            called.update(id(item) for item in ast.walk(node.annotation))
+            called.update(id(item) for item in walk(node.annotation))
     held = frozenset(
         node.id if isinstance(node, ast.Name) else node.attr
         for node in nodes

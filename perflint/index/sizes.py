@@ -14,6 +14,7 @@ from perflint.index.callers import argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 from perflint.index.switches import default_expression
+from perflint.index.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -267,17 +268,17 @@ def is_super_init(call: ast.Call) -> bool:
 
 def _escapes(file: FileIndex, target: Class | Scope) -> bool:
     """Whether a class or function is handed on as a value, so that somebody else calls it."""
-    for there in file.project.files.values():
-        if target.name not in there.source.text or there.is_quiet or target.name not in there.identifiers:
+    for there in file.project.mentions.of(target.name):
+        if there.is_quiet or target.name not in there.identifiers:
             continue
-        called = {id(node.func) for node in ast.walk(there.tree) if isinstance(node, ast.Call)}
-        bases = {id(base) for node in ast.walk(there.tree) if isinstance(node, ast.ClassDef) for base in node.bases}
+        called = {id(node.func) for node in walk(there.tree) if isinstance(node, ast.Call)}
+        bases = {id(base) for node in walk(there.tree) if isinstance(node, ast.ClassDef) for base in node.bases}
         supers = {
             id(node.args[0])
-            for node in ast.walk(there.tree)
+            for node in walk(there.tree)
             if isinstance(node, ast.Call) and dotted(node.func) in ("super", "isinstance") and node.args
         }
-        for node in ast.walk(there.tree):
+        for node in walk(there.tree):
             if isinstance(node, ast.Name) and node.id == target.name and id(node) not in called | bases | supers:
                 return True
     return False

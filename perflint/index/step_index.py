@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Loop, Scope
 from perflint.index.training import over_batches
+from perflint.index.tree import walk
 
 _NEW_NAMES = ("step", "step_id", "batch_step", "train_step_id")
 
@@ -80,8 +81,7 @@ def _incremented(scope: Scope, loop: Loop) -> str | None:
 
 def _reads(scope: Scope, name: str) -> bool:
     return any(
-        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load)
-        for item in ast.walk(scope.node)
+        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load) for item in walk(scope.node)
     )
 
 
@@ -92,7 +92,7 @@ def _rebound(loop: Loop, name: str) -> bool:
 def _assignments(loop: Loop, name: str) -> int:
     count = 0
     for node in loop.body:
-        for item in ast.walk(node):
+        for item in walk(node):
             targets: list[ast.expr] = []
             if isinstance(item, ast.Assign):
                 targets = item.targets
@@ -101,14 +101,14 @@ def _assignments(loop: Loop, name: str) -> int:
             elif isinstance(item, (ast.With, ast.AsyncWith)):
                 targets = [part.optional_vars for part in item.items if part.optional_vars is not None]
             count += sum(
-                name == dotted(part) for target in targets for part in ast.walk(target) if isinstance(part, ast.expr)
+                name == dotted(part) for target in targets for part in walk(target) if isinstance(part, ast.expr)
             )
     return count
 
 
 def _can_enumerate(loop: ast.For) -> bool:
     """A loop over batches, or over what a plain name or call gives; not one that unpacks with a star."""
-    starred = any(isinstance(item, ast.Starred) for item in ast.walk(loop.target))
+    starred = any(isinstance(item, ast.Starred) for item in walk(loop.target))
     if isinstance(loop.iter, ast.Tuple):  # without its parentheses it would become several arguments
         return False
     return not starred and (over_batches(loop) or isinstance(loop.iter, (ast.Name, ast.Attribute, ast.Call)))

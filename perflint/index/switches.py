@@ -13,6 +13,7 @@ from perflint.index.bindings import bound_by
 from perflint.index.callers import Site, argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Place, Scope, Statement, headers
+from perflint.index.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -260,10 +261,10 @@ def _tests_of_place(place: Place | None) -> Iterator[tuple[ast.expr, bool]]:
 def _tests_within(call: ast.Call, statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
     """The tests of conditional expressions that a call is a branch of."""
     for header in headers(statement.node):
-        for item in ast.walk(header):
+        for item in walk(header):
             if isinstance(item, ast.IfExp):
                 for branch, truth in ((item.body, True), (item.orelse, False)):
-                    if any(inner is call for inner in ast.walk(branch)):
+                    if any(inner is call for inner in walk(branch)):
                         yield item.test, truth
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from perflint.index.evaluate import looks_like_a_loader
 from perflint.index.guards import is_epoch_name
 from perflint.index.names import dotted
-from perflint.index.scopes import LOOPS, Loop, Scope, Statement
+from perflint.index.scopes import LOOPS, Loop, Scope, Statement, terminal
+from perflint.index.tree import walk
 
 STEP_METHODS = frozenset(
     {
@@ -31,7 +32,10 @@ STEP_CALLBACKS = frozenset({"on_train_batch_begin", "on_train_batch_end", "on_ba
 EVIDENCE = frozenset(
     {"backward", "minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad", "run"}
 )
-_CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
+STEPS = STEP_METHODS | {"backward", "minimize"}
+"""Methods of which one alone may be the heart of a step."""
+
+CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
 _SCHEDULERS = ("sched", "lr", "prof", "env", "bar", "timer", "warmup")
 _EVALUATION = ("eval", "valid", "test", "infer", "predict", "export", "sample", "visual", "rollout", "collect")
 _VAL = re.compile(r"(^|_)val(_|$)")
@@ -63,13 +67,13 @@ def _collect(scope: Scope, trains: Trains) -> dict[Loop | None, _Evidence]:
     found: dict[Loop | None, _Evidence] = {}
     for statement in scope.statements:
         for call in statement.calls:
-            name = _terminal(call)
+            name = terminal(call)
             if name is None:
                 continue
             evidence = found.setdefault(statement.loop, _Evidence())
             if trains(call):
                 evidence.trains = True
-            elif name in _CLEARS:
+            elif name in CLEARS:
                 evidence.clears = True
             elif name == "step" and not _is_scheduler(call):
                 evidence.steps = True
@@ -182,7 +186,7 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
             as a saliency map or the importance of weights.
         static: the file builds static graphs, where ``minimize`` adds operators and runs nothing.
     """
-    name = _terminal(call)
+    name = terminal(call)
     if name is None:
         return False
     is_method = isinstance(call.func, ast.Attribute)
@@ -201,7 +205,7 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
 def runs_program(call: ast.Call) -> bool:
     """Whether a call looks like ``exe.run(program, feed=..., fetch_list=[...])`` of a static graph."""
     given = {keyword.arg for keyword in call.keywords}
-    return _terminal(call) == "run" and isinstance(call.func, ast.Attribute) and "fetch_list" in given
+    return terminal(call) == "run" and isinstance(call.func, ast.Attribute) and "fetch_list" in given
 
 
 def runs_evaluation(call: ast.Call) -> bool:
@@ -218,7 +222,7 @@ def over_evaluation_batches(loop: Loop) -> bool:
 
 def takes_optimizer_step(call: ast.Call) -> bool:
     """Whether a call updates parameters (also through a loss scaler)."""
-    name = _terminal(call)
+    name = terminal(call)
     if name is None:
         return False
     if name == "step":
@@ -241,20 +245,14 @@ def _is_scheduler(call: ast.Call) -> bool:
     return any(word in receiver for word in _SCHEDULERS)
 
 
-def _terminal(call: ast.Call) -> str | None:
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else None
-
-
 def terminal_names(statement: Statement) -> set[str]:
     """The last names of what a statement calls."""
-    return {name for name in map(_terminal, statement.calls) if name}
+    return {name for name in map(terminal, statement.calls) if name}
 
 
 def _names(node: ast.expr) -> list[str]:
     return [
         item.id if isinstance(item, ast.Name) else item.attr
-        for item in ast.walk(node)
+        for item in walk(node)
         if isinstance(item, (ast.Name, ast.Attribute))
     ]

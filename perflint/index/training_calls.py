@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from perflint.index import training
@@ -66,16 +65,6 @@ class TrainingCalls:
             for call in statement.calls
         )
 
-    def held_names(self, scope: Scope) -> Iterable[str]:
-        """The names that a scope binds to something that may be a function."""
-        return (
-            target.id
-            for statement in scope.statements
-            if isinstance(statement.node, ast.Assign) and isinstance(statement.node.value, _FUNCTIONS)
-            for target in statement.node.targets
-            if isinstance(target, ast.Name)
-        )
-
     def _trains_statically(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether ``exe.run(...)`` runs a training program rather than a test one."""
         if training.is_evaluation(scope.name) or training.runs_evaluation(call):
@@ -96,7 +85,7 @@ class TrainingCalls:
             return held
         own = name[5:] if name.startswith("self.") and scope.owner is not None else ""
         kept = scope.owner is not None and own in scope.owner.attributes
-        if name.rpartition(".")[2] not in self._project.training_names and not kept:
+        if name.rpartition(".")[2] not in self._project.live.names | training.STEP_METHODS and not kept:
             return []
         found = self._project.callee(file, scope, name, {})
         places = [found] if found is not None else []

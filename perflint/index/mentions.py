@@ -1,0 +1,116 @@
+"""Which files of a project can name something: told by their text, so that the others need not be parsed for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+_TOKENS = re.compile(r"\w+|\(")
+_WORD = re.compile(r"\w+")
+_CLASS = re.compile(r"^[ \t]*class\s+\w+\s*\(([^:]*)", re.MULTILINE)
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
+
+
+class Mentions:
+    """Looks for names in the texts of one project.  Every answer is a superset, with the files in their order.
+
+    Args:
+        files: every file of the project.
+    """
+
+    def __init__(self, files: Iterable[FileIndex]) -> None:
+        self._files = list(files)
+        self._several: dict[tuple[str, ...], list[FileIndex]] = {}
+        self._other_names: dict[str, frozenset[str]] = {}
+
+    def of(self, *names: str) -> list[FileIndex]:
+        """The files in which one of these words stands."""
+        if len(names) == 1:
+            return self._by_word.get(names[0], [])
+        if names not in self._several:
+            self._several[names] = [file for file in self._files if not file.words.isdisjoint(names)]
+        return self._several[names]
+
+    @cached_property
+    def _by_word(self) -> Mapping[str, list[FileIndex]]:
+        found: dict[str, list[FileIndex]] = {}
+        for file in self._files:
+            for word in file.words:
+                found.setdefault(word, []).append(file)
+        return found
+
+    def calls(self, name: str) -> list[FileIndex]:
+        """The files that can call something by this name: ``name(`` stands there, and not after ``def``."""
+        return [file for file in self.of(name) if name in file.uses.called]
+
+    def values(self, name: str) -> list[FileIndex]:
+        """The files that can use a function of this name as a value: it stands there without a ``(`` after it."""
+        return [file for file in self.of(name) if name in file.uses.others]
+
+    def assigned(self, name: str) -> list[FileIndex]:
+        """The files that can bind something to a function of this name: it stands there as a value behind a ``=``."""
+        pattern = _starting(name, r"\b(?!\s*\()")
+        return [file for file in self.values(name) if any(map(_follows_equals, pattern.finditer(file.source.text)))]
+
+    def bases(self, name: str) -> list[FileIndex]:
+        """The files in which a class can name this one as its base."""
+        return [file for file in self.of(name) if name in file.uses.bases]
+
+    def other_names(self, name: str) -> frozenset[str]:
+        """What a function or class of this name may be called anywhere: ``import name as other`` makes another."""
+        if name not in self._other_names:
+            found, queue = {name}, [name]
+            while queue:
+                known = queue.pop()
+                renamed = _starting(known, r"\s+as\s+(\w+)")
+                for file in self.of(known):
+                    new = set(renamed.findall(file.source.text)) - found if "as" in file.words else set()
+                    found |= new
+                    queue += new
+            self._other_names[name] = frozenset(found)
+        return self._other_names[name]
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The words of a text by what stands around them.
+
+    ``called``: before a ``(`` that makes no definition.  ``others``: anywhere else.  ``bases``: in a class header.
+    """
+
+    called: frozenset[str]
+    others: frozenset[str]
+    bases: frozenset[str]
+
+
+def uses(text: str) -> Uses:
+    """The words of a text by what stands around them."""
+    called: set[str] = set()
+    others: set[str] = set()
+    before = word = ""
+    for token in _TOKENS.findall(text):
+        if token == "(":
+            if word and before != "def":
+                called.add(word)
+        elif word:
+            others.add(word)
+        before, word = word, "" if token == "(" else token
+    bases = (_WORD.findall(header) for header in _CLASS.findall(text)) if "class" in text else ()
+    return Uses(frozenset(called), frozenset({*others, word}), frozenset(name for names in bases for name in names))
+
+
+def _follows_equals(match: re.Match[str]) -> bool:
+    """Whether a ``=`` stands before a place in its row, or the row goes on from the one before it."""
+    row = match.string.rfind("\n", 0, match.start()) + 1
+    return "=" in match.string[row : match.start()] or match.string[:row].rstrip()[-1:] in tuple("=(,\\")
+
+
+def _starting(name: str, rest: str) -> re.Pattern[str]:
+    """A whole word and what follows it; begins with the word itself, which is quick to look for."""
+    known = re.escape(name)
+    return re.compile(rf"{known}(?<!\w{known}){rest}")

@@ -1,0 +1,111 @@
+"""Which of the files of a run belong together: each project is read as one, and knows nothing of the others."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
+
+from perflint.source import Source
+
+_ROOT_MARKS = (
+    *(".git", "setup.py", "pyproject.toml", "setup.cfg", "requirements.txt"),
+    *("README.md", "README_cn.md", "README.rst", "README.txt", "README", "__init__.py"),
+)
+"""What stands in the directory of one project, and not in one that holds several."""
+
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<base>[.\w]+)[ \t]+import\s*(?P<names>\([^)]*\)|[^\n#;]*)"
+    r"|import[ \t]+(?P<modules>[^\n#;]*))",
+    re.MULTILINE,
+)
+_WORD = re.compile(r"[\w.]+")
+
+
+def split(sources: Mapping[str, Source]) -> list[dict[str, Source]]:
+    """The projects among the files of a run, in the order of their first files.
+
+    A directory with a README, a ``setup.py`` or a repository of its own is one project.  The directories in one without
+    any of these are projects each, and one with those that they import from.
+    """
+    root = common_root(sources)
+    tops = {path: at[0] if len(at) > 1 else "" for path, at in relative_parts(sources, root).items()}
+    if len(set(tops.values())) < 2 or _is_project(root):
+        return [dict(sources)] if sources else []
+    owner = _joined(sources, tops)
+    found: dict[str, dict[str, Source]] = {}
+    for path, source in sources.items():
+        found.setdefault(owner[tops[path]], {})[path] = source
+    if len(found) == 1:
+        return list(found.values())
+    return [project for group in found.values() for project in split(group)]
+
+
+def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]]:
+    """Each path in parts, as seen from ``root``."""
+    directories: dict[str, tuple[str, ...]] = {}
+    found: dict[str, tuple[str, ...]] = {}
+    for path in paths:
+        directory, name = os.path.split(path)
+        if directory not in directories:
+            absolute = os.path.abspath(directory)  # noqa: PTH100 - no Path per file
+            relative = os.path.relpath(absolute, root) if root else absolute
+            directories[directory] = tuple(part for part in PurePath(relative).parts if part != ".")
+        found[path] = (*directories[directory], name)
+    return found
+
+
+def common_root(paths: Mapping[str, Source]) -> str:
+    """The directory that holds all files and that their modules are named from; empty where there is none."""
+    directories = {os.path.dirname(path) for path in paths}  # noqa: PTH120 - no Path per file
+    absolute = {directory: os.path.abspath(directory) for directory in directories}  # noqa: PTH100
+    if not absolute:
+        return ""
+    try:
+        root = os.path.commonpath(list(absolute.values()))
+    except ValueError:  # different drives
+        return ""
+    packages = {absolute[os.path.dirname(path)] for path in paths if path.endswith("__init__.py")}  # noqa: PTH120
+    while root in packages:  # a package that is checked alone is still imported by its name
+        root = os.path.dirname(root)  # noqa: PTH120 - a string like the others
+    return root
+
+
+def _is_project(root: str) -> bool:
+    return any(os.path.exists(os.path.join(root, name)) for name in _ROOT_MARKS)  # noqa: PTH110, PTH118
+
+
+def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str, str]:
+    """The directories by the one that stands for all that import from one another."""
+    owner = {top: top for top in tops.values()}
+    names = {os.path.splitext(top)[0]: top for top in owner if top}  # noqa: PTH122 - a string like the others
+    names |= {_stem(path): "" for path, top in tops.items() if not top}
+
+    def find(top: str) -> str:
+        while owner[top] != top:
+            top = owner[top]
+        return top
+
+    for path, source in sources.items():
+        for first in _imported(source.text):
+            there = names.get(first)
+            if there is not None and there != tops[path]:
+                owner[find(tops[path])] = find(there)
+    return {top: find(top) for top in owner}
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]  # noqa: PTH119, PTH122 - a string like the others
+
+
+def _imported(text: str) -> Iterator[str]:
+    """The first names of the modules that a text imports; of ``from .. import a``, all names."""
+    for match in _IMPORT.finditer(text):
+        base, names, modules = match.group("base", "names", "modules")
+        if modules is not None:
+            yield from (part.split()[0].partition(".")[0] for part in modules.split(",") if part.strip())
+        elif base.strip("."):
+            yield base.strip(".").partition(".")[0]
+        else:
+            yield from _WORD.findall(names)
