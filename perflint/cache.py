@@ -1,8 +1,10 @@
 """What a run has found, kept for the next run over the same files: nothing is parsed, and LibCST not even imported.
 
-An entry is the answer of one whole run.  Its name is a digest of all that the answer depends on: every file with its
-path, the settings, the files of perflint itself (rules among them), and the versions of Python and LibCST.  So an entry
-is never wrong, only no longer asked for, and nothing has to be locked: an entry is written whole or not at all.
+An entry is the answer for a whole run, or for one of its projects: no finding depends on another project, so a change
+in one lets the others be.  Its name is a digest of all that the answer depends on: every file with its path, the
+settings, the files of perflint itself (rules among them), and the versions of Python and LibCST.  An entry for several
+projects also holds what the directories said of where one ends.  So an entry is never wrong, only no longer asked for,
+and nothing has to be locked: an entry is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from perflint import __version__
 from perflint.catalogue import rules_directory
 from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
+from perflint.projects import is_project
 from perflint.settings import Settings
 from perflint.source import Source
 from perflint.writing import write_new
@@ -27,7 +31,7 @@ from perflint.writing import write_new
 VARIABLE = "PERFLINT_CACHE_DIR"
 """The environment variable that says where entries are kept; empty: nowhere."""
 
-_MOST_ENTRIES = 128
+_MOST_ENTRIES = 1024
 _MOST_BYTES = 64 * 2**20
 _SUFFIX = ".json"
 
@@ -64,19 +68,30 @@ def load(name: str) -> list[Finding] | None:
     entry = place / (name + _SUFFIX)
     try:
         data = json.loads(entry.read_bytes())
-        found = [_finding(item) for item in data]
+        if any(is_project(root) != answer for root, answer in data["roots"].items()):
+            return None
+        found = [_finding(item) for item in data["findings"]]
         os.utime(entry)  # what is used stays
-    except (OSError, ValueError, TypeError, KeyError, IndexError):
+    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError):
         return None
     return found
 
 
-def store(name: str, findings: Sequence[Finding]) -> None:
-    """Keep the findings of a run, and let go of what has not been used for longest; where it cannot, do nothing."""
+def store(name: str, findings: Sequence[Finding], roots: Mapping[str, bool] | None = None) -> None:
+    """Keep the findings of a run or project, and let go of what has not been used for longest.
+
+    Does nothing where it cannot.
+
+    Args:
+        name: what ``key`` gives.
+        findings: the findings.
+        roots: see ``projects.Split``.
+    """
     place = directory()
     if place is None:
         return
-    data = json.dumps([_plain(item) for item in findings], separators=(",", ":")).encode("ascii")
+    entry = {"roots": roots or {}, "findings": [_plain(item) for item in findings]}
+    data = json.dumps(entry, separators=(",", ":")).encode("ascii")
     try:
         place.mkdir(parents=True, exist_ok=True)
         write_new(place / (name + _SUFFIX), data)
@@ -120,8 +135,12 @@ def _shrink(place: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _versions() -> Iterator[str]:
-    yield from (__version__, sys.version)
+@cache
+def _versions() -> tuple[str, ...]:
+    return (__version__, sys.version, *_our_stamps())
+
+
+def _our_stamps() -> Iterator[str]:
     found = importlib.util.find_spec("libcst")  # where it is, without importing it
     yield from _stamps([Path(found.origin)] if found is not None and found.origin else [])
     yield from _stamps(sorted(Path(__file__).parent.rglob("*.py")))

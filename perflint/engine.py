@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import zip_longest
 
 from perflint import catalogue, noqa, selection
 from perflint.checks import load_checks
@@ -21,6 +20,9 @@ from perflint.settings import Settings
 from perflint.source import Source
 
 Progress = Callable[[int, int], None]
+_AT_ONCE = 6_000_000
+"""Characters of source that are worked on at a time where processes share the projects; each takes 60 to 70 bytes."""
+
 _BUNDLES = 16
 """Pieces of work for each process: enough that none waits long for the last one."""
 
@@ -43,9 +45,31 @@ def check(
         gated: parse only what can hold a finding.  False parses everything, which must find the same.
         last: the process ends after this check, so that nothing has to be freed.
     """
+    found = check_projects(split(sources).projects, settings, jobs, progress, gated, last)
+    return sorted((item for items in found for item in items), key=_order)
+
+
+def check_projects(
+    projects: list[dict[str, Source]],
+    settings: Settings,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    gated: bool = True,
+    last: bool = False,
+) -> list[list[Finding]]:
+    """The findings of each project, sorted by path and place; the arguments are those of ``check``."""
     with _collector_paused(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Python says of the checked code ("invalid escape sequence")
-        return _check(sources, settings, jobs, progress, gated, last)
+        load_checks()
+        codes = selection.selected(settings, catalogue.shipped())
+        found = _Run(settings, codes, gated, sum(map(len, projects)), progress, last).found(projects, jobs)
+        return [
+            sorted(_kept(items, project, settings), key=_order) for project, items in zip(projects, found, strict=True)
+        ]
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str]:
+    return finding.path, finding.start, finding.end, finding.code
 
 
 @contextmanager
@@ -60,15 +84,6 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _check(
-    sources: Mapping[str, Source], settings: Settings, jobs: int, progress: Progress | None, gated: bool, last: bool
-) -> list[Finding]:
-    load_checks()
-    run = _Run(settings, selection.selected(settings, catalogue.shipped()), gated, len(sources), progress, last)
-    kept = _kept(run.found(split(sources), jobs), sources, settings)
-    return sorted(kept, key=lambda item: (item.path, item.start, item.end, item.code))
-
-
 @dataclass
 class _Run:
     """One run over all projects."""
@@ -81,16 +96,19 @@ class _Run:
     last: bool
     files_done: int = 0
 
-    def found(self, projects: list[dict[str, Source]], jobs: int) -> list[Finding]:
-        """The findings of all projects; those that are large for their number are checked by all processes at once."""
-        sizes = [sum(len(source.text) for source in project.values()) for project in projects]
+    def found(self, projects: list[dict[str, Source]], jobs: int) -> list[list[Finding]]:
+        """The findings of each project; those that are large for their number are checked by all processes at once."""
+        sizes = [_size(project) for project in projects]
         order = sorted(range(len(projects)), key=lambda index: -sizes[index])
-        alone = [projects[index] for index in order if jobs < 2 or sizes[index] * jobs > sum(sizes)]
-        others = [projects[index] for index in order[len(alone) :]]
-        if sum(map(len, others)) < PARALLEL_FROM or not can_fork():
+        alone = [index for index in order if jobs < 2 or sizes[index] * jobs > sum(sizes)]
+        others = order[len(alone) :]
+        if sum(len(projects[index]) for index in others) < PARALLEL_FROM or not can_fork():
             alone, others = alone + others, []
-        found = [finding for project in alone for finding in self._examined(project, jobs, self.last)]
-        return found + self._in_processes(_bundles(others, sum(sizes) // (jobs * _BUNDLES)), jobs)
+        found = {index: self._examined(projects[index], jobs, self.last) for index in alone}
+        if others:
+            bundles = _bundles(others, sizes, sum(sizes) // (jobs * _BUNDLES))
+            found |= self._in_processes(bundles, projects, sizes, jobs)
+        return [found[index] for index in range(len(projects))]
 
     def _examined(self, project: Mapping[str, Source], jobs: int, last: bool) -> list[Finding]:
         found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
@@ -103,34 +121,37 @@ class _Run:
         if self.progress:
             self.progress(self.files_done, self.files)
 
-    def _in_processes(self, bundles: list[list[dict[str, Source]]], jobs: int) -> list[Finding]:
-        found: list[Finding] = []
-        for number, findings in in_turn([partial(self._bundle, bundle) for bundle in bundles], jobs):
-            found += findings
-            self._done(sum(map(len, bundles[number])))
+    def _in_processes(
+        self, bundles: list[list[int]], projects: list[dict[str, Source]], sizes: list[int], jobs: int
+    ) -> dict[int, list[Finding]]:
+        found: dict[int, list[Finding]] = {}
+        work = [partial(self._bundle, [projects[index] for index in bundle]) for bundle in bundles]
+        weights = [sum(sizes[index] for index in bundle) for bundle in bundles]
+        for number, findings in in_turn(work, weights, jobs, _AT_ONCE):
+            found |= dict(zip(bundles[number], findings, strict=True))
+            self._done(sum(len(projects[index]) for index in bundles[number]))
         return found
 
-    def _bundle(self, bundle: list[dict[str, Source]]) -> list[Finding]:
+    def _bundle(self, bundle: list[dict[str, Source]]) -> list[list[Finding]]:
         self.progress = None  # this is another process: the first one tells
-        return [finding for project in bundle for finding in self._examined(project, 1, last=True)]
+        return [self._examined(project, 1, last=True) for project in bundle]
 
 
-def _bundles(projects: list[dict[str, Source]], size: int) -> list[list[dict[str, Source]]]:
-    """Projects for one process each: large ones by themselves, small ones together, in the order to start them.
+def _size(project: Mapping[str, Source]) -> int:
+    return sum(len(source.text) for source in project.values())
 
-    Large and small ones take turns, so that the largest are not all in memory at once.
-    """
-    bundles: list[list[dict[str, Source]]] = []
+
+def _bundles(order: list[int], sizes: list[int], size: int) -> list[list[int]]:
+    """Projects for one process each: large ones by themselves, small ones together."""
+    bundles: list[list[int]] = []
     room = 0
-    for project in projects:
+    for index in order:
         if room <= 0:
             bundles.append([])
             room = size
-        bundles[-1].append(project)
-        room -= sum(len(source.text) for source in project.values())
-    half = (len(bundles) + 1) // 2
-    turns = zip_longest(bundles[:half], reversed(bundles[half:]))
-    return [bundle for pair in turns for bundle in pair if bundle is not None]
+        bundles[-1].append(index)
+        room -= sizes[index]
+    return bundles
 
 
 def _syntax_error(source: Source, error: Exception) -> Finding:

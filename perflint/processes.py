@@ -31,21 +31,34 @@ class Forked(Generic[Result]):
         return [_result(receiver, process) for receiver, process in self._running]
 
 
-def in_turn(work: Sequence[Callable[[], Result]], jobs: int) -> Iterator[tuple[int, Result]]:
-    """Do each piece of work in a forked process of its own, up to ``jobs`` at a time, in the order given.
+def in_turn(
+    work: Sequence[Callable[[], Result]], sizes: Sequence[int], jobs: int, most: int
+) -> Iterator[tuple[int, Result]]:
+    """Do each piece of work in a forked process of its own, up to ``jobs`` at a time, large ones first.
 
     Gives the number of each piece and its result, as they are done.
+
+    Args:
+        work: the pieces.
+        sizes: how large each is, in any unit.
+        jobs: how many run at a time.
+        most: pieces that are together larger than this do not run at the same time, for the memory that they take.
 
     Raises:
         Exception: what a piece of work raised; ``RuntimeError`` when its process was killed.
     """
     running: dict[object, tuple[int, Connection, BaseProcess]] = {}
-    waiting = list(enumerate(work))[::-1]
+    waiting = sorted(range(len(work)), key=lambda number: -sizes[number])
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                number, piece = waiting.pop()
-                receiver, process = _start(piece)
+                room = most - sum(sizes[number] for number, _, _ in running.values())
+                fitting = next((number for number in waiting if sizes[number] <= room), None)
+                if fitting is None and running:
+                    break
+                number = waiting[0] if fitting is None else fitting
+                waiting.remove(number)
+                receiver, process = _start(work[number])
                 running[receiver] = number, receiver, process
             for ready in wait([receiver for _, receiver, _ in running.values()]):
                 number, receiver, process = running.pop(ready)

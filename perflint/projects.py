@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from perflint.source import Source
@@ -23,23 +24,46 @@ _IMPORT = re.compile(
 _WORD = re.compile(r"[\w.]+")
 
 
-def split(sources: Mapping[str, Source]) -> list[dict[str, Source]]:
+@dataclass
+class Split:
     """The projects among the files of a run, in the order of their first files.
+
+    ``roots``: the directories that were asked whether they are one project, and what the answer was.
+    """
+
+    projects: list[dict[str, Source]] = field(default_factory=list)
+    roots: dict[str, bool] = field(default_factory=dict)
+
+
+def split(sources: Mapping[str, Source]) -> Split:
+    """The projects among the files of a run.
 
     A directory with a README, a ``setup.py`` or a repository of its own is one project.  The directories in one without
     any of these are projects each, and one with those that they import from.
     """
+    found = Split()
+    _split(sources, found)
+    return found
+
+
+def _split(sources: Mapping[str, Source], found: Split) -> None:
     root = common_root(sources)
     tops = {path: at[0] if len(at) > 1 else "" for path, at in relative_parts(sources, root).items()}
-    if len(set(tops.values())) < 2 or _is_project(root):
-        return [dict(sources)] if sources else []
-    owner = _joined(sources, tops)
-    found: dict[str, dict[str, Source]] = {}
-    for path, source in sources.items():
-        found.setdefault(owner[tops[path]], {})[path] = source
-    if len(found) == 1:
-        return list(found.values())
-    return [project for group in found.values() for project in split(group)]
+    groups: dict[str, dict[str, Source]] = {}
+    if len(set(tops.values())) > 1 and not found.roots.setdefault(root, is_project(root)):
+        owner = _joined(sources, tops)
+        for path, source in sources.items():
+            groups.setdefault(owner[tops[path]], {})[path] = source
+    if len(groups) > 1:
+        for group in groups.values():
+            _split(group, found)
+    elif sources:
+        found.projects.append(dict(sources))
+
+
+def is_project(root: str) -> bool:
+    """Whether what stands in a directory says that all below it is one project."""
+    return any(os.path.exists(os.path.join(root, name)) for name in _ROOT_MARKS)  # noqa: PTH110, PTH118 - as above
 
 
 def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]]:
@@ -70,10 +94,6 @@ def common_root(paths: Mapping[str, Source]) -> str:
     while root in packages:  # a package that is checked alone is still imported by its name
         root = os.path.dirname(root)  # noqa: PTH120 - a string like the others
     return root
-
-
-def _is_project(root: str) -> bool:
-    return any(os.path.exists(os.path.join(root, name)) for name in _ROOT_MARKS)  # noqa: PTH110, PTH118
 
 
 def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str, str]:

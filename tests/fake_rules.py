@@ -83,3 +83,14 @@ def check(
             if settings.select is None or code in settings.select:
                 findings.append(Finding(code, path, *match.span(), f"{match.group()} costs time.", fix, related))
     return findings
+
+
+def check_projects(
+    projects: list[dict[str, Source]],
+    settings: Settings,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    **_: object,
+) -> list[list[Finding]]:
+    """The same for several projects."""
+    return [check(project, settings, jobs, progress) for project in projects]

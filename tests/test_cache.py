@@ -14,6 +14,7 @@ import pytest
 from perflint import cache, engine
 from perflint.cli import main
 from perflint.findings import Confidence, Finding
+from perflint.projects import split
 from perflint.settings import Settings
 from perflint.source import Source
 from tests.support import in_step, sources
@@ -69,7 +70,7 @@ def test_a_second_run_shows_the_same_without_a_check(
     first = shown(capsys)
     assert first[0] == 1
     assert len(entries(place)) == 1
-    monkeypatch.setattr(engine, "check", None)
+    monkeypatch.setattr(engine, "check_projects", None)
     assert shown(capsys) == first
     assert shown(capsys, "--exit-zero") == (0, first[1])
 
@@ -87,7 +88,7 @@ def test_no_cache_neither_reads_nor_writes(place: Path, capsys: Output, monkeypa
     shown(capsys, "--no-cache")
     assert entries(place) == []
     shown(capsys)
-    monkeypatch.setattr(engine, "check", lambda *_: [])
+    monkeypatch.setattr(engine, "check_projects", lambda projects, *_, **__: [[] for _ in projects])
     assert shown(capsys)[0] == 1
     assert shown(capsys, "--no-cache")[0] == 0
 
@@ -103,6 +104,49 @@ def test_random_edits_are_seen(capsys: Output) -> None:
         edited[row] = chance.choice([edited[row], "", edited[row].replace("loss", "x"), edited[row] + "# note\n"])
         Path(name).write_text("".join(edited))
         assert shown(capsys) == shown(capsys, "--no-cache")
+
+
+def test_a_change_in_one_project_lets_the_others_be(
+    capsys: Output, monkeypatch: pytest.MonkeyPatch, place: Path
+) -> None:
+    """Two directories that import nothing from each other are checked, and kept, by themselves."""
+    for name in FILES:
+        Path(name).unlink()
+    for directory in ("one", "two"):
+        Path(directory).mkdir()
+        for name, text in FILES.items():
+            (Path(directory) / name).write_text(text)
+    shown(capsys)
+    assert len(entries(place)) == 3
+    checked: list[str] = []
+    check = engine.check_projects
+
+    def note(projects: list[dict[str, Source]], *arguments: object, **options: object) -> list[list[Finding]]:
+        checked.extend(path for project in projects for path in project)
+        return check(projects, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "check_projects", note)
+    Path("one/log.py").write_text("def note(value):\n    pass\n")
+    assert shown(capsys) == shown(capsys, "--no-cache")
+    assert checked[:2] == ["one/log.py", "one/train.py"]
+    assert set(checked[2:]) == {"one/log.py", "one/train.py", "two/log.py", "two/train.py"}  # without the cache
+
+
+def test_a_readme_that_makes_one_project_of_two_is_seen() -> None:
+    """What decides which files belong together stands in no file that is checked."""
+    files = sources({f"{directory}/{name}": text for directory in ("one", "two") for name, text in FILES.items()})
+    whole = split(files)
+    assert [sorted(project) for project in whole.projects] == [
+        ["one/log.py", "one/train.py"],
+        ["two/log.py", "two/train.py"],
+    ]
+    cache.store("a", [], whole.roots)
+    assert cache.load("a") == []
+    Path("README.md").touch()
+    assert cache.load("a") is None
+    assert len(split(files).projects) == 1
+    Path("README.md").unlink()
+    assert cache.load("a") == []
 
 
 def test_a_helper_that_changes_changes_what_its_caller_shows(capsys: Output) -> None:
@@ -175,9 +219,10 @@ def test_what_is_not_used_goes_first(place: Path, monkeypatch: pytest.MonkeyPatc
     assert cache.load("0") == []  # used again
     cache.store("3", [])
     assert [path.stem for path in entries(place)] == ["0", "2", "3"]
-    monkeypatch.setattr(cache, "_MOST_BYTES", 5)
+    size = (place / "3.json").stat().st_size
+    monkeypatch.setattr(cache, "_MOST_BYTES", 2 * size + 1)
     cache.store("4", [])
-    assert len(entries(place)) == 2  # of two bytes each
+    assert len(entries(place)) == 2
 
 
 def test_clean_removes_everything_that_is_ours(place: Path, capsys: Output) -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,7 +27,7 @@ sys.path[:0] = {paths!r}
 from tests import fake_rules
 from perflint import catalogue, engine
 catalogue.shipped = lambda: fake_rules.RULES
-engine.check = fake_rules.check
+engine.check, engine.check_projects = fake_rules.check, fake_rules.check_projects
 from perflint.cli import main
 """
 
@@ -37,6 +37,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty project as the current directory, the fake rules, and no colour from outside."""
     monkeypatch.setattr(catalogue, "shipped", lambda: fake_rules.RULES)
     monkeypatch.setattr(engine, "check", fake_rules.check)
+    monkeypatch.setattr(engine, "check_projects", fake_rules.check_projects)
     for name in ("NO_COLOR", "FORCE_COLOR", "PERFLINT_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "perflint.toml").touch()
@@ -152,11 +153,11 @@ def test_a_crash_shows_its_traceback_when_debugging(monkeypatch: pytest.MonkeyPa
 
 
 def test_an_interruption_has_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    def interrupt(*arguments: object) -> None:
+    def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     write(a="x = 1\n")
-    monkeypatch.setattr(engine, "check", interrupt)
+    monkeypatch.setattr(engine, "check_projects", interrupt)
     assert main(["check"]) == 130
     assert capsys.readouterr() == ("", "")
 
@@ -356,9 +357,9 @@ def test_a_file_that_cannot_be_written_stays_and_is_not_counted(
 def test_a_file_that_changed_during_the_run_is_left_alone(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
     def check(*arguments: object, **options: object) -> object:
         Path("a.py").write_text("y = SAFE\n")
-        return fake_rules.check(*arguments, **options)  # type: ignore[arg-type]
+        return fake_rules.check_projects(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(engine, "check", check)
+    monkeypatch.setattr(engine, "check_projects", check)
     write(a="x = SAFE\n")
     assert main(["check", "--fix"]) == 2
     assert Path("a.py").read_text() == "y = SAFE\n"
@@ -382,11 +383,11 @@ def test_a_file_whose_other_bytes_would_change_is_left_alone(
 
 
 def test_when_there_is_more_to_fix_after_all_rounds_it_is_said(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    def endless(sources: Mapping[str, Source], *arguments: object) -> list[Finding]:
+    def endless(projects: list[dict[str, Source]], *arguments: object, **options: object) -> list[list[Finding]]:
         fix = Fix("again", (Edit(0, 0, "y\n"),), Level.SAFE)
-        return [Finding("PPF201", path, 0, 1, "m", fix) for path in sources]
+        return [[Finding("PPF201", path, 0, 1, "m", fix) for path in project] for project in projects]
 
-    monkeypatch.setattr(engine, "check", endless)
+    monkeypatch.setattr(engine, "check_projects", endless)
     write(a="x = 1\n")
     assert main(["check", "--fix", "-q"]) == 1
     assert Path("a.py").read_text() == "y\n" * 10 + "x = 1\n"

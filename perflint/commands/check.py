@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 
 from perflint import cache
 from perflint.commands import InternalError, saving, showing
@@ -17,7 +16,10 @@ from perflint.output import summary
 from perflint.output.console import Console
 from perflint.output.progress import Progress
 from perflint.output.report import Report
+from perflint.projects import split
 from perflint.source import Source
+
+ProjectCheck = Callable[[list[dict[str, Source]]], list[list[Finding]]]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,10 +55,25 @@ def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
     name = cache.key(batch.sources, batch.settings)
     known = cache.load(name)
     if known is None:
-        findings = _checker(options, replace(batch, unreadable=[]))(batch.sources)
-        cache.store(name, findings)
-        known = findings
+        known = _by_project(options, batch, name)
     return _in_order([*batch.unreadable, *known])
+
+
+def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Finding]:
+    """The findings of the projects that the cache knows, and of the others as a check finds them, which are kept."""
+    whole = split(batch.sources)
+    several = len(whole.projects) > 1
+    names = [cache.key(project, batch.settings) if several else name for project in whole.projects]
+    known = [cache.load(each) if several else None for each in names]
+    missing = [index for index, findings in enumerate(known) if findings is None]
+    checked = _project_checker(options, batch)([whole.projects[index] for index in missing]) if missing else []
+    for index, findings in zip(missing, checked, strict=True):
+        known[index] = findings
+        if several:
+            cache.store(names[index], findings)
+    found = [finding for findings in known for finding in findings or ()]
+    cache.store(name, found, whole.roots)
+    return found
 
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
@@ -97,20 +114,31 @@ def _status(options: argparse.Namespace, found: bool) -> int:
 
 def _checker(options: argparse.Namespace, batch: Batch) -> Check:
     """The engine under this run's options; findings about unreadable files are part of every result."""
-    jobs = options.jobs or _cores()
+    projects = _project_checker(options, batch)
 
     def check(sources: Mapping[str, Source]) -> list[Finding]:
+        found = projects(split(sources).projects)
+        return _in_order([*batch.unreadable, *(finding for findings in found for finding in findings)])
+
+    return check
+
+
+def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
+    """The engine under this run's options, for projects."""
+    jobs = options.jobs or _cores()
+    last = options.is_program and not options.fix and not options.diff
+
+    def check(projects: list[dict[str, Source]]) -> list[list[Finding]]:
         from perflint import engine  # LibCST with it, which a run that the cache answers does not need
 
         progress = Progress(sys.stderr, enabled=not options.quiet)
         try:
-            last = options.is_program and not options.fix and not options.diff
-            findings = engine.check(sources, batch.settings, jobs, progress, last=last)
+            return engine.check_projects(projects, batch.settings, jobs, progress, last=last)
         except Exception as error:
+            sources = {path: source for project in projects for path, source in project.items()}
             raise InternalError(_guilty(sources, batch)) from error
         finally:
             progress.clear()
-        return _in_order([*batch.unreadable, *findings])
 
     return check
 
