@@ -12,7 +12,7 @@ from perflint.findings import Finding
 from perflint.gates import Rows
 from perflint.index import hot
 from perflint.index.project import Project, Worked
-from perflint.processes import Forked, can_fork
+from perflint.processes import Partner, can_fork
 from perflint.settings import Settings
 from perflint.source import Source
 from perflint.walk import Walk
@@ -45,23 +45,44 @@ class Examination:
             done: told of the files as they are done.
         """
         jobs = min(jobs, len(self.project.files) // (PARALLEL_FROM // 2)) if can_fork() else 1
-        broken = self._gate(jobs)
-        busy = [path for path, rows in self.rows.items() if rows.all or not self.gated]
-        if len(busy) < len(self.project.files):
-            done(len(self.project.files) - len(busy))
-        drafts = self._drafts(busy, min(jobs, len(busy) // 4), done)
+        drafts, broken = self._find_together(jobs - 1, done) if jobs > 1 else self._find_alone(done)
         return messages.write(drafts, catalogue.shipped(), self.settings), broken
 
-    # -- gates -------------------------------------------------------------------------------------------------
-
-    def _gate(self, jobs: int) -> dict[str, Exception]:
-        """Fill ``rows``: this process looks for the step loops, the others ask what needs no step loop."""
-        if jobs <= 1:
-            self._follow_steps()
-            return self._ask(self.project.files)
-        asked = Forked([partial(self._answer, paths) for paths in _shares(self.project, jobs - 1)])
+    def _find_alone(self, done: Done) -> tuple[list[Draft], dict[str, Exception]]:
         self._follow_steps()
-        return self._answers(asked.results())
+        broken = self._ask(self.project.files)
+        return self._check_files(self.project.files, done), broken
+
+    def _find_together(self, others: int, done: Done) -> tuple[list[Draft], dict[str, Exception]]:
+        """This process follows the steps and checks the files that they lead to; the others do everything else."""
+        partners = [Partner(partial(self._help, share)) for share in _shares(self.project, others)]
+        self._follow_steps()
+        mine = list(self.rows)
+        for partner in partners:
+            partner.tell(mine)
+        answers: list[_Answer] = [partner.hear() for partner in partners]
+        broken: dict[str, Exception] = {}
+        for answer in answers:
+            broken |= answer.broken
+            self.project.worked_out(answer.worked)
+            for path, rows in answer.rows.items():
+                self.rows[path] = self.rows.get(path, Rows()) | rows
+        drafts = self._check_files(mine, done)
+        for partner in partners:
+            drafts += partner.hear()
+            partner.end()
+        done(len(self.project.files) - len(mine))
+        return drafts, broken
+
+    def _help(self, paths: list[str], tell: Callable[[object], None], hear: Callable[[], list[str]]) -> None:
+        """What another process does: ask the gates that need no step loop, and check the files without steps."""
+        broken = self._ask(paths)
+        not_mine = set(hear())
+        rows = {path: rows for path, rows in self.rows.items() if path in not_mine and rows.all}
+        tell(_Answer(rows, broken, self.project.worked))
+        tell(self._check_files([path for path in paths if path not in not_mine], lambda _: None))
+
+    # -- gates -------------------------------------------------------------------------------------------------
 
     def _follow_steps(self) -> None:
         hot.analyse(self.project, gates.forward_names(self.codes))
@@ -82,43 +103,19 @@ class Examination:
                 broken[path] = error
         return broken
 
-    def _answer(self, paths: list[str]) -> _Answer:
-        broken = self._ask(paths)
-        return _Answer({path: rows for path, rows in self.rows.items() if rows.all}, broken, self.project.worked)
-
     def _is_asked(self, path: str) -> bool:
         file = self.project.files[path]
         return not file.is_quiet and not noqa.skips_file(file.source)
 
-    def _answers(self, answers: Iterable[_Answer]) -> dict[str, Exception]:
-        broken: dict[str, Exception] = {}
-        for answer in answers:
-            broken |= answer.broken
-            self.project.worked_out(answer.worked)
-            for path, rows in answer.rows.items():
-                self.rows[path] = self.rows.get(path, Rows()) | rows
-        self.rows = {path: self.rows[path] for path in self.project.files if path in self.rows}
-        return broken
-
     # -- drafts ------------------------------------------------------------------------------------------------
 
-    def _drafts(self, paths: list[str], jobs: int, done: Done) -> list[Draft]:
+    def _check_files(self, paths: Iterable[str], done: Done) -> list[Draft]:
         drafts: list[Draft] = []
-        if jobs <= 1:
-            for path in paths:
+        for path in paths:
+            if not self.gated or self.rows.get(path, Rows()).all:
                 drafts += self.check_file(path)
-                done(1)
-            return drafts
-        shares = _shares(self.project, jobs, paths)
-        others = Forked([partial(self._check_files, share) for share in shares[1:]])
-        drafts += self._check_files(shares[0])
-        for found in others.results():
-            drafts += found
-        done(len(paths))
+            done(1)
         return drafts
-
-    def _check_files(self, paths: Iterable[str]) -> list[Draft]:
-        return [draft for path in paths for draft in self.check_file(path)]
 
     def check_file(self, path: str) -> list[Draft]:
         """The drafts of one file."""
@@ -156,12 +153,11 @@ class _Answer:
     worked: Worked
 
 
-def _shares(project: Project, count: int, paths: Iterable[str] | None = None) -> list[list[str]]:
+def _shares(project: Project, count: int) -> list[list[str]]:
     """The files in as many parts of the same size."""
     parts: list[list[str]] = [[] for _ in range(count)]
     sizes = [0] * count
-    files = project.files if paths is None else {path: project.files[path] for path in paths}
-    for path, file in sorted(files.items(), key=lambda item: -len(item[1].source.text)):
+    for path, file in sorted(project.files.items(), key=lambda item: -len(item[1].source.text)):
         least = sizes.index(min(sizes))
         parts[least].append(path)
         sizes[least] += len(file.source.text)

@@ -39,8 +39,9 @@ class Rows:
 
 def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> frozenset[int]:
     """The rows at which a step can cost something that these rules find; the step loops must be known."""
-    triggers = _selected(registry.step_triggers, codes) | _declared(codes, settings)
-    forward = _selected(registry.forward_triggers, codes)
+    renamed = _bound_to(_selected(registry.renamed_triggers, codes), file)
+    triggers = _selected(registry.step_triggers, codes) | _declared(codes, settings) | renamed
+    forward = _selected(registry.forward_triggers, codes) | renamed
     asked = [gate for code, gates in registry.step_statements.items() if code in codes for gate in gates]
     return frozenset(
         point.statement.node.lineno
@@ -58,6 +59,11 @@ def rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
     named = {row for code, gates in registry.row_gates.items() if code in codes for gate in gates for row in gate(file)}
     typed = _calls(file, codes) | _statements(file, codes, settings)
     return Rows(frozenset(named | typed), frozenset(typed))
+
+
+def _bound_to(calls: frozenset[str], file: FileIndex) -> frozenset[str]:
+    """The names that a file has for these calls."""
+    return frozenset(name for name in file.names.bound if file.names.resolve(name) in calls)
 
 
 def _is_shown(answer: bool | Confidence, settings: Settings) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -16,19 +17,50 @@ def can_fork() -> bool:
     return "fork" in multiprocessing.get_all_start_methods()
 
 
-class Forked(Generic[Result]):
-    """Pieces of work, each in a forked process of its own, that all run while this process goes on."""
+class Partner:
+    """A forked process that works while this one goes on, and talks with it.
 
-    def __init__(self, work: Sequence[Callable[[], Result]]) -> None:
-        self._running = [_start(piece) for piece in work]
+    Args:
+        work: what it does; it is given two functions, one that tells this process something and one that waits for what
+            this process tells it.
+    """
 
-    def results(self) -> list[Result]:
-        """The results in the order of the work.
+    def __init__(self, work: Callable[[Callable[[object], None], Callable[[], Any]], None]) -> None:
+        context = multiprocessing.get_context("fork")
+        self._here, there = context.Pipe()
+        self._process = context.Process(target=_talk, args=(work, there))
+        self._process.start()
+        there.close()
+
+    def tell(self, message: object) -> None:
+        """Tell the other process something; does nothing when it has ended, which ``hear`` then says."""
+        with contextlib.suppress(OSError):
+            self._here.send(message)
+
+    def hear(self) -> Any:
+        """Wait for the next thing that the other process tells.
 
         Raises:
-            Exception: what a piece of work raised; ``RuntimeError`` when its process was killed.
+            Exception: what its work raised; ``RuntimeError`` when it was killed.
         """
-        return [_result(receiver, process) for receiver, process in self._running]
+        return _received(self._here, self._process)
+
+    def end(self) -> None:
+        """Wait for the other process to end."""
+        self._here.close()
+        self._process.join()
+
+
+def _talk(work: Callable[[Callable[[object], None], Callable[[], Any]], None], channel: Connection) -> None:
+    def tell(message: object) -> None:
+        channel.send((True, message))
+
+    try:
+        work(tell, channel.recv)
+    except EOFError:
+        return  # the other process has ended
+    except Exception as error:
+        _send_error(channel, error)
 
 
 def in_turn(
@@ -80,22 +112,32 @@ def _start(piece: Callable[[], object]) -> tuple[Connection, BaseProcess]:
 
 def _do(piece: Callable[[], object], sender: Connection) -> None:
     try:
-        answer: tuple[bool, object] = True, piece()
+        sender.send((True, piece()))
     except Exception as error:
-        answer = False, error
+        _send_error(sender, error)
+
+
+def _send_error(sender: Connection, error: Exception) -> None:
     try:
-        sender.send(answer)
-    except Exception as error:  # an error that holds what cannot be sent
+        sender.send((False, error))
+    except Exception:  # it holds what cannot be sent
         sender.send((False, RuntimeError(f"{type(error).__name__}: {error}")))
 
 
 def _result(receiver: Connection, process: BaseProcess) -> Any:
+    answer = _received(receiver, process)
+    receiver.close()
+    process.join()
+    return answer
+
+
+def _received(receiver: Connection, process: BaseProcess) -> Any:
     try:
         succeeded, answer = receiver.recv()
     except EOFError:
         process.join()
         raise RuntimeError(f"a process of perflint was ended from outside ({process.exitcode})") from None
-    process.join()
     if not succeeded:
+        process.join()
         raise answer
     return answer

@@ -26,6 +26,9 @@ checks: dict[type[cst.CSTNode], list[Check]] = {}
 step_triggers: dict[str, set[str]] = {}
 """Code to the last names of calls that may make a finding of it in step code (``*format*``: formatting)."""
 
+renamed_triggers: dict[str, set[str]] = {}
+"""Code to the qualified names of calls that may make a finding of it in step code under whichever name."""
+
 forward_triggers: dict[str, set[str]] = {}
 """The same for the code of a model's forward pass."""
 
@@ -61,6 +64,11 @@ def check(node_type: type[cst.CSTNode]) -> Callable[[Check], Check]:
 def triggers(code: str, names: Iterable[str], forward: bool = False) -> None:
     """Say which calls in step code are worth parsing for a rule, or in the code of a forward pass."""
     (forward_triggers if forward else step_triggers).setdefault(code, set()).update(names)
+
+
+def renamed(code: str, call: str) -> None:
+    """Say which call in step code is worth parsing also under another name: ``from gc import collect as sweep``."""
+    renamed_triggers.setdefault(code, set()).add(call)
 
 
 def forward_clue(code: str, names: Iterable[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 import libcst as cst
 
 from perflint import catalogue
@@ -13,8 +11,8 @@ from perflint.checks.arguments import callee, find_argument, is_bad
 from perflint.checks.delete import deletion
 from perflint.context import Context
 from perflint.findings import Confidence, Fix, Level
-from perflint.index.file import Point, Step
-from perflint.registry import StatementGate, check, step_gate, triggers
+from perflint.index.file import Step
+from perflint.registry import check, renamed, triggers
 
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 _METHODS: set[str] = set()
@@ -27,19 +25,7 @@ def register(rule: Rule) -> None:
             _MATCHES.setdefault(match.call, []).append((rule, match))
             _METHODS.add(match.call.rpartition(".")[2])
             triggers(rule.code, {match.call.rpartition(".")[2]})
-            step_gate(rule.code, _renamed(match.call))
-
-
-def _renamed(name: str) -> StatementGate:
-    """A gate for calls by another name: ``from gc import collect as sweep``."""
-
-    def may_match(point: Point) -> bool:
-        return any(
-            isinstance(call.func, ast.Name) and point.file.names.resolve(call.func.id) == name
-            for call in point.statement.calls
-        )
-
-    return may_match
+            renamed(rule.code, match.call)
 
 
 for _rule in catalogue.shipped().values():

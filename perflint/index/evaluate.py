@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 
 from perflint.index import paddle_api, registries
 from perflint.index.kinds import (
@@ -115,6 +116,7 @@ class Resolver(Protocol):
         """The result of a function that is held as a value."""
 
 
+@lru_cache(8192)
 def looks_like_a_loader(name: str) -> bool:
     """Whether a name says that it holds batches (``train_loader``, ``dataloader``)."""
     return bool(_LOADER_NAME.search(name)) and not _NOT_A_LOADER.search(name)
@@ -126,37 +128,12 @@ class Evaluator:
     def __init__(self, resolver: Resolver, env: Env) -> None:
         self._resolver = resolver
         self.env = env
-        self._handlers: dict[type, Callable[..., Kind]] = {
-            ast.Name: self._name,
-            ast.Attribute: self._attribute,
-            ast.Subscript: self._subscript,
-            ast.BinOp: self._binary,
-            ast.Compare: self._compare,
-            ast.Call: self._call,
-            ast.BoolOp: self._bool,
-            ast.UnaryOp: self._unary,
-            ast.IfExp: self._conditional,
-            ast.Tuple: self._display,
-            ast.List: self._display,
-            ast.Set: self._display,
-            ast.Dict: self._dict,
-            ast.ListComp: self._comprehension,
-            ast.SetComp: self._comprehension,
-            ast.GeneratorExp: self._comprehension,
-            ast.DictComp: self._comprehension,
-            ast.NamedExpr: lambda node: self.kind(node.value),
-            ast.Starred: lambda node: self.kind(node.value),
-            ast.Lambda: self._lambda,
-            ast.Await: lambda node: self.kind(node.value),
-        }
 
     def kind(self, node: ast.expr) -> Kind:
         """The kind of an expression."""
-        if isinstance(node, (ast.Constant, ast.JoinedStr)):
-            return HOST
-        handler = self._handlers.get(type(node))
+        handler = _HANDLERS.get(type(node))
         try:
-            return handler(node) if handler else UNKNOWN
+            return handler(self, node) if handler else UNKNOWN
         except RecursionError:  # a sum of a thousand terms: what is that deep inside stays unknown
             return UNKNOWN
 
@@ -458,6 +435,34 @@ def _arithmetic(*sides: tuple[ast.expr, Kind]) -> Kind:
     scalar = all(kind.scalar or isinstance(node, ast.Constant) for node, kind in sides)
     floating = any(kind.floating for kind in tensors)
     return Kind(TENSOR_TAG, scalar=scalar, floating=floating, guess=all(kind.guess for kind in tensors))
+
+
+_HANDLERS: Mapping[type, Callable[[Evaluator, Any], Kind]] = {
+    ast.Constant: lambda evaluator, node: HOST,
+    ast.JoinedStr: lambda evaluator, node: HOST,
+    ast.Name: Evaluator._name,
+    ast.Attribute: Evaluator._attribute,
+    ast.Subscript: Evaluator._subscript,
+    ast.BinOp: Evaluator._binary,
+    ast.Compare: Evaluator._compare,
+    ast.Call: Evaluator._call,
+    ast.BoolOp: Evaluator._bool,
+    ast.UnaryOp: Evaluator._unary,
+    ast.IfExp: Evaluator._conditional,
+    ast.Tuple: Evaluator._display,
+    ast.List: Evaluator._display,
+    ast.Set: Evaluator._display,
+    ast.Dict: Evaluator._dict,
+    ast.ListComp: Evaluator._comprehension,
+    ast.SetComp: Evaluator._comprehension,
+    ast.GeneratorExp: Evaluator._comprehension,
+    ast.DictComp: Evaluator._comprehension,
+    ast.NamedExpr: lambda evaluator, node: evaluator.kind(node.value),
+    ast.Starred: lambda evaluator, node: evaluator.kind(node.value),
+    ast.Lambda: Evaluator._lambda,
+    ast.Await: lambda evaluator, node: evaluator.kind(node.value),
+}
+"""How the kind of each type of expression is found; any other is unknown."""
 
 
 def bind(target: ast.expr, kind: Kind, env: dict[str, Kind]) -> None:

@@ -6,7 +6,6 @@ import ast
 import functools
 import re
 import symtable
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from perflint.index import evaluation, layers
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
 from perflint.index.kinds import UNKNOWN, Kind, function, join
-from perflint.index.mentions import Uses, uses
+from perflint.index.mentions import Uses, uses, words
 from perflint.index.names import Names
 from perflint.index.scopes import FileScopes, Loop, Scope, Statement, headers, last_row, terminal
 from perflint.index.tree import walk
@@ -37,8 +36,6 @@ _OTHER_FRAMEWORKS = frozenset(
 )
 
 _STAR = re.compile(r"import[\s\\(]*\*")
-_WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
-"""What is no part of an identifier made a space."""
 
 
 @dataclass(frozen=True)
@@ -330,13 +327,6 @@ def _add_loads(node: ast.expr, scope: Scope | None, statement: Statement | None,
         if isinstance(item, (ast.Name, ast.Attribute)) and isinstance(item.ctx, ast.Load):
             name = item.id if isinstance(item, ast.Name) else item.attr
             found.setdefault(name, []).append(Load(item, scope, statement))
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a text: runs of what can stand in an identifier, as Python compares identifiers."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return frozenset(text.encode("utf-8", "replace").translate(_WORDS).decode().split())
 
 
 def module_parts(parts: tuple[str, ...]) -> tuple[str, ...]:

@@ -277,5 +277,6 @@ def _merged(first: Env, second: Env) -> dict[str, Kind]:
     result = dict(first)
     for name, kind in second.items():
         known = result.get(name)
-        result[name] = kind if known is None else join(known, kind)
+        if known is not kind:
+            result[name] = kind if known is None else join(known, kind)
     return result

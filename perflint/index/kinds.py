@@ -76,7 +76,7 @@ def tuple_of(items: Iterable[Kind]) -> Kind:
 
 def join(first: Kind, second: Kind) -> Kind:
     """What is known where two paths meet: device data wins, and only what both agree on stays known of it."""
-    if first == second:
+    if first is second or first == second:
         return first
     if first.tag == TENSOR_TAG and second.tag == TENSOR_TAG:
         return Kind(

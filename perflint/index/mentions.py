@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-_TOKENS = re.compile(r"\w+|\(")
+_WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
+"""What is no part of an identifier made a space."""
+_WORDS_AND_CALLS = _WORDS[:40] + b"(" + _WORDS[41:]
 _WORD = re.compile(r"\w+")
 _CLASS = re.compile(r"^[ \t]*class\s+\w+\s*\(([^:]*)", re.MULTILINE)
 
@@ -88,20 +91,26 @@ class Uses:
     bases: frozenset[str]
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text: runs of what can stand in an identifier, as Python compares identifiers."""
+    return frozenset(_plain(text, _WORDS).split())
+
+
 def uses(text: str) -> Uses:
     """The words of a text by what stands around them."""
-    called: set[str] = set()
-    others: set[str] = set()
-    before = word = ""
-    for token in _TOKENS.findall(text):
-        if token == "(":
-            if word and before != "def":
-                called.add(word)
-        elif word:
-            others.add(word)
-        before, word = word, "" if token == "(" else token
+    tokens = ["", *_plain(text, _WORDS_AND_CALLS).replace("(", " ( ").split(), ""]
+    three = list(zip(tokens, tokens[1:], tokens[2:], strict=False))
+    called = {word for before, word, after in three if after == "(" and before != "def"}
+    others = {word for _, word, after in three if after != "("}
     bases = (_WORD.findall(header) for header in _CLASS.findall(text)) if "class" in text else ()
-    return Uses(frozenset(called), frozenset({*others, word}), frozenset(name for names in bases for name in names))
+    return Uses(frozenset(called), frozenset(others), frozenset(name for names in bases for name in names))
+
+
+def _plain(text: str, table: bytes) -> str:
+    """The text with a space for every character that a table of bytes makes one."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return text.encode("utf-8", "replace").translate(table).decode()
 
 
 def _follows_equals(match: re.Match[str]) -> bool:

@@ -63,13 +63,15 @@ def spellings(names: Iterable[str]) -> frozenset[str]:
     return wanted | {old for old, new in _ALIASES.items() if new in wanted}
 
 
-def dotted(node: ast.expr) -> str | None:
+def dotted(node: ast.AST) -> str | None:
     """``a.b.c`` for a chain of attributes on a name, None for anything else."""
+    if node.__class__ is ast.Name:
+        return node.id
     parts: list[str] = []
-    while isinstance(node, ast.Attribute):
+    while node.__class__ is ast.Attribute:
         parts.append(node.attr)
         node = node.value
-    if not isinstance(node, ast.Name):
+    if node.__class__ is not ast.Name:
         return None
     parts.append(node.id)
     return ".".join(reversed(parts))
@@ -90,6 +92,7 @@ class Names:
         self._module = module
         self._package = module if is_package else module.rpartition(".")[0]
         self._table: dict[str, str] = {}
+        self._resolved: dict[str, str] = {}
         self._packages: set[str] = set()
         self.stars: list[str] = []
         """Modules whose names are all imported, in order."""
@@ -98,6 +101,7 @@ class Names:
 
     def add_import(self, node: ast.Import | ast.ImportFrom) -> None:
         """Enter the names that one import statement binds."""
+        self._resolved.clear()
         if isinstance(node, ast.Import):
             for alias in node.names:
                 self._packages.add(alias.name.partition(".")[0])
@@ -122,16 +126,18 @@ class Names:
 
     def add_definitions(self, names: Iterable[str]) -> None:
         """Enter the file's own top-level functions and classes."""
+        self._resolved.clear()
         for name in names:
             self._table[name] = f"{self._module}.{name}" if self._module else f".{name}"
 
     def resolve(self, name: str) -> str:
         """The qualified, canonical form of a dotted local name; unknown names come back unchanged."""
-        first, dot, rest = name.partition(".")
-        target = self._table.get(first)
-        if target is None:
-            return name
-        return canonical(target + dot + rest)
+        known = self._resolved.get(name)
+        if known is None:
+            first, dot, rest = name.partition(".")
+            target = self._table.get(first)
+            known = self._resolved[name] = name if target is None else canonical(target + dot + rest)
+        return known
 
     @property
     def packages(self) -> frozenset[str]:

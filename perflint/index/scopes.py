@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from perflint.index.names import Names, dotted
 from perflint.index.tree import children, walk
@@ -162,16 +163,24 @@ class FileScopes:
                 place = Place(place, node, "after")
 
     def _statement(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
-        if isinstance(node, FUNCTIONS):
-            self._function(scope, node, None)
+        kind = node.__class__
+        if kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
+            self._function(scope, node, None)  # type: ignore[arg-type]
             return
-        if isinstance(node, ast.ClassDef):
-            self._class(scope, node)
+        if kind is ast.ClassDef:
+            self._class(scope, node)  # type: ignore[arg-type]
             return
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            self.names.add_import(node)
+        if kind is ast.Import or kind is ast.ImportFrom:
+            self.names.add_import(node)  # type: ignore[arg-type]
             return
         scope.statements.append(Statement(node, place))
+        if kind is ast.Assign:
+            if scope.owner is not None:
+                self._self_attribute(scope, node.targets, node.value)  # type: ignore[attr-defined]
+        elif kind is not ast.Expr and kind is not ast.Return:
+            self._compound(scope, node, place)
+
+    def _compound(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
         if isinstance(node, ast.If):
             self._if(scope, node, place)
         elif isinstance(node, LOOPS):
@@ -185,8 +194,6 @@ class FileScopes:
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 self._block(scope, case.body, Place(place, node, "body"))
-        elif isinstance(node, ast.Assign):
-            self._self_attribute(scope, node.targets, node.value)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self._self_attribute(scope, [node.target], node.value)
 
@@ -295,16 +302,24 @@ def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool, list[ast.Call]]:
     formats = False
     stack: list[ast.AST] = list(headers(node))
     while stack:
-        item = stack.pop()
-        kind = type(item)
+        item: Any = stack.pop()
+        kind = item.__class__
         if kind is ast.Name or kind is ast.Constant:
             continue
-        if kind is ast.Call:
-            calls.append(item)  # type: ignore[arg-type]
-        elif kind is ast.JoinedStr or (kind is ast.BinOp and isinstance(item.op, ast.Mod)):  # type: ignore[attr-defined]
-            formats = True
-        if kind is ast.Lambda:
+        if kind is ast.Attribute:
+            stack.append(item.value)
+        elif kind is ast.Call:
+            calls.append(item)
+            stack.append(item.func)
+            stack += item.args
+            stack += item.keywords
+        elif kind is ast.keyword:
+            stack.append(item.value)
+        elif kind is ast.Tuple or kind is ast.List:
+            stack += item.elts
+        elif kind is ast.Lambda:
             lambdas.append(item)
         else:
-            stack.extend(children(item))
+            formats = formats or kind is ast.JoinedStr or (kind is ast.BinOp and item.op.__class__ is ast.Mod)
+            stack += children(item)
     return calls, formats, [item for inner in lambdas for item in walk(inner) if isinstance(item, ast.Call)]
