@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perflint.commands import REPORT_TO, CommandError
+from perflint.commands import CommandError, internal_error
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 """Exit status: nothing (left) to report; findings; perflint could not do its work."""
@@ -21,9 +21,10 @@ _INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``perflint`` with these arguments (default: those of the process) and give its exit status."""
     options = _parser().parse_args(argv)
-    options.is_program = argv is None
+    options.is_program = argv is None and not getattr(options, "watch", False)  # it ends after one run
     if options.is_program:
         gc.disable()  # what a run makes stays until it ends: looking for garbage in it costs a fifth of the run
+    if argv is None:
         atexit.register(gc.freeze)  # nor at the end
     try:
         return _run(options)
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # the last resort: a person gets a sentence, not a traceback
         if os.environ.get("PERFLINT_DEBUG") == "1":
             raise
-        print(_internal_error(error), file=sys.stderr)
+        print(internal_error(error), file=sys.stderr)
     return FAILED
 
 
@@ -61,17 +62,6 @@ def _run(options: argparse.Namespace) -> int:
         return config.run(options)
     _parser().print_help(sys.stderr)
     return FAILED
-
-
-def _internal_error(error: Exception) -> str:
-    path = getattr(error, "path", None)
-    place = f" in {path}" if path else ""
-    cause = error.__cause__ if path and error.__cause__ else error
-    what = " ".join(f"{type(cause).__name__}: {cause}".split())
-    return (
-        f"perflint: internal error{place}: {what}. This is a bug in perflint: please report it at {REPORT_TO} "
-        "(with PERFLINT_DEBUG=1 in the environment the run shows where it happened)"
-    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -106,6 +96,8 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("-q", "--quiet", action="store_true", help="show findings and errors only")
     add("-j", "--jobs", type=_positive, metavar="N", help="processes to use (default: one for each available core)")
     add("--no-cache", action="store_true", help="neither read nor write a cache")
+    add("--watch", action="store_true", help="check again when a file or the configuration changes, until Ctrl-C")
+    add("--timing", action="store_true", help="show where the time went (uses one process and no cache)")
 
 
 def _add_rule(parser: argparse.ArgumentParser) -> None:

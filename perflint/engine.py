@@ -58,13 +58,13 @@ def check_projects(
     last: bool = False,
 ) -> list[list[Finding]]:
     """The findings of each project, sorted by path and place; the arguments are those of ``check``."""
-    with _collector_paused(), warnings.catch_warnings():
+    with collector_paused(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Python says of the checked code ("invalid escape sequence")
         load_checks()
         codes = selection.selected(settings, catalogue.shipped())
         found = _Run(settings, codes, gated, sum(map(len, projects)), progress, last).found(projects, jobs)
         return [
-            sorted(_kept(items, project, settings), key=_order) for project, items in zip(projects, found, strict=True)
+            sorted(kept(items, project, settings), key=_order) for project, items in zip(projects, found, strict=True)
         ]
 
 
@@ -73,7 +73,7 @@ def _order(finding: Finding) -> tuple[str, int, int, str]:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """The index is millions of objects that all stay: looking for garbage among them doubles the time it takes."""
     enabled = gc.isenabled()
     gc.disable()
@@ -113,7 +113,7 @@ class _Run:
     def _examined(self, project: Mapping[str, Source], jobs: int, last: bool) -> list[Finding]:
         found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
         if "PPF001" in self.codes:
-            found += [_syntax_error(project[path], error) for path, error in broken.items()]
+            found += [syntax_error(project[path], error) for path, error in broken.items()]
         return found
 
     def _done(self, count: int) -> None:
@@ -154,7 +154,8 @@ def _bundles(order: list[int], sizes: list[int], size: int) -> list[list[int]]:
     return bundles
 
 
-def _syntax_error(source: Source, error: Exception) -> Finding:
+def syntax_error(source: Source, error: Exception) -> Finding:
+    """The finding for a file that does not parse."""
     line, column, what = 1, 1, str(error) or type(error).__name__
     if isinstance(error, SyntaxError):
         line, column, what = error.lineno or 1, max(error.offset or 1, 1), error.msg or "invalid syntax"
@@ -166,8 +167,9 @@ def _syntax_error(source: Source, error: Exception) -> Finding:
     return Finding("PPF001", source.path, start, start, rule.message.format(what=what, line=line), by_hand(rule))
 
 
-def _kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:
-    kept: list[Finding] = []
+def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:
+    """The findings that the settings and the comments in the sources (by path) let through, with their fix levels."""
+    shown: list[Finding] = []
     for finding in found:
         if finding.confidence < settings.min_confidence:
             continue
@@ -178,5 +180,5 @@ def _kept(found: list[Finding], sources: Mapping[str, Source], settings: Setting
         if finding.fix is not None:
             level = selection.level_for(finding.code, finding.fix.level, settings)
             finding = replace(finding, fix=replace(finding.fix, level=level))
-        kept.append(finding)
-    return kept
+        shown.append(finding)
+    return shown

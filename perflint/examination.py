@@ -11,6 +11,7 @@ from perflint.context import Context, Draft
 from perflint.findings import Finding
 from perflint.gates import Rows
 from perflint.index import hot
+from perflint.index.file import FileIndex
 from perflint.index.project import Project, Worked
 from perflint.processes import Partner, can_fork
 from perflint.settings import Settings
@@ -20,6 +21,7 @@ from perflint.walk import Walk
 PARALLEL_FROM = 24
 """Files below which starting processes costs more than it saves."""
 
+RowsOf = Callable[[FileIndex, frozenset[str], Settings], Rows]
 Done = Callable[[int], None]
 """Told how many more files are done."""
 
@@ -50,13 +52,16 @@ class Examination:
 
     def _find_alone(self, done: Done) -> tuple[list[Draft], dict[str, Exception]]:
         self._follow_steps()
-        broken = self._ask(self.project.files)
-        return self._check_files(self.project.files, done), broken
+        self._ask(gates.place_rows, self.project.files)
+        self._ask(gates.named_rows, self.project.files)
+        return self._check_files(self.project.files, done), self._broken(self.project.files)
 
     def _find_together(self, others: int, done: Done) -> tuple[list[Draft], dict[str, Exception]]:
-        """This process follows the steps and checks the files that they lead to; the others do everything else."""
+        """This process looks at what statements do, the others at what is named; each checks what it has found."""
+        self.project.parse()  # once, for all processes: what is in memory now is shared
         partners = [Partner(partial(self._help, share)) for share in _shares(self.project, others)]
         self._follow_steps()
+        self._ask(gates.place_rows, self.project.files)
         mine = list(self.rows)
         for partner in partners:
             partner.tell(mine)
@@ -75,33 +80,39 @@ class Examination:
         return drafts, broken
 
     def _help(self, paths: list[str], tell: Callable[[object], None], hear: Callable[[], list[str]]) -> None:
-        """What another process does: ask the gates that need no step loop, and check the files without steps."""
-        broken = self._ask(paths)
+        """What another process does: look for what is named in some files, and check those of them left to it."""
+        self._ask(gates.named_rows, paths)
         not_mine = set(hear())
         rows = {path: rows for path, rows in self.rows.items() if path in not_mine and rows.all}
-        tell(_Answer(rows, broken, self.project.worked))
+        tell(_Answer(rows, self._broken(paths), self.project.worked))
         tell(self._check_files([path for path in paths if path not in not_mine], lambda _: None))
 
     # -- gates -------------------------------------------------------------------------------------------------
 
     def _follow_steps(self) -> None:
         hot.analyse(self.project, gates.forward_names(self.codes))
-        for file in self.project.files.values():
-            if file.points and self._is_asked(file.source.path):
-                self.rows[file.source.path] = Rows(gates.step_rows(file, self.codes, self.settings))
+        self._ask_steps(self.project.files)
 
-    def _ask(self, paths: Iterable[str]) -> dict[str, Exception]:
-        """Ask the gates that need no step loop of some files; what keeps files from being parsed."""
-        broken: dict[str, Exception] = {}
+    def _ask_steps(self, paths: Iterable[str]) -> None:
         for path in paths:
             file = self.project.files[path]
-            if self._is_asked(path):
-                found = gates.rows(file, self.codes, self.settings)
+            if file.points and self._is_asked(path):
+                self.rows[path] = Rows(gates.step_rows(file, self.codes, self.settings))
+
+    def _ask(self, gate: RowsOf, paths: Iterable[str]) -> None:
+        for path in paths:
+            found = gate(self.project.files[path], self.codes, self.settings) if self._is_asked(path) else None
+            if found is not None and found.all:
                 self.rows[path] = self.rows.get(path, Rows()) | found
-            error = file.syntax_error
-            if error is not None and not noqa.skips_file(file.source):
-                broken[path] = error
-        return broken
+
+    def _broken(self, paths: Iterable[str]) -> dict[str, Exception]:
+        """What keeps files from being parsed."""
+        errors = {path: self.project.files[path].syntax_error for path in paths}
+        return {
+            path: error
+            for path, error in errors.items()
+            if error is not None and not noqa.skips_file(self.project.files[path].source)
+        }
 
     def _is_asked(self, path: str) -> bool:
         file = self.project.files[path]
@@ -116,6 +127,14 @@ class Examination:
                 drafts += self.check_file(path)
             done(1)
         return drafts
+
+    def find_in(self, path: str) -> tuple[list[Draft], Exception | None]:
+        """The drafts of one file, and what keeps it from being parsed; what runs at each step must be known."""
+        self.rows.pop(path, None)
+        self._ask_steps([path])
+        self._ask(gates.named_rows, [path])
+        self._ask(gates.place_rows, [path])
+        return (self.check_file(path) if path in self.rows else []), self._broken([path]).get(path)
 
     def check_file(self, path: str) -> list[Draft]:
         """The drafts of one file."""

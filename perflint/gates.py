@@ -56,9 +56,27 @@ def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> fro
 
 def rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
     """The rows of a file at which these rules can find something wherever it runs; asks nothing about step loops."""
+    return named_rows(file, codes, settings) | place_rows(file, codes, settings)
+
+
+def named_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
+    """The rows of a file that hold calls these rules know by name, or that facts of the whole project name."""
     named = {row for code, gates in registry.row_gates.items() if code in codes for gate in gates for row in gate(file)}
-    typed = _calls(file, codes) | _statements(file, codes, settings)
-    return Rows(frozenset(named | typed), frozenset(typed))
+    calls = _calls(file, codes)
+    return Rows(frozenset(named | calls), frozenset(calls))
+
+
+def place_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
+    """The rows of a file at which these rules can find something in the statement itself, wherever it runs."""
+    found = frozenset(
+        statement.node.lineno
+        for code, gates in registry.any_statements.items()
+        if code in codes
+        for gate in gates
+        for statement, confidence in gate(file)
+        if confidence >= settings.min_confidence
+    )
+    return Rows(found, found)
 
 
 def _bound_to(calls: frozenset[str], file: FileIndex) -> frozenset[str]:
@@ -83,15 +101,6 @@ def forward_names(codes: frozenset[str]) -> frozenset[str]:
 
 def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset[str]:
     return frozenset().union(*(found for code, found in names.items() if code in codes))
-
-
-def _statements(file: FileIndex, codes: frozenset[str], settings: Settings) -> set[int]:
-    found: set[int] = set()
-    for gate in (gate for code, gates in registry.any_statements.items() if code in codes for gate in gates):
-        for statement, confidence in gate(file):
-            if confidence >= settings.min_confidence:
-                found.add(statement.node.lineno)
-    return found
 
 
 def type_rows(file: FileIndex, rows: Container[int]) -> None:

@@ -30,15 +30,33 @@ def run(options: argparse.Namespace) -> int:
         InternalError: a rule failed.
     """
     console = Console()
-    batch = read(options)
-    if not batch.sources and not batch.unreadable and batch.piped is None and not options.quiet:
-        console.note("warning: no Python files found")
     try:
-        if options.diff:
-            return _diff(options, batch, console)
-        return _fix(options, batch, console) if options.fix else _look(options, batch, console)
+        if options.watch:
+            from perflint.commands import watch
+
+            return watch.run(options, _once, console)
+        return _timed(options, console) if options.timing else _once(options, read(options), console)
     finally:
         console.close()
+
+
+def _timed(options: argparse.Namespace, console: Console) -> int:
+    from perflint import timing
+
+    options.jobs, options.no_cache = 1, True
+    with timing.measured(from_start=options.is_program) as times:
+        status = _once(options, read(options), console)
+    console.close()  # the findings come first, also where both streams go to one place
+    console.write_aside("\n" + timing.table(times))
+    return status
+
+
+def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
+    if not batch.sources and not batch.unreadable and batch.piped is None and not options.quiet:
+        console.note("warning: no Python files found")
+    if options.diff:
+        return _diff(options, batch, console)
+    return _fix(options, batch, console) if options.fix else _look(options, batch, console)
 
 
 def _look(options: argparse.Namespace, batch: Batch, console: Console) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from perflint.settings import Settings
 from perflint.source import Source, UnreadableSource, decode
 
 STDIN = Path("-")
+ReadAll = Callable[[Iterable[Path]], tuple[dict[str, Source], list[Finding]]]
 
 
 @dataclass(frozen=True)
@@ -32,21 +34,25 @@ class Batch:
     piped: bytes | None = None
 
 
-def read(options: argparse.Namespace) -> Batch:
+def read(options: argparse.Namespace, read_all: ReadAll | None = None) -> Batch:
     """Find and read what the arguments name.
+
+    Args:
+        options: the arguments.
+        read_all: reads the files (default: ``intake.read_all``).
 
     Raises:
         CommandError: a path does not exist, the configuration cannot be used, or paths and standard input are mixed.
     """
     paths: list[Path] = options.paths or ([STDIN] if options.stdin_filename else [Path()])
     if STDIN not in paths:
-        return _read_files(options, paths)
+        return _read_files(options, paths, read_all or intake.read_all)
     if len(paths) > 1:
         raise CommandError("standard input (-) cannot be checked together with other paths: run perflint twice")
     return _read_stdin(options, options.stdin_filename or STDIN)
 
 
-def _read_files(options: argparse.Namespace, paths: list[Path]) -> Batch:
+def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAll) -> Batch:
     if options.stdin_filename:
         raise CommandError("--stdin-filename names what comes through standard input: give - as the only path")
     settings = resolve(options, common_directory(paths))
@@ -54,7 +60,7 @@ def _read_files(options: argparse.Namespace, paths: list[Path]) -> Batch:
         found = discovery.python_files(paths, settings, force_exclude=options.force_exclude)
     except discovery.NoSuchPath as error:
         raise CommandError(str(error)) from error
-    sources, unreadable = intake.read_all(found.files)
+    sources, unreadable = read_all(found.files)
     problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
     return Batch(settings, sources, [*problems, *unreadable])
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perflint.findings import Confidence
-from perflint.index.imports import Imports
-from perflint.index.names import dotted
-from perflint.index.scopes import Class, FileScopes, Scope, Statement
+from perflint.index.names import Names, dotted
+from perflint.index.scopes import Class, Scope, Statement
 from perflint.index.switches import State
 from perflint.index.training import is_evaluation
 
@@ -40,11 +39,11 @@ def driven(project: Project) -> Mapping[FileIndex, Confidence]:
     symbols = _symbols(project)
     if not symbols:
         return {}
-    imports, users = Imports(project.files.values()), _Users(project)
+    imports, users = project.imports, _Users(project)
     found: dict[FileIndex, Confidence] = {}
     for symbol, state in sorted(symbols.items(), key=lambda item: -item[1]):
         drivers = users.files(symbol)
-        if any(_TRAINS.search(file.source.text) for file in drivers):
+        if any(file.matches(_TRAINS) for file in drivers):
             for file in imports.closure(drivers):
                 found.setdefault(file, _CONFIDENCE[state])
     return found
@@ -55,7 +54,7 @@ def _symbols(project: Project) -> Mapping[Symbol, State]:
     found: dict[Symbol, State] = {}
     for file in project.files.values():
         if not file.is_quiet and not file.is_foreign and not file.is_offline and mentions_amp(file):
-            for scope, state in uses(file):
+            for scope, state in file.amp_uses:
                 symbol = file, _symbol(scope)
                 found[symbol] = max(state, found.get(symbol, state))
     return found
@@ -63,14 +62,13 @@ def _symbols(project: Project) -> Mapping[Symbol, State]:
 
 def mentions_amp(file: FileIndex) -> bool:
     """Whether a file's text has a word of AMP at all, which is quick to ask."""
-    text = file.source.text
-    return any(word in text for word in ("auto_cast", "amp_guard", "Scaler", "decorate", "amp_configs"))
+    return any(file.has(word) for word in ("auto_cast", "amp_guard", "Scaler", "decorate", "amp_configs"))
 
 
 def uses(file: FileIndex) -> Iterator[tuple[Scope, State]]:
     """The functions of a file that run something under AMP, and whether they do so by default."""
     switches = file.project.switches
-    for scope, statement, call in amp_calls(file.scopes):
+    for scope, statement, call in amp_calls(file.scopes_where("amp", _uses_amp), file.names):
         if is_evaluation(scope.name):
             continue
         state = min(
@@ -82,16 +80,20 @@ def uses(file: FileIndex) -> Iterator[tuple[Scope, State]]:
             yield scope, state
 
 
-def amp_calls(scopes: FileScopes) -> Iterator[tuple[Scope, Statement, ast.Call]]:
+def _uses_amp(file: FileIndex, scope: Scope) -> bool:
+    return next(amp_calls([scope], file.names), None) is not None
+
+
+def amp_calls(scopes: Iterable[Scope], names: Names) -> Iterator[tuple[Scope, Statement, ast.Call]]:
     """The calls that set AMP up, ``Model.prepare`` with ``amp_configs`` among them."""
-    for scope in scopes.scopes:
+    for scope in scopes:
         for statement in scope.statements:
             for call in statement.calls:
                 name = dotted(call.func)
                 if name is None:
                     continue
                 configured = name.endswith(".prepare") and any(k.arg == "amp_configs" for k in call.keywords)
-                if configured or scopes.names.resolve(name) in _AMP_CALLS:
+                if configured or names.resolve(name) in _AMP_CALLS:
                     yield scope, statement, call
 
 

@@ -37,7 +37,7 @@ def default_of(file: FileIndex, scope: Scope, dest: str, project: Project) -> tu
         options = [
             (there, call) for there, helper in _helpers(file, scope, project) for call in _options([helper], dest)
         ]
-    if len(options) != 1 or _OVERRIDES.search(file.source.text):
+    if len(options) != 1 or file.matches(_OVERRIDES):
         return None
     there, call = options[0]
     given = {keyword.arg: keyword.value for keyword in call.keywords}

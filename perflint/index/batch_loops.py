@@ -103,7 +103,7 @@ def never_trains(file: FileIndex) -> bool:
 def imports(other: FileIndex, file: FileIndex) -> bool:
     """Whether a file imports another one, or something from it."""
     parts = file.parts[:-1] if file.parts[-1] == "__init__" else file.parts
-    if not parts or (parts[-1] not in other.source.text and "import *" not in other.source.text):
+    if not parts or (not other.has(parts[-1]) and not other.has("import *")):
         return False
     targets = (*other.names.targets, *other.names.modules, *other.names.stars)
     modules = {part for target in targets for part in (target, target.rpartition(".")[0]) if part}

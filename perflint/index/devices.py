@@ -67,7 +67,7 @@ def _pins(file: FileIndex) -> bool:
 
 
 def _set_device_calls(file: FileIndex) -> Iterator[tuple[Statement, ast.Call]]:
-    if "set_device" not in file.source.text:
+    if not file.has("set_device"):
         return
     for scope in file.scopes.scopes:
         for statement in scope.statements:

@@ -69,8 +69,7 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, Evaluation]:
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope)]
     if not scopes or not file.knows_paddle or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
-    finder = _Finder(file)
-    return {found.loop: found for scope in scopes for found in finder.in_scope(scope)}
+    return {found.loop: found for scope in scopes for found in file.evaluations_in(scope)}
 
 
 def _may_evaluate(scope: Scope) -> bool:
@@ -112,7 +111,7 @@ class _Look:
         return any(mode.name in spellings and not mode.trains for mode in self.modes)
 
 
-class _Finder:
+class Finder:
     """Looks through the scopes of one file."""
 
     def __init__(self, file: FileIndex, reached: dict[Scope, bool | None] | None = None) -> None:
@@ -210,7 +209,7 @@ class _Finder:
     def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
         """Whether nothing but programs that predict is known to call a function."""
         if _PREDICTS.search(file.parts[-1]) or any(_DEPLOYED.match(part) for part in file.parts):
-            return ".backward(" not in file.source.text
+            return not file.has(".backward(")
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
         callers = [site for site in file.project.switches.sites(scope, file) if site[1] is not scope]
@@ -268,7 +267,7 @@ class _Finder:
     def _runs_one(self, file: FileIndex, scope: Scope, depth: int) -> bool | None:
         if self._no_grad.decorated(file, scope):
             return None
-        finder = self if file is self._file else _Finder(file, self._reached)
+        finder = self if file is self._file else Finder(file, self._reached)
         look = _Look(scope, _modes(scope), file.project.definitions(file, scope))
         for statement in scope.statements:
             if any(finder._runs_model(look, call, depth + 1) is not None for call in statement.calls):

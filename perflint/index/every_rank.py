@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -42,6 +42,7 @@ _OTHER_WAYS = re.compile(
     r"group_sharded|save_state_dict\(|hybrid_communicate_group|HybridParallel|hybrid_configs|model_parallel|pipeline_parallel"
     r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
 )
+_SAVE = re.compile(r"\bsave(_dygraph)?\(")
 _OFFLINE = re.compile(r"export|convert|torch2paddle|to_paddle", re.IGNORECASE)
 _MAX_DEPTH = 4
 
@@ -91,11 +92,10 @@ class _Finder:
             return {}
         result: dict[str, dict[int, EveryRank]] = {}
         for file in self._files:
-            if not re.search(r"\bsave(_dygraph)?\(", file.source.text) or _OTHER_WAYS.search(file.source.text):
+            if not file.matches(_SAVE) or file.matches(_OTHER_WAYS):
                 continue
-            for scope in file.scopes.scopes:
-                saves = list(self._saves(file, scope))
-                path = self._path(file, scope) if saves else None
+            for scope, saves in file.open_saves.items():
+                path = self._path(file, scope)
                 if path is not None:
                     together = [save for save in saves if not contradict(facts(save[1]), path.facts)]
                     for call, more in _first_of_each_block(together):
@@ -112,25 +112,6 @@ class _Finder:
             if not file.is_quiet and not file.is_foreign and not file.is_offline and not _OFFLINE.search(file.parts[-1])
         ]
 
-    # -- the saves ---------------------------------------------------------------------------------------------
-
-    def _saves(self, file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place | None]]:
-        """The saves of a function that no rank test of its own stands before, and that write one file for all."""
-        ranks = self._project.ranks
-        if is_evaluation(scope.name) or _OFFLINE.search(scope.name) or ranks.decorated(scope):
-            return
-        for statement in scope.statements:
-            for call in statement.calls:
-                position = SAVES.get(file.names.resolve(dotted(call.func) or ""))
-                if position is None or ranks.guarded(statement, call, scope, file):
-                    continue
-                paths = [
-                    *call.args[position : position + 1],
-                    *(k.value for k in call.keywords if k.arg in ("path", "model_path")),
-                ]
-                if not any(ranks.is_per_rank(path, scope, file) for path in paths):
-                    yield call, statement.place
-
     # -- from where every rank comes ---------------------------------------------------------------------------
 
     def _path(self, file: FileIndex, scope: Scope, depth: int = 0) -> _Path | None:
@@ -142,7 +123,7 @@ class _Finder:
 
     def _find_path(self, file: FileIndex, scope: Scope, depth: int) -> _Path | None:
         ranks = self._project.ranks
-        if ranks.decorated(scope) or is_evaluation(scope.name) or _OTHER_WAYS.search(file.source.text):
+        if ranks.decorated(scope) or is_evaluation(scope.name) or file.matches(_OTHER_WAYS):
             return None
         own = self._start(file, scope)
         if own is not None:
@@ -210,7 +191,7 @@ class _Finder:
 
     @cached_property
     def _imports(self) -> Imports:
-        return Imports(self._project.files.values())
+        return self._project.imports
 
     def _reaches_start(self, file: FileIndex, scope: Scope, name: str) -> bool:
         found = self._project.callee(file, scope, name, {})
@@ -230,11 +211,8 @@ class _Finder:
         found = {
             (file, scope)
             for file in self._files
-            if any(word in file.source.text for word in ("init_parallel_env", "fleet", "prepare_context"))
-            for scope in file.scopes.scopes
-            for statement in scope.statements
-            for call in statement.calls
-            if file.names.resolve(dotted(call.func) or "") in _STARTS
+            if any(file.has(word) for word in ("init_parallel_env", "fleet", "prepare_context"))
+            for scope in file.scopes_where("starts", _starts)
         }
         return frozenset(found)
 
@@ -249,7 +227,7 @@ class _Finder:
     def _spawned(self) -> dict[Scope, tuple[str, int]]:
         """The functions that ``paddle.distributed.spawn`` runs in each process."""
         found: dict[Scope, tuple[str, int]] = {}
-        if not any("distributed" in file.source.text and "spawn(" in file.source.text for file in self._files):
+        if not any(file.has("distributed") and file.has("spawn(") for file in self._files):
             return found
         for file, scope, call in self._project.callers.named("spawn"):
             target = dotted(call.args[0]) if call.args else None
@@ -261,6 +239,46 @@ class _Finder:
 
 
 _LAST = frozenset(name.rpartition(".")[2] for name in _STARTS | PARALLEL)
+
+
+def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None]]]:
+    """The saves of a file that no rank test of their own function stands before, and that write one file for all."""
+    found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where("saves", _saves)}
+    return {scope: saves for scope, saves in found.items() if saves}
+
+
+def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place | None]]:
+    ranks = file.project.ranks
+    if is_evaluation(scope.name) or _OFFLINE.search(scope.name) or ranks.decorated(scope):
+        return
+    for statement in scope.statements:
+        for call in statement.calls:
+            position = SAVES.get(file.names.resolve(dotted(call.func) or ""))
+            if position is None or ranks.guarded(statement, call, scope, file):
+                continue
+            paths = [
+                *call.args[position : position + 1],
+                *(k.value for k in call.keywords if k.arg in ("path", "model_path")),
+            ]
+            if not any(ranks.is_per_rank(path, scope, file) for path in paths):
+                yield call, statement.place
+
+
+def _saves(file: FileIndex, scope: Scope) -> bool:
+    return _calls_one(file, scope, SAVES)
+
+
+def _starts(file: FileIndex, scope: Scope) -> bool:
+    return _calls_one(file, scope, _STARTS)
+
+
+def _calls_one(file: FileIndex, scope: Scope, names: Container[str]) -> bool:
+    """Whether a function calls one of these by name."""
+    return any(
+        file.names.resolve(dotted(call.func) or "") in names
+        for statement in scope.statements
+        for call in statement.calls
+    )
 
 
 def _first_of_each_block(saves: list[tuple[ast.Call, Place | None]]) -> Iterator[tuple[ast.Call, int]]:

@@ -7,24 +7,26 @@ import functools
 import re
 import symtable
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from perflint.index import evaluation, layers
+from perflint.index import amp, evaluation, every_rank, layers, training
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
 from perflint.index.kinds import UNKNOWN, Kind, function, join
 from perflint.index.mentions import Uses, uses, words
 from perflint.index.names import Names
-from perflint.index.scopes import FileScopes, Loop, Scope, Statement, headers, last_row, terminal
+from perflint.index.scopes import FileScopes, Loop, Place, Scope, Statement, headers, last_row, terminal
+from perflint.index.sizes import Sizes
 from perflint.index.tree import walk
 from perflint.source import Source
 
 if TYPE_CHECKING:
     from perflint.index.project import Project
     from perflint.index.reads import Read
+    from perflint.index.switches import State
 
 _QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
 _OFFLINE_PARTS = re.compile(
@@ -35,6 +37,7 @@ _OTHER_FRAMEWORKS = frozenset(
     {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
 )
 
+Answer = TypeVar("Answer")
 _STAR = re.compile(r"import[\s\\(]*\*")
 
 
@@ -131,6 +134,26 @@ class FileIndex:
         tree = self.tree  # which sets the scopes of its file when it is first asked for
         assert tree is not None
         return self.scopes
+
+    def of_text(self, question: Hashable, answer: Callable[[str], Answer]) -> Answer:
+        """What a function of the text alone says of it; ``question`` names the function and what else it is given."""
+        return answer(self.source.text)
+
+    def of_itself(self, question: str, answer: Callable[[FileIndex], Answer]) -> Answer:
+        """What a function of this file alone says of it, which it says again after most edits; no nodes of the tree."""
+        return answer(self)
+
+    def scopes_where(self, question: str, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
+        """The functions for which a function says so that looks at them and at the names of the file alone."""
+        return [scope for scope in self.scopes.scopes if answer(self, scope)]
+
+    def has(self, piece: str) -> bool:
+        """Whether a piece of text stands in the file, be it in a comment."""
+        return self.of_text(("has", piece), lambda text: piece in text)
+
+    def matches(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern matches somewhere in the text."""
+        return self.of_text(("matches", pattern.pattern), lambda text: pattern.search(text) is not None)
 
     @property
     def names(self) -> Names:
@@ -253,6 +276,42 @@ class FileIndex:
         return evaluation.evaluations(self)
 
     @cached_property
+    def optimizing(self) -> frozenset[Scope]:
+        """The functions that take an optimizer step themselves."""
+        return frozenset(self.scopes_where("optimizes", _optimizes))
+
+    @cached_property
+    def open_saves(self) -> Mapping[Scope, list[tuple[ast.Call, Place | None]]]:
+        """The saves of each function that no rank test of its own stands before."""
+        return every_rank.open_saves(self)
+
+    @cached_property
+    def amp_uses(self) -> list[tuple[Scope, State]]:
+        """The functions that run something under AMP, and whether they do so by default."""
+        return list(amp.uses(self))
+
+    @cached_property
+    def scales(self) -> bool:
+        """Whether the text names a scaler of gradients."""
+        return "scaler" in self.source.text.lower()
+
+    def evaluations_in(self, scope: Scope) -> list[evaluation.Evaluation]:
+        """The loops of one function that evaluate a model and keep a graph for nothing."""
+        return list(self._finder.in_scope(scope))
+
+    @cached_property
+    def _finder(self) -> evaluation.Finder:
+        return evaluation.Finder(self)
+
+    def layers_in(self, scope: Scope) -> list[layers.LayerSize]:
+        """The Linear and Conv layers that one function makes."""
+        return layers.layers_in(scope, self._sizes)
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        return Sizes(self, self.scopes.module)
+
+    @cached_property
     def is_static(self) -> bool:
         """Whether the file builds static graphs."""
         return bool(
@@ -320,6 +379,10 @@ class FileIndex:
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""
         return self.project.attribute(owner, name)
+
+
+def _optimizes(_: FileIndex, scope: Scope) -> bool:
+    return any(training.takes_optimizer_step(call) for statement in scope.statements for call in statement.calls)
 
 
 def _add_loads(node: ast.expr, scope: Scope | None, statement: Statement | None, found: dict[str, list[Load]]) -> None:

@@ -37,7 +37,7 @@ class Gradients:
         return any(
             self.wanted_in(file, scope)
             for file in self._project.files.values()
-            if not file.is_quiet and not file.is_foreign and any(word in file.source.text for word in _SPELLINGS)
+            if not file.is_quiet and not file.is_foreign and any(file.has(word) for word in _SPELLINGS)
             for owner in file.scopes.classes.values()
             for name, scope in owner.methods.items()
             if name in ("forward", "__call__")

@@ -64,7 +64,7 @@ class Imports:
 
     def _dynamic(self, file: FileIndex) -> Iterator[FileIndex]:
         """What ``importlib.import_module("models." + name)`` may bring in: the files of the package that it names."""
-        if "import_module" not in file.source.text and "__import__" not in file.source.text:
+        if not file.has("import_module") and not file.has("__import__"):
             return
         for scope in file.scopes.scopes:
             for statement in scope.statements:

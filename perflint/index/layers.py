@@ -111,10 +111,14 @@ def _is_off(size: Size) -> bool:
 
 
 def _layers(file: FileIndex) -> Iterator[LayerSize]:
-    sizes = Sizes(file, file.scopes.module)
     for scope in file.scopes.scopes:
-        group = scope.owner.qualname if scope.owner else scope.qualname
-        yield from _layers_of(sizes.at(file, scope), group, None, 0)
+        yield from file.layers_in(scope)
+
+
+def layers_in(scope: Scope, sizes: Sizes) -> list[LayerSize]:
+    """The layers that a function makes; ``sizes``: for any function of the same file."""
+    group = scope.owner.qualname if scope.owner else scope.qualname
+    return list(_layers_of(sizes.at(sizes.file, scope), group, None, 0))
 
 
 def _layers_of(sizes: Sizes, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:

@@ -38,16 +38,36 @@ class Live:
         """Names of functions of which one call may make one training step, by name alone."""
         return frozenset(self._names)
 
+    def same(self, other: Live) -> bool:
+        """Whether another answer to the same questions says the same."""
+        return self._names == other._names and self._holders == other._holders and self.files == other.files
+
+    def covers(self, file: FileIndex, text_alone: bool = False) -> bool:
+        """Whether a file that has changed adds nothing to what is known, which then still is a superset.
+
+        ``text_alone``: what has changed are no more than its comments and its layout.
+        """
+        if has_evidence(file) and file not in self._with_evidence:
+            return False
+        if _may_loop(file, has_evidence(file), self._names | self._holders) != (file in self.files):
+            return False
+        if text_alone:
+            return True
+        stepping = {_name(scope) for scope in file.scopes.scopes if self._steps(scope)} - {""}
+        if not stepping <= self._names:
+            return False
+        for name in self._names | self._holders:
+            if name in file.uses.others and not self._holders.issuperset(_holding(file, name)):
+                return False
+        held = (name for holder in self._holders if holder in file.words for name in _calling_held(file, holder))
+        return self._names.issuperset(held)
+
     @cached_property
     def files(self) -> list[FileIndex]:
         """The files whose loops may train, in order."""
         wanted = frozenset(self._with_evidence)
         known = self._names | self._holders
-        return [
-            file
-            for file in self._project.files.values()
-            if ("for" in file.words or "while" in file.words) and (file in wanted or not known.isdisjoint(file.words))
-        ]
+        return [file for file in self._project.files.values() if _may_loop(file, file in wanted, known)]
 
     def _grow(self) -> None:
         """Go from the functions that make a step to those that call them, and to what they are handed to."""
@@ -81,18 +101,24 @@ class Live:
                 self._holders |= new
                 queue += new
                 for holder in new:
-                    found |= set(self._calling_held(holder))
+                    for there in self._project.mentions.of(holder):
+                        found |= set(_calling_held(there, holder))
         return found
 
-    def _calling_held(self, holder: str) -> Iterator[str]:
-        """The functions of this name, or methods of classes of this name, that call what they hold."""
-        for file in self._project.mentions.of(holder):
-            for scope in file.scopes.scopes:
-                if holder in (scope.name, scope.owner.name if scope.owner else "") and _name(scope):
-                    held = {*scope.parameters, *(scope.owner.attributes if scope.owner else ())}
-                    held |= set(held_names(scope))
-                    if training.trains_outside_loops(scope, lambda call, held=held: terminal(call) in held):  # type: ignore[misc]
-                        yield _name(scope)
+
+def _calling_held(file: FileIndex, holder: str) -> Iterator[str]:
+    """The functions of this name, or methods of classes of this name, that call what they hold."""
+    for scope in file.scopes.scopes:
+        if holder in (scope.name, scope.owner.name if scope.owner else "") and _name(scope):
+            held = {*scope.parameters, *(scope.owner.attributes if scope.owner else ())}
+            held |= set(held_names(scope))
+            if training.trains_outside_loops(scope, lambda call, held=held: terminal(call) in held):  # type: ignore[misc]
+                yield _name(scope)
+
+
+def _may_loop(file: FileIndex, has_evidence: bool, known: Iterable[str]) -> bool:
+    """Whether a loop of a file may train."""
+    return ("for" in file.words or "while" in file.words) and (has_evidence or not file.words.isdisjoint(known))
 
 
 def runs(call: ast.Call) -> bool:
@@ -119,9 +145,9 @@ def _name(scope: Scope) -> str:
 def has_evidence(file: FileIndex) -> bool:
     """Whether a file's words allow for a call that makes a training step."""
     words = file.words
-    if not training.STEPS.isdisjoint(words) or {"run", "fetch_list"} <= words:
+    if not words.isdisjoint(training.STEPS) or {"run", "fetch_list"} <= words:
         return True
-    return ("step" in words and not training.CLEARS.isdisjoint(words)) or "scaler" in file.source.text.lower()
+    return ("step" in words and not words.isdisjoint(training.CLEARS)) or file.scales
 
 
 def _holding(file: FileIndex, name: str) -> Iterator[str]:

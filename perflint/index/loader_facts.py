@@ -86,7 +86,7 @@ class _Facts:
 
     def _may_load(self, file: FileIndex) -> bool:
         names = {"DataLoader", *(name.rpartition(".")[2] for name in self._project.loaders), *self._loader_classes}
-        return any(name in file.source.text for name in names)
+        return any(file.has(name) for name in names)
 
     @cached_property
     def _loader_classes(self) -> frozenset[str]:

@@ -204,7 +204,7 @@ class _Follower:
         for there in project.mentions.of(name):
             if there.is_quiet:
                 continue
-            if getter.search(there.source.text):
+            if there.matches(getter):
                 yield Use.UNKNOWN
             reads += [(there, read) for read in there.loads.get(name, ()) if isinstance(read.node, ast.Attribute)]
         if not 0 < len(reads) <= _MOST_READS:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 _WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
@@ -58,7 +59,11 @@ class Mentions:
     def assigned(self, name: str) -> list[FileIndex]:
         """The files that can bind something to a function of this name: it stands there as a value behind a ``=``."""
         pattern = _starting(name, r"\b(?!\s*\()")
-        return [file for file in self.values(name) if any(map(_follows_equals, pattern.finditer(file.source.text)))]
+
+        def is_assigned(text: str) -> bool:
+            return any(map(_follows_equals, pattern.finditer(text)))
+
+        return [file for file in self.values(name) if file.of_text(("assigned", name), is_assigned)]
 
     def bases(self, name: str) -> list[FileIndex]:
         """The files in which a class can name this one as its base."""
@@ -72,7 +77,8 @@ class Mentions:
                 known = queue.pop()
                 renamed = _starting(known, r"\s+as\s+(\w+)")
                 for file in self.of(known):
-                    new = set(renamed.findall(file.source.text)) - found if "as" in file.words else set()
+                    others = file.of_text(("renamed", known), renamed.findall) if "as" in file.words else ()
+                    new = set(others) - found
                     found |= new
                     queue += new
             self._other_names[name] = frozenset(found)
@@ -98,10 +104,12 @@ def words(text: str) -> frozenset[str]:
 
 def uses(text: str) -> Uses:
     """The words of a text by what stands around them."""
-    tokens = ["", *_plain(text, _WORDS_AND_CALLS).replace("(", " ( ").split(), ""]
-    three = list(zip(tokens, tokens[1:], tokens[2:], strict=False))
-    called = {word for before, word, after in three if after == "(" and before != "def"}
-    others = {word for _, word, after in three if after != "("}
+    tokens = _plain(text, _WORDS_AND_CALLS).replace("(", "( ").split()  # what is called keeps its "("
+    called = {
+        word[:-1] for before, word in zip(["", *tokens], tokens, strict=False) if word[-1] == "(" and before != "def"
+    }
+    called |= {word for word, after in pairwise(tokens) if after == "("}  # perhaps: ``x = (1, 2)``
+    others = {word for word in tokens if word[-1] != "("}
     bases = (_WORD.findall(header) for header in _CLASS.findall(text)) if "class" in text else ()
     return Uses(frozenset(called), frozenset(others), frozenset(name for names in bases for name in names))
 

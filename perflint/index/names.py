@@ -154,6 +154,11 @@ class Names:
         """The names that imports and definitions bind."""
         return frozenset(self._table)
 
+    def same(self, other: Names) -> bool:
+        """Whether another file binds the same names to the same things."""
+        one, two = ((it._table, it._packages, it.stars, it.modules) for it in (self, other))
+        return one == two
+
     def is_bound(self, name: str) -> bool:
         """Whether an import or a definition binds this first name."""
         return name in self._table

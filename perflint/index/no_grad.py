@@ -140,4 +140,4 @@ def _may_fit(call: ast.Call, scope: Scope) -> bool:
 
 def is_switched(file: FileIndex) -> bool:
     """Whether a file switches gradients by hand, so that what is on where cannot be read off its blocks."""
-    return bool(_SWITCHED.search(file.source.text))
+    return file.matches(_SWITCHED)

@@ -20,6 +20,7 @@ from perflint.index.file import FileIndex, module_parts
 from perflint.index.flow import Flow
 from perflint.index.forwards import Forwards
 from perflint.index.gradients import Gradients
+from perflint.index.imports import Imports
 from perflint.index.kinds import (
     DATASET,
     EITHER,
@@ -91,6 +92,12 @@ class Project:
     def _add(self, source: Source, parts: tuple[str, ...]) -> None:
         index = self.files[source.path] = FileIndex(source, parts, self)
         self._modules[parts[:-1] if parts[-1] == "__init__" else parts] = index
+
+    def parse(self) -> None:
+        """Parse every file that anything may be found in."""
+        for file in self.files.values():
+            if not file.is_quiet:
+                assert file.tree is not None
 
     def close(self) -> None:
         """Let go of everything.  The parts of an index point at one another, so nothing else would free them before
@@ -301,6 +308,11 @@ class Project:
     def dispatch(self) -> Dispatch:
         """Which functions a call may reach."""
         return Dispatch(self)
+
+    @cached_property
+    def imports(self) -> Imports:
+        """Which files bring in which."""
+        return Imports(self.files.values())
 
     @cached_property
     def no_grad(self) -> NoGrad:
@@ -555,17 +567,12 @@ class Project:
 
     @cached_property
     def _optimizing(self) -> frozenset[Scope]:
-        return frozenset(
-            scope
-            for file in self._may_optimize
-            for scope in file.scopes.scopes
-            if any(training.takes_optimizer_step(call) for statement in scope.statements for call in statement.calls)
-        )
+        return frozenset().union(*(file.optimizing for file in self._may_optimize))
 
     @property
     def _may_optimize(self) -> Iterator[FileIndex]:
         named = {*self.mentions.calls("step"), *self.mentions.calls("minimize")}
-        return (file for file in self.files.values() if file in named or "scaler" in file.source.text.lower())
+        return (file for file in self.files.values() if file in named or file.scales)
 
     @cached_property
     def live(self) -> Live:

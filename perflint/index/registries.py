@@ -26,9 +26,9 @@ def registered(name: str, files: Iterable[FileIndex]) -> tuple[FileIndex, Class]
     found = [
         (file, owner)
         for file in files
-        if name in file.source.text
+        if file.has(name)
         for owner in file.scopes.classes.values()
-        if any(_registered_name(decorator, owner) == name for decorator in owner.node.decorator_list)
+        if any(_registered_name(decorator, owner) == name for decorator in owner.decorators)
     ]
     return found[0] if len(found) == 1 else None
 

@@ -88,6 +88,11 @@ class Class:
     methods: dict[str, Scope] = field(default_factory=dict)
     attributes: dict[str, list[tuple[ast.expr, Scope]]] = field(default_factory=dict)
 
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """The decorators of the class."""
+        return self.node.decorator_list
+
 
 @dataclass(eq=False)
 class Scope:

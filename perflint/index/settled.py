@@ -215,10 +215,10 @@ class Settled:
 
     def _may_be_held(self, file: FileIndex, name: str, method: bool) -> bool:
         """Whether a file uses a name as a value, or may find it by a text that is worked out."""
-        if name not in file.source.text:
+        if not file.has(name):
             return False
         if file not in self._values:
-            self._values[file] = _values_of(file)
+            self._values[file] = file.of_itself("values", _values_of)
         values = self._values[file]
         return name in values.held or (values.finds_methods if method else values.finds_names)
 

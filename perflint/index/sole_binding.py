@@ -65,7 +65,7 @@ def _is_certain(statement: Statement, use: Statement | None) -> bool:
 
 
 def _declared_global(name: str, file: FileIndex) -> bool:
-    return bool(re.search(rf"\bglobal\b[^\n]*\b{re.escape(name)}\b", file.source.text))
+    return file.matches(re.compile(rf"\bglobal\b[^\n]*\b{re.escape(name)}\b"))
 
 
 def parsed(node: ast.stmt, name: str) -> ast.expr | None:

@@ -274,7 +274,7 @@ def _inverted(value: Value) -> Value:
 
 def _option(dest: str, file: FileIndex) -> Value:
     """``args.amp``: the default of the option, where its parser stands in the same file."""
-    if "add_argument" not in file.source.text:
+    if not file.has("add_argument"):
         return _OPEN
     for scope in file.scopes.scopes:
         for statement in scope.statements:

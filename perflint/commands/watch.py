@@ -1,0 +1,288 @@
+"""``perflint check --watch``: check again when something has changed, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from perflint import config, discovery, intake
+from perflint.commands import CommandError, internal_error
+from perflint.commands.reading import STDIN, Batch, read
+from perflint.commands.settings import common_directory, resolve
+from perflint.findings import Finding
+from perflint.output.console import Console
+from perflint.settings import Settings
+from perflint.source import Source
+
+Check = Callable[[argparse.Namespace, Batch, Console], int]
+Stamp = tuple[int, int, int]
+Stamps = Mapping[str, Stamp]
+
+PAUSE = 0.5
+"""Seconds between two looks at the files."""
+
+SETTLED = 0.1
+"""Seconds in which nothing more may change before a change is checked: a file may be saved in several writes."""
+
+_SHARE = 10
+"""One part of so many of the time may be spent looking."""
+
+_MOST_LOOKS = 50
+"""How often a look is repeated before what goes on changing is checked all the same."""
+
+_MOST_NAMES = 5
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What tells a watch the time: seconds to measure with, the time of day as people read it, and waiting."""
+
+    sleep: Callable[[float], None] = time.sleep
+    seconds: Callable[[], float] = time.monotonic
+    time_of_day: Callable[[], str] = lambda: time.strftime("%H:%M:%S")
+
+
+def run(options: argparse.Namespace, check: Check, console: Console, clock: Clock | None = None) -> int:
+    """Check, then again whenever a file or the configuration has changed; the exit status once Ctrl-C ends it.
+
+    Args:
+        options: those of ``perflint check``.
+        check: checks what has been read, and shows the findings.
+        console: where changes and errors are shown.
+        clock: the time.
+
+    Raises:
+        CommandError: an option cannot be used with ``--watch``; or the first check fails with it.
+    """
+    _refuse(options)
+    try:
+        with _silent_processes():
+            Watch(options, check, console, clock or Clock()).run()
+    except KeyboardInterrupt:
+        for process in multiprocessing.active_children():
+            process.terminate()
+    return 0
+
+
+def _refuse(options: argparse.Namespace) -> None:
+    for name in ("--fix", "--diff", "--output-file", "--timing"):
+        if getattr(options, name[2:].replace("-", "_")):
+            raise CommandError(f"--watch checks again and again, so it cannot be used together with {name}")
+    if options.stdin_filename or STDIN in options.paths:
+        raise CommandError("--watch needs files to look at: it cannot be used with standard input")
+    if options.output_format == "json":
+        raise CommandError("--watch shows findings to people: use --output-format full or concise")
+
+
+@contextmanager
+def _silent_processes() -> Iterator[None]:
+    """Ctrl-C reaches the processes that share the work too: let them end without a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before, main = signal.getsignal(signal.SIGINT), os.getpid()
+    if before is not signal.default_int_handler:  # somebody else has decided what Ctrl-C does
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != main:
+            os._exit(128 + number)
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class Watch:
+    """Looks at the files from time to time, and checks when something is different."""
+
+    def __init__(self, options: argparse.Namespace, check: Check, console: Console, clock: Clock) -> None:
+        self._options = options
+        self._check = check
+        self._console = console
+        self._clock = clock
+        self._kept = Kept()
+        self._files = Files(options)
+
+    def run(self) -> None:
+        """Never ends by itself.
+
+        Raises:
+            CommandError: the first check cannot be made.
+            KeyboardInterrupt: somebody has had enough.
+        """
+        seen = self._files.look()
+        self._show()
+        if not self._options.quiet:
+            self._console.note("Watching for changes; Ctrl-C ends it.")
+        while True:
+            settings = self._files.settings
+            now = self._changed(seen)
+            what = changes(seen, now)
+            seen = now
+            if not what or (self._files.only_configuration(what) and self._files.settings == settings):
+                continue
+            if not self._options.quiet:
+                self._console.write(f"\n{self._clock.time_of_day()} {described(what)}\n")
+            try:
+                self._show()
+            except CommandError as error:
+                self._console.note(f"perflint: {error}")
+
+    def _show(self) -> None:
+        try:
+            self._check(self._options, read(self._options, self._kept.read_all), self._console)
+        except CommandError:
+            raise
+        except Exception as error:
+            if os.environ.get("PERFLINT_DEBUG") == "1":
+                raise
+            self._console.note(internal_error(error))
+        finally:
+            self._console.close()
+
+    def _changed(self, seen: Stamps) -> Stamps:
+        """The files once they have changed, and have stayed as they are for a moment."""
+        pause = PAUSE
+        while True:
+            self._clock.sleep(pause)
+            started = self._clock.seconds()
+            now = self._files.look()
+            pause = max(PAUSE, (self._clock.seconds() - started) * (_SHARE - 1))
+            if now != seen:
+                return self._settled(now)
+
+    def _settled(self, now: Stamps) -> Stamps:
+        for _ in range(_MOST_LOOKS):
+            self._clock.sleep(SETTLED)
+            before, now = now, self._files.look()
+            if now == before:
+                break
+        return now
+
+
+class Files:
+    """The files that a run reads: those to check, and those that may hold its configuration."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        """Raises CommandError if the configuration cannot be used."""
+        self._options = options
+        self._paths: list[Path] = options.paths or [Path()]
+        self._configuration = stamps(self._configurations())
+        self._last = resolve(options, common_directory(self._paths))
+        self.settings: Settings | None = self._last
+        """None while the configuration cannot be used: then files are looked for under the settings before."""
+
+    def look(self) -> Stamps:
+        """The stamps of all files that are there, by path."""
+        configuration = stamps(self._configurations())
+        if configuration != self._configuration:
+            self._configuration = configuration
+            self.settings = None
+            with suppress(CommandError):  # the next check says what is wrong
+                self.settings = self._last = resolve(self._options, common_directory(self._paths))
+        return {**configuration, **stamps(map(str, self._found()))}
+
+    def only_configuration(self, what: Mapping[str, list[str]]) -> bool:
+        """Whether a configuration that can be used is all that has changed."""
+        names = {name for listed in what.values() for name in listed}
+        return self.settings is not None and names <= set(self._configurations())
+
+    def _found(self) -> list[Path]:
+        there = [path for path in self._paths if path.exists()]
+        try:
+            return discovery.python_files(there, self._last, force_exclude=self._options.force_exclude).files
+        except (discovery.NoSuchPath, OSError):  # gone meanwhile: the next look sees what there is
+            return []
+
+    def _configurations(self) -> list[str]:
+        """The files that hold the configuration, or would if they were there."""
+        if self._options.isolated:
+            return []
+        if self._options.config:
+            return [str(self._options.config)]
+        start = common_directory(self._paths).resolve()
+        names = (*config.OWN_FILES, config.PYPROJECT)
+        return [_shown(place / name) for place in (start, *start.parents) for name in names]
+
+
+class Kept:
+    """Reads files that are not as they were when they were read last; those that are stay in memory."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, tuple[Stamp | None, dict[str, Source], list[Finding]]] = {}
+
+    def read_all(self, paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
+        """As ``intake.read_all``; what is not among these paths is forgotten."""
+        self._read = {path: self._entry(path) for path in paths}
+        sources: dict[str, Source] = {}
+        unreadable: list[Finding] = []
+        for _, found, problems in self._read.values():
+            sources |= found
+            unreadable += problems
+        return sources, unreadable
+
+    def _entry(self, path: Path) -> tuple[Stamp | None, dict[str, Source], list[Finding]]:
+        stamp = stamp_of(path)  # before it is read: what is written meanwhile is read again
+        known = self._read.get(path)
+        if known is not None and stamp is not None and known[0] == stamp:
+            return known
+        return (stamp, *intake.read_all([path]))
+
+
+def stamp_of(path: Path | str) -> Stamp | None:
+    """What is different once a file has been written, replaced or made readable; None where there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - no Path per file
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ctime_ns
+
+
+def stamps(paths: Iterable[str]) -> Stamps:
+    """The stamps of the files that are there."""
+    return {path: stamp for path in paths if (stamp := stamp_of(path)) is not None}
+
+
+def changes(before: Stamps, after: Stamps) -> dict[str, list[str]]:
+    """What became of which files, in words, with the paths in order; no word without a path."""
+    found = {
+        "changed": [path for path in after if path in before and after[path] != before[path]],
+        "new": [path for path in after if path not in before],
+        "gone": [path for path in before if path not in after],
+    }
+    return {word: sorted(paths) for word, paths in found.items() if paths}
+
+
+def described(what: Mapping[str, list[str]]) -> str:
+    """Changes on one line.
+
+    >>> described({"changed": ["a.py", "b.py"], "gone": ["c.py"]})
+    'changed: a.py, b.py; gone: c.py'
+    """
+    return "; ".join(f"{word}: {_listed(paths)}" for word, paths in what.items())
+
+
+def _listed(paths: list[str]) -> str:
+    more = len(paths) - _MOST_NAMES
+    return ", ".join(paths[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _shown(path: Path) -> str:
+    """A path from the current directory where it lies below it."""
+    with suppress(ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)

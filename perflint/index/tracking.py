@@ -1,0 +1,286 @@
+"""What each remembered answer was worked out from, so that an edit drops those that it may change and no others.
+
+A ``Log`` notes what is asked while an answer is worked out: the contents of a watched file, a word that files may hold,
+and other answers.  A ``Table`` is one of the index's dicts of remembered answers that does so by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Any
+
+from perflint.index.kinds import Kind
+from perflint.index.scopes import Class, Scope
+
+Need = Hashable
+"""Something that an answer was worked out from: an ``Entry``, or whatever else names a part of a file."""
+
+_MOST_ROUNDS = 3
+"""How often an answer is worked out again after one edit, where answers need one another."""
+
+
+class Entry:
+    """One remembered answer: where it is kept, what it needs, and which answers need it."""
+
+    __slots__ = ("dependents", "key", "needs", "table")
+
+    def __init__(self, table: Table, key: Hashable) -> None:
+        self.table = table
+        self.key = key
+        self.needs: set[Need] = set()
+        self.dependents: set[Entry] = set()
+
+
+class Log:
+    """What has been asked so far, innermost answer last."""
+
+    def __init__(self) -> None:
+        self.asked: list[Need] = []
+        self.owned: dict[object, Need] = {}
+        """Functions and classes of watched files, with what an answer about them needs at least."""
+        self.tables: list[Table] = []
+        self._dependents: dict[Need, set[Entry]] = {}
+
+    def note(self, need: Need) -> None:
+        """Say that something is asked."""
+        asked = self.asked
+        if not asked or asked[-1] is not need:
+            asked.append(need)
+
+    def take(self, start: int, entry: Entry) -> None:
+        """Let an answer need all that was asked since ``start`` (a length of ``asked``), and stand for it."""
+        asked = self.asked
+        if len(asked) > start:
+            for need in {*asked[start:]} - entry.needs:
+                if need is not entry:
+                    entry.needs.add(need)
+                    (need.dependents if isinstance(need, Entry) else self._dependents.setdefault(need, set())).add(
+                        entry
+                    )
+            del asked[start:]
+        if entry.needs:
+            asked.append(entry)
+
+    def dropped(self, needs: Iterable[Need]) -> list[Entry]:
+        """Work out again what needs one of these, or forget it where it cannot be worked out by itself; the forgotten.
+
+        An answer that comes out as it was leaves those alone that need it.
+        """
+        found: dict[Entry, None] = {}
+        queue = list(dict.fromkeys(entry for need in needs for entry in self._dependents.get(need, ())))
+        rounds: dict[Entry, int] = {}
+        while queue:
+            entry = queue.pop()
+            if entry in found:
+                continue
+            dependents = list(entry.dependents)
+            rounds[entry] = rounds.get(entry, 0) + 1
+            if rounds[entry] <= _MOST_ROUNDS and self._comes_out_the_same(entry):
+                continue
+            if rounds[entry] > _MOST_ROUNDS or not entry.table.is_filled(entry.key):
+                found[entry] = None
+                self.cut(entry)
+                entry.table.forget(entry.key)
+            queue += dependents
+        return list(found)
+
+    def _comes_out_the_same(self, entry: Entry) -> bool:
+        """Work an answer out again, and look; its table has none any more where that cannot be done."""
+        table, key = entry.table, entry.key
+        before = dict.pop(table, key, None)
+        if table.again is None or before is None or not lasts(before):
+            return False
+        self.cut(entry)
+        start = len(self.asked)
+        table.again(key)
+        del self.asked[start:]
+        return table.is_filled(key) and bool(dict.__getitem__(table, key) == before)
+
+    def outdate(self, needs: Iterable[Need]) -> None:
+        """Work out again, when it is asked for, what holds places in the code that these stand for.
+
+        The answer says the same in the end, so nothing that needs it is dropped.
+        """
+        found: set[Entry] = set()
+        queue = [entry for need in needs for entry in self._dependents.get(need, ())]
+        while queue:
+            entry = queue.pop()
+            if entry not in found:
+                found.add(entry)
+                queue += entry.dependents
+        for entry in found:
+            if dict.__contains__(entry.table, entry.key) and not lasts(dict.__getitem__(entry.table, entry.key)):
+                dict.__delitem__(entry.table, entry.key)
+
+    def needs_of(self, path: str) -> list[Need]:
+        """What answers need of one file: its parts are tuples of a kind, the path and what else there is to say."""
+        return [need for need in self._dependents if type(need) is tuple and need[1] == path]
+
+    def cut(self, entry: Entry) -> None:
+        """Let an answer need nothing."""
+        for need in entry.needs:
+            dependents = need.dependents if isinstance(need, Entry) else self._dependents.get(need)
+            if dependents is not None:
+                dependents.discard(entry)
+                if not dependents and not isinstance(need, Entry):
+                    del self._dependents[need]
+        entry.needs.clear()
+
+    def rest(self) -> None:
+        """Between two questions from outside: nothing is being worked out."""
+        self.asked.clear()
+        for table in self.tables:
+            table.rest()
+
+
+class Table(dict[Any, Any]):
+    """Remembered answers that know what they were worked out from.
+
+    Works with ``if key not in table: table[key] = work_out(key)``, with or without a first answer for questions that
+    lead back to themselves: whatever is asked between the miss and the last store belongs to the answer.
+    """
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self.again: Callable[[Any], object] | None = None
+        """Works the answer to one question out again."""
+        self._log = log
+        self._entries: dict[Hashable, Entry] = {}
+        self._starts: dict[Hashable, int] = {}
+        log.tables.append(self)
+
+    def __contains__(self, key: object) -> bool:
+        if dict.__contains__(self, key):
+            self._hit(key)
+            return True
+        self._starts[key] = len(self._log.asked)
+        return False
+
+    def __getitem__(self, key: Hashable) -> Any:
+        self._hit(key)
+        return dict.__getitem__(self, key)
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """The answer, if there is one."""
+        return dict.__getitem__(self, key) if key in self else default
+
+    def __setitem__(self, key: Hashable, value: Any) -> None:
+        dict.__setitem__(self, key, value)
+        start = self._starts.get(key)
+        if start is None:
+            return
+        log = self._log
+        owner = log.owned.get(key[0] if type(key) is tuple else key)  # tuples are keys of several parts
+        if owner is not None:
+            log.asked.append(owner)
+        entry = self._entries.get(key)
+        if entry is None:
+            if len(log.asked) <= start:
+                return
+            entry = self._entries[key] = Entry(self, key)
+        log.take(start, entry)
+
+    def credit(self, key: Hashable, start: int) -> None:
+        """Let an answer that has no value need all that was asked since ``start``."""
+        dict.__setitem__(self, key, None)
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = Entry(self, key)
+        self._log.take(start, entry)
+
+    def _hit(self, key: Hashable) -> None:
+        entry = self._entries.get(key)
+        if entry is not None and entry.needs:
+            self._log.note(entry)
+
+    def forget(self, key: Hashable) -> None:
+        """Drop one answer."""
+        self._entries.pop(key, None)
+        self.pop(key, None)
+
+    def is_filled(self, key: Hashable) -> bool:
+        """Whether there is an answer (which this does not count as asking for)."""
+        return dict.__contains__(self, key)
+
+    def release(self, key: Hashable) -> None:
+        """Drop one answer that nothing needs."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._log.cut(entry)
+        self.forget(key)
+
+    def rest(self) -> None:
+        """Nothing is being worked out."""
+        self._starts.clear()
+
+
+def lasts(value: object) -> bool:
+    """Whether an answer says nothing of places in the code: no nodes, no rows, no offsets."""
+    if (
+        value is None
+        or isinstance(value, (bool, str, Enum, Kind, Scope, Class))
+        or type(value).__name__.endswith("File")
+    ):
+        return True
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return all(map(lasts, value))
+    if isinstance(value, Mapping):
+        return all(lasts(key) and lasts(item) for key, item in value.items())
+    return False
+
+
+class Registry(dict[Any, Any]):
+    """A table of what was met, by name: each value begins with the file that it belongs to."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """What was met by this name."""
+        value = dict.get(self, key, default)
+        if value is not None:
+            need = self._log.owned.get(value[1])
+            if need is not None:
+                self._log.note(need)
+        return value
+
+    def drop(self, file: object, there: Container[object]) -> None:
+        """Forget what belonged to a file and is not ``there`` any more."""
+        for key in [key for key, value in self.items() if value and value[0] is file and value[1] not in there]:
+            del self[key]
+
+
+class Asked:
+    """A set of words that notes which words are asked for; as a whole it counts as one word more, ``""``."""
+
+    def __init__(self, words: frozenset[str], log: Log, name: tuple[str, ...]) -> None:
+        self.words = words
+        self._log = log
+        self._name = name
+
+    def __contains__(self, word: object) -> bool:
+        self._log.asked.append((*self._name, word))
+        return word in self.words
+
+    def __iter__(self) -> Iterator[str]:
+        self._log.asked.append((*self._name, ""))
+        return iter(self.words)
+
+    def isdisjoint(self, others: Iterable[str]) -> bool:
+        """Whether none of these words is there."""
+        others = list(others)
+        self._log.asked.extend((*self._name, word) for word in others)
+        return self.words.isdisjoint(others)
+
+    def __ge__(self, others: Any) -> bool:
+        return all(word in self for word in others)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def changes(self, words: frozenset[str]) -> list[Need]:
+        """What is no longer so where these words take the place of the old ones."""
+        changed = self.words ^ words
+        return [(*self._name, word) for word in (*changed, *([""] if changed else []))]

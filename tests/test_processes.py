@@ -1,0 +1,101 @@
+"""Work in forked processes: every result comes back, in any order, and no error is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from perflint.processes import Partner, can_fork, in_turn
+
+pytestmark = pytest.mark.skipif(not can_fork(), reason="this system cannot fork")
+Tell = Callable[[object], None]
+Hear = Callable[[], Any]
+
+
+def _square(number: int) -> tuple[int, int]:
+    return number * number, os.getpid()
+
+
+def _fail(error: Exception) -> None:
+    raise error
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class UnsendableError(Exception):
+    def __init__(self, text: str) -> None:
+        super().__init__(text, lambda: None)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_each_piece_has_a_process_of_its_own(jobs: int) -> None:
+    work = [partial(_square, number) for number in range(7)]
+    found = dict(in_turn(work, [1] * 7, jobs, 100))
+    assert {number: result for number, (result, _) in found.items()} == {number: number**2 for number in range(7)}
+    processes = {process for _, process in found.values()}
+    assert len(processes) == 7
+    assert os.getpid() not in processes
+
+
+def test_large_pieces_start_first_and_what_is_too_large_together_does_not_run_together() -> None:
+    work = [partial(_square, number) for number in range(4)]
+    assert [number for number, _ in in_turn(work, [1, 9, 5, 9], 1, 10)] == [1, 3, 2, 0]
+    assert [number for number, _ in in_turn(work, [20, 30, 40, 50], 4, 10)] == [3, 2, 1, 0]
+
+
+def test_no_work_is_no_process() -> None:
+    assert list(in_turn([], [], 2, 10)) == []
+
+
+@pytest.mark.parametrize(
+    ("piece", "raised", "text"),
+    [
+        (partial(_fail, ValueError("a rule fell over")), ValueError, "a rule fell over"),
+        (partial(_fail, UnsendableError("odd")), RuntimeError, "UnsendableError: .*odd"),
+        (_die, RuntimeError, "ended from outside"),
+    ],
+)
+def test_an_error_in_a_process_is_one_here(piece: Callable[[], None], raised: type[Exception], text: str) -> None:
+    with pytest.raises(raised, match=text):
+        list(in_turn([piece], [1], 1, 10))
+
+
+def _converse(tell: Tell, hear: Hear) -> None:
+    tell(hear() + 1)
+    tell(hear() * 2)
+
+
+def test_a_partner_talks_while_both_work() -> None:
+    partner = Partner(_converse)
+    partner.tell(1)
+    assert partner.hear() == 2
+    partner.tell(21)
+    assert partner.hear() == 42
+    partner.end()
+
+
+def test_a_partner_that_falls_over_says_so() -> None:
+    partner = Partner(_converse)
+    partner.tell("text")
+    with pytest.raises(TypeError):
+        partner.hear()
+    partner.tell("nobody listens")
+
+
+def _killed(tell: Tell, hear: Hear) -> None:
+    hear()
+    _die()
+
+
+def test_a_partner_that_is_killed_is_said_to_be() -> None:
+    partner = Partner(_killed)
+    partner.tell(0)
+    with pytest.raises(RuntimeError, match="ended from outside"):
+        partner.hear()
