@@ -60,6 +60,13 @@ class Examination:
         """This process looks at what statements do, the others at what is named; each checks what it has found."""
         self.project.parse()  # once, for all processes: what is in memory now is shared
         partners = [Partner(partial(self._help, share)) for share in _shares(self.project, others)]
+        try:
+            return self._find_beside(partners, done)
+        finally:
+            for partner in partners:
+                partner.end()
+
+    def _find_beside(self, partners: list[Partner], done: Done) -> tuple[list[Draft], dict[str, Exception]]:
         self._follow_steps()
         self._ask(gates.place_rows, self.project.files)
         mine = list(self.rows)
@@ -75,7 +82,6 @@ class Examination:
         drafts = self._check_files(mine, done)
         for partner in partners:
             drafts += partner.hear()
-            partner.end()
         done(len(self.project.files) - len(mine))
         return drafts, broken
 

@@ -1,7 +1,7 @@
 """The gates: which statements can hold a finding, asked of the index alone, before LibCST parses anything.
 
 A gate may let through what turns out to be clean; it must never stop a statement that a check would report.
-``tests/test_gates.py`` compares gated with ungated runs on real code.
+``tests/test_real_code.py`` compares gated with ungated runs on real code.
 """
 
 from __future__ import annotations
@@ -52,11 +52,6 @@ def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> fro
             or any(_is_shown(gate(point), settings) for gate in asked)
         )
     )
-
-
-def rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
-    """The rows of a file at which these rules can find something wherever it runs; asks nothing about step loops."""
-    return named_rows(file, codes, settings) | place_rows(file, codes, settings)
 
 
 def named_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:

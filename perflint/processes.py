@@ -28,7 +28,7 @@ class Partner:
     def __init__(self, work: Callable[[Callable[[object], None], Callable[[], Any]], None]) -> None:
         context = multiprocessing.get_context("fork")
         self._here, there = context.Pipe()
-        self._process = context.Process(target=_talk, args=(work, there))
+        self._process = context.Process(target=_talk, args=(work, there), daemon=True)
         self._process.start()
         there.close()
 
@@ -46,8 +46,9 @@ class Partner:
         return _received(self._here, self._process)
 
     def end(self) -> None:
-        """Wait for the other process to end."""
+        """End the other process, which may still be at work, or wait for what nobody will tell it."""
         self._here.close()
+        self._process.terminate()
         self._process.join()
 
 
@@ -104,7 +105,7 @@ def in_turn(
 def _start(piece: Callable[[], object]) -> tuple[Connection, BaseProcess]:
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_do, args=(piece, sender))
+    process = context.Process(target=_do, args=(piece, sender), daemon=True)
     process.start()
     sender.close()
     return receiver, process

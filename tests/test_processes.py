@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 from collections.abc import Callable
@@ -10,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from perflint import engine
+from perflint.examination import Examination
 from perflint.processes import Partner, can_fork, in_turn
+from perflint.settings import Settings
+from tests.support import sources
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="this system cannot fork")
 Tell = Callable[[object], None]
@@ -87,6 +92,29 @@ def test_a_partner_that_falls_over_says_so() -> None:
     with pytest.raises(TypeError):
         partner.hear()
     partner.tell("nobody listens")
+
+
+def _endless(tell: Tell, hear: Hear) -> None:
+    hear()
+
+
+def test_a_partner_that_waits_can_be_ended() -> None:
+    partner = Partner(_endless)
+    partner.end()
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("part", ["_follow_steps", "_broken"])
+def test_an_error_in_a_large_project_leaves_no_process_behind(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here, or in the other process: whoever waits for the one that fell over is ended."""
+
+    def fall_over(*_: object) -> None:
+        raise ValueError("a rule fell over")
+
+    monkeypatch.setattr(Examination, part, fall_over)
+    with pytest.raises(ValueError, match="a rule fell over"):
+        engine.check(sources({f"m{number}.py": "import paddle\n" for number in range(60)}), Settings(), jobs=2)
+    assert not multiprocessing.active_children()
 
 
 def _killed(tell: Tell, hear: Hear) -> None:

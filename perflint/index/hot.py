@@ -92,11 +92,10 @@ class Hot:
             self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
 
     def _own_loops(self, file: FileIndex, scope: Scope) -> None:
-        names = self._project.live.names | training.EVIDENCE | training.STEP_METHODS
         if not any(statement.loop for statement in scope.statements):
             return
-        names = names | {*scope.parameters, *scope.functions, *(scope.owner.attributes if scope.owner else ())}
-        names = names | {*held_names(scope)}
+        held = {*scope.parameters, *scope.functions, *(scope.owner.attributes if scope.owner else ()), *held_names(scope)}
+        names = self._project.live.names | training.EVIDENCE | held
         if not any(_may_train(statement, names) for statement in scope.statements):
             return
         trains = self._evidence(file, scope)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NOT_CALLED = frozenset({"<module>", "__init__", "__call__", "main"})
 """Scopes that no loop reaches by this name as its training step."""
 
-_FUNCTIONS = (ast.Name, ast.Attribute, ast.Call, ast.Lambda, ast.IfExp)
+FUNCTION_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Lambda, ast.IfExp)
 """Expressions that may stand for a function."""
 
 
@@ -33,9 +33,9 @@ class Live:
         self._with_evidence = [file for file in project.files.values() if has_evidence(file)]
         self._grow()
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
-        """Names of functions of which one call may make one training step, by name alone."""
+        """Names of functions of which one call may make one training step, by name alone; ``STEP_METHODS`` are."""
         return frozenset(self._names)
 
     def same(self, other: Live) -> bool:
@@ -131,7 +131,7 @@ def held_names(scope: Scope) -> Iterable[str]:
     return (
         target.id
         for statement in scope.statements
-        if isinstance(statement.node, ast.Assign) and isinstance(statement.node.value, _FUNCTIONS)
+        if isinstance(statement.node, ast.Assign) and isinstance(statement.node.value, FUNCTION_VALUES)
         for target in statement.node.targets
         if isinstance(target, ast.Name)
     )

@@ -12,10 +12,10 @@ from perflint.index.call_arguments import argument_of, is_zero
 from perflint.index.evaluate import Evaluator
 from perflint.index.flow import Flow
 from perflint.index.kinds import ITERABLE_TAG
-from perflint.index.loader_sites import LOADER, Calls, Purpose, Site, is_loader_class, last_name, purpose
+from perflint.index.loader_sites import LOADER, Calls, Purpose, Site, is_loader_class, purpose
 from perflint.index.loader_uses import Worth, worth
 from perflint.index.names import dotted
-from perflint.index.scopes import Class, Scope, Statement
+from perflint.index.scopes import Class, Scope, Statement, terminal
 from perflint.index.worker_values import Origin, Values
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class _Facts:
             if position is None:
                 position = self._project.place_of(file, scope, name, declared.parameter)
             return _Loader(site, call, declared.parameter, position, True, declared.default == 0)
-        if last_name(call) not in self._loader_classes:
+        if terminal(call) not in self._loader_classes:
             return None
         found = self._project.find(qualified, file)
         if found is None or not isinstance(found[1], Class) or not is_loader_class(self._project, found[0], found[1]):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from perflint.index import training
 from perflint.index.bindings import bound_by
 from perflint.index.names import dotted
-from perflint.index.scopes import Class, Scope, Statement
+from perflint.index.scopes import Class, Scope, Statement, terminal
 from perflint.index.tree import walk
 
 if TYPE_CHECKING:
@@ -91,13 +91,6 @@ class Calls:
                 for scope, statement, call in file.calls_named(name)
             ]
         return self._known[name]
-
-
-def last_name(call: ast.Call) -> str:
-    """``build`` for ``data.build(...)``; empty where no name is called."""
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def is_loader_class(project: Project, file: FileIndex, owner: Class, depth: int = 0) -> bool:
@@ -190,7 +183,7 @@ def _used(file: FileIndex, scope: Scope, targets: set[str], project: Project) ->
         if not isinstance(loop, ast.While) and any(dotted(node) in targets for node in expressions(loop.iter)):
             return Purpose.TRAINING
     handed = [
-        last_name(call)
+        terminal(call) or ""
         for statement in scope.statements
         for call in statement.calls
         if any(dotted(argument) in targets for argument in [*call.args, *(item.value for item in call.keywords)])

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from perflint.index.bindings import bound_by
 from perflint.index.call_arguments import argument_of, position_of
-from perflint.index.loader_sites import Calls, Site, last_name
+from perflint.index.loader_sites import Calls, Site
 from perflint.index.names import dotted
-from perflint.index.scopes import Class, Scope
+from perflint.index.scopes import Class, Scope, terminal
 from perflint.index.sole_binding import binding, parsed
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class LookUps:
         return self._named(name, site, depth) if name is not None else []
 
     def _made(self, node: ast.Call, site: Site, depth: int) -> list[Thing]:
-        last = last_name(node)
+        last = terminal(node)
         if last in ("parse_args", "parse_known_args", "parse_intermixed_args") and isinstance(node.func, ast.Attribute):
             parsers = self.things(node.func.value, site, depth + 1)
             return [Thing("namespace", thing.site) for thing in parsers if thing.kind == "parser"]

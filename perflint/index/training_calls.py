@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from perflint.index import training
 from perflint.index.bindings import bound_by
 from perflint.index.kinds import FUNCTION_TAG
+from perflint.index.live import FUNCTION_VALUES
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, is_abstract
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
     from perflint.index.project import Project
-
-_FUNCTIONS = (ast.Name, ast.Attribute, ast.Call, ast.Lambda, ast.IfExp)
-"""Expressions that may stand for a function."""
 
 _MAX_DEPTH = 2
 """How many functions of files without Paddle are followed to one that trains with it."""
@@ -85,7 +83,7 @@ class TrainingCalls:
             return held
         own = name[5:] if name.startswith("self.") and scope.owner is not None else ""
         kept = scope.owner is not None and own in scope.owner.attributes
-        if name.rpartition(".")[2] not in self._project.live.names | training.STEP_METHODS and not kept:
+        if name.rpartition(".")[2] not in self._project.live.names and not kept:
             return []
         found = self._project.callee(file, scope, name, {})
         places = [found] if found is not None else []
@@ -97,7 +95,7 @@ class TrainingCalls:
         """The functions that a name of the scope was bound to: ``step = train_step``, ``step = a if fast else b``."""
         found: list[Place] = []
         for value in self._values(file, scope, name):
-            if not isinstance(value, _FUNCTIONS):
+            if not isinstance(value, FUNCTION_VALUES):
                 return []
             kind = self._project.lasting_kind(file, scope, value)
             if kind.tag != FUNCTION_TAG:

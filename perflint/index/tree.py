@@ -37,6 +37,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 def walk(node: ast.AST) -> list[ast.AST]:
     """A node and all below it, near ones first."""
+    # The loop of ``children`` again: this is asked of every expression, and calling it for every node would show.
     found = [node]
     fields = _FIELDS
     for item in found:  # which grows on the way
