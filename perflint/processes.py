@@ -48,8 +48,14 @@ class Partner:
     def end(self) -> None:
         """End the other process, which may still be at work, or wait for what nobody will tell it."""
         self._here.close()
-        self._process.terminate()
-        self._process.join()
+        _end(self._process)
+
+
+def _end(process: BaseProcess) -> None:
+    # SIGKILL, for a handler of SIGTERM that this process has is the other's too: that of Paddle never returns there.
+    # There is nothing to put in order: files are written by this process only.
+    process.kill()
+    process.join()
 
 
 def _talk(work: Callable[[Callable[[object], None], Callable[[], Any]], None], channel: Connection) -> None:
@@ -98,8 +104,7 @@ def in_turn(
                 yield number, _result(receiver, process)
     finally:
         for _, _, process in running.values():
-            process.terminate()
-            process.join()
+            _end(process)
 
 
 def _start(piece: Callable[[], object]) -> tuple[Connection, BaseProcess]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -102,6 +103,22 @@ def test_a_partner_that_waits_can_be_ended() -> None:
     partner = Partner(_endless)
     partner.end()
     assert not multiprocessing.active_children()
+
+
+def _deaf(tell: Tell, hear: Hear) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    tell("deaf")
+    hear()
+
+
+def test_a_partner_that_does_not_heed_sigterm_can_be_ended() -> None:
+    """Importing Paddle leaves a handler that never returns in a forked process."""
+    partner = Partner(_deaf)
+    assert partner.hear() == "deaf"
+    end = threading.Thread(target=partner.end, daemon=True)
+    end.start()
+    end.join(60)
+    assert not end.is_alive()
 
 
 @pytest.mark.parametrize("part", ["_follow_steps", "_broken"])

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace, check: Check, console: Console, clock: Cloc
             Watch(options, check, console, clock or Clock()).run()
     except KeyboardInterrupt:
         for process in multiprocessing.active_children():
-            process.terminate()
+            process.kill()
     return 0
 
 

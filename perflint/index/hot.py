@@ -94,7 +94,8 @@ class Hot:
     def _own_loops(self, file: FileIndex, scope: Scope) -> None:
         if not any(statement.loop for statement in scope.statements):
             return
-        held = {*scope.parameters, *scope.functions, *(scope.owner.attributes if scope.owner else ()), *held_names(scope)}
+        attributes = scope.owner.attributes if scope.owner else ()
+        held = {*scope.parameters, *scope.functions, *attributes, *held_names(scope)}
         names = self._project.live.names | training.EVIDENCE | held
         if not any(_may_train(statement, names) for statement in scope.statements):
             return
