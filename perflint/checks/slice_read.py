@@ -23,9 +23,8 @@ _CONVERSIONS = frozenset({"float", "int"})
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _LOOP_WORDS = frozenset({"for", "while"})
-_READ_WORDS = _METHODS | _CONVERSIONS | {"array", "asarray"}
-_SLICE_READ = re.compile(r"[\])]\s*\.\s*(?:numpy|tolist)\s*\(|\b(?:float|int|array|asarray)\s*\(\s*[^)\s]")
-"""A reading method of something in brackets, or a conversion of something."""
+_READ_CALL = re.compile(r"(?:numpy|tolist|float|int|array|asarray)\s*\(")
+"""The end of what a read calls; begins with letters, which is quick to look for."""
 
 _TYPE_REASON = "what `{base}` is could not be worked out"
 _LAYOUT_REASON = "the array may lie in memory in another order, so that a sum over it can round differently"
@@ -42,20 +41,12 @@ class _Read:
 
 
 def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    if not _may_read(file) or file.is_offline or file.is_foreign:
+    if file.words.isdisjoint(_LOOP_WORDS) or file.is_offline or file.is_foreign:
         return
-    for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            best = max((found for call in statement.calls if (found := _best(call)) is not None), default=None)
-            if best is not None and _is_repeated(statement) and file.knows_paddle:
-                yield statement, best
-
-
-def _may_read(file: FileIndex) -> bool:
-    """Whether the text allows for a slice that is read again and again."""
-    if file.words.isdisjoint(_LOOP_WORDS) or file.words.isdisjoint(_READ_WORDS):
-        return False
-    return _SLICE_READ.search(file.source.text) is not None
+    for _, statement in file.statements_at(_READ_CALL):
+        best = max((found for call in statement.calls if (found := _best(call)) is not None), default=None)
+        if best is not None and _is_repeated(statement) and file.knows_paddle:
+            yield statement, best
 
 
 def _is_repeated(statement: Statement) -> bool:

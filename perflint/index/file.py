@@ -6,8 +6,7 @@ import ast
 import functools
 import re
 import symtable
-from bisect import bisect_right
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -18,7 +17,7 @@ from perflint.index.flow import Flow, with_comprehensions
 from perflint.index.kinds import UNKNOWN, Kind, function, join
 from perflint.index.mentions import Uses, uses, words
 from perflint.index.names import Names
-from perflint.index.scopes import FileScopes, Loop, Place, Scope, Statement, headers, last_row, terminal
+from perflint.index.scopes import FileScopes, Loop, Place, Scope, Statement, headers, statements_on, terminal
 from perflint.index.sizes import Sizes
 from perflint.index.tree import walk
 from perflint.source import Source
@@ -222,32 +221,15 @@ class FileIndex:
             if terminal(call) == name
         ]
 
-    def _statements_with(self, name: str) -> list[tuple[Scope, Statement]]:
+    def _statements_with(self, name: str) -> Iterator[tuple[Scope, Statement]]:
         """The statements in whose own rows a word stands, scope by scope."""
-        starts, placed = self._placed
-        found: dict[int, tuple[Scope, Statement]] = {}
-        for match in re.finditer(rf"{re.escape(name)}\b", self.source.text):
-            row = self.source.lines.position(match.start())[0]
-            at = bisect_right(starts, row) - 1
-            while at >= 0 and row <= placed[at][1]:
-                found[placed[at][2]] = placed[at][3:]
-                at -= 1
-        return [found[order] for order in sorted(found)]
+        return self.statements_at(re.compile(rf"{re.escape(name)}\b"))
 
-    @cached_property
-    def _placed(self) -> tuple[list[int], list[tuple[int, int, int, Scope, Statement]]]:
-        """Every statement by its first row, with the last row of its own expressions, and its place among all."""
-        statements = ((scope, statement) for scope in self.scopes.scopes for statement in scope.statements)
-        placed = [
-            (statement.node.lineno, last_row(statement.node), order, scope, statement)
-            for order, (scope, statement) in enumerate(statements)
-        ]
-        placed.sort(key=lambda item: item[:3])
-        last = 0
-        for index, item in enumerate(placed):  # no row after the first one of a statement is hidden by the next
-            last = max(last, item[1])
-            placed[index] = (item[0], last, *item[2:])
-        return [item[0] for item in placed], placed
+    def statements_at(self, pattern: re.Pattern[str]) -> Iterator[tuple[Scope, Statement]]:
+        """The statements in whose own rows a match of a pattern begins, scope by scope."""
+        found = pattern.finditer(self.source.text)
+        rows = list(dict.fromkeys(self.source.lines.position(match.start())[0] for match in found))
+        return statements_on(self.scopes, rows) if rows else iter(())
 
     @cached_property
     def is_foreign(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -299,6 +300,27 @@ def last_row(node: ast.stmt) -> int:
     if isinstance(node, (*LOOPS, ast.If, ast.With, ast.AsyncWith)):
         return max(header.end_lineno or node.lineno for header in headers(node))
     return node.end_lineno or node.lineno
+
+
+def statements_on(scopes: FileScopes, rows: list[int]) -> Iterator[tuple[Scope, Statement]]:
+    """The statements in whose own rows one of some rows is, scope by scope.
+
+    Args:
+        scopes: those of a file.
+        rows: of the file, in order, at least one.
+    """
+    for scope in scopes.scopes:
+        if not isinstance(scope.node, ast.Module) and not _any_within(rows, scope.node.lineno, scope.node.end_lineno):
+            continue
+        for statement in scope.statements:
+            node = statement.node
+            if _any_within(rows, node.lineno, node.end_lineno) and _any_within(rows, node.lineno, last_row(node)):
+                yield scope, statement
+
+
+def _any_within(rows: list[int], first: int, last: int | None) -> bool:
+    at = bisect_left(rows, first)
+    return at < len(rows) and rows[at] <= (last or first)
 
 
 def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool, list[ast.Call]]:

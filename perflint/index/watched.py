@@ -39,9 +39,9 @@ _WHOLE = ("_optimizing", "optimizing_names", "worker_defaults", "saves_on_every_
 """What the project works out of all files at once."""
 _OF_TEXT = ("is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
 """Answers about the text of a file that an edit seldom changes."""
-_CONTENT = frozenset({"tree", "identifiers", "loads", "_placed", "syntax_error"})
+_CONTENT = frozenset({"tree", "identifiers", "loads", "syntax_error"})
 _NOTED = frozenset({*_OF_TEXT, *_CONTENT, "scopes"})
-_OWN = ("tree", "scopes", "words", "uses", "identifiers", "loads", "_placed", "is_quiet", "module", *_OF_TEXT)
+_OWN = ("tree", "scopes", "words", "uses", "identifiers", "loads", "is_quiet", "module", *_OF_TEXT)
 """What a file remembers of itself alone."""
 
 
