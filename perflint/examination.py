@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,7 +14,7 @@ from perflint.gates import Rows
 from perflint.index import hot
 from perflint.index.file import FileIndex
 from perflint.index.project import Project, Worked
-from perflint.processes import Partner, can_fork
+from perflint.processes import Partner, Work, can_fork
 from perflint.settings import Settings
 from perflint.source import Source
 from perflint.walk import Walk
@@ -57,41 +58,52 @@ class Examination:
         return self._check_files(self.project.files, done), self._broken(self.project.files)
 
     def _find_together(self, others: int, done: Done) -> tuple[list[Draft], dict[str, Exception]]:
-        """This process looks at what statements do, the others at what is named; each checks what it has found."""
+        """This process follows the steps, the others look at what statements name and do; each checks what it knows."""
         self.project.parse()  # once, for all processes: what is in memory now is shared
-        partners = [Partner(partial(self._help, share)) for share in _shares(self.project, others)]
-        try:
-            return self._find_beside(partners, done)
-        finally:
+        shares = _shares({path: len(file.source.text) for path, file in self.project.files.items()}, others)
+        with _partners([partial(self._help, share) for share in shares]) as partners:
+            self._follow_steps()
+            mine = list(self.rows)
             for partner in partners:
-                partner.end()
-
-    def _find_beside(self, partners: list[Partner], done: Done) -> tuple[list[Draft], dict[str, Exception]]:
-        self._follow_steps()
-        self._ask(gates.place_rows, self.project.files)
-        mine = list(self.rows)
-        for partner in partners:
-            partner.tell(mine)
-        answers: list[_Answer] = [partner.hear() for partner in partners]
-        broken: dict[str, Exception] = {}
-        for answer in answers:
-            broken |= answer.broken
-            self.project.worked_out(answer.worked)
-            for path, rows in answer.rows.items():
-                self.rows[path] = self.rows.get(path, Rows()) | rows
-        drafts = self._check_files(mine, done)
-        for partner in partners:
-            drafts += partner.hear()
-        done(len(self.project.files) - len(mine))
-        return drafts, broken
+                partner.tell(mine)
+            broken: dict[str, Exception] = {}
+            for partner in partners:
+                broken |= self._take(partner.hear())
+            drafts = self._check_together(mine, others, done)
+            for partner in partners:
+                drafts += partner.hear()
+            done(len(self.project.files) - len(mine))
+            return drafts, broken
 
     def _help(self, paths: list[str], tell: Callable[[object], None], hear: Callable[[], list[str]]) -> None:
-        """What another process does: look for what is named in some files, and check those of them left to it."""
+        """What another process does: ask the gates that need no steps, and check the files left to it."""
         self._ask(gates.named_rows, paths)
+        self._ask(gates.place_rows, paths)
         not_mine = set(hear())
         rows = {path: rows for path, rows in self.rows.items() if path in not_mine and rows.all}
         tell(_Answer(rows, self._broken(paths), self.project.worked))
-        tell(self._check_files([path for path in paths if path not in not_mine], lambda _: None))
+        tell(self._check_files([path for path in paths if path not in not_mine], _say_nothing))
+
+    def _take(self, answer: _Answer) -> Mapping[str, Exception]:
+        """Enter what another process has found out; what is wrong with the files that it was given."""
+        self.project.worked_out(answer.worked)
+        for path, rows in answer.rows.items():
+            self.rows[path] = self.rows.get(path, Rows()) | rows
+        return answer.broken
+
+    def _check_together(self, paths: list[str], others: int, done: Done) -> list[Draft]:
+        """The drafts of files whose steps this process knows: others that begin with all it knows get a share."""
+        work = {path: len(self.rows[path].all) for path in paths if self.rows[path].all}
+        mine, *theirs = _shares(work, others + 1 if len(work) >= PARALLEL_FROM else 1)
+        with _partners([partial(self._check_share, share) for share in theirs]) as partners:
+            drafts = self._check_files(mine, done)
+            for partner in partners:
+                drafts += partner.hear()
+        done(len(paths) - len(mine))
+        return drafts
+
+    def _check_share(self, paths: list[str], tell: Callable[[object], None], hear: Callable[[], object]) -> None:
+        tell(self._check_files(paths, _say_nothing))
 
     # -- gates -------------------------------------------------------------------------------------------------
 
@@ -178,14 +190,29 @@ class _Answer:
     worked: Worked
 
 
-def _shares(project: Project, count: int) -> list[list[str]]:
-    """The files in as many parts of the same size."""
+@contextmanager
+def _partners(work: Iterable[Work]) -> Iterator[list[Partner]]:
+    """Processes that are ended in the end, whatever has happened."""
+    partners = [Partner(piece) for piece in work]
+    try:
+        yield partners
+    finally:
+        for partner in partners:
+            partner.end()
+
+
+def _say_nothing(_: int) -> None:
+    pass
+
+
+def _shares(sizes: Mapping[str, int], count: int) -> list[list[str]]:
+    """The paths in as many parts of about the same size."""
     parts: list[list[str]] = [[] for _ in range(count)]
-    sizes = [0] * count
-    for path, file in sorted(project.files.items(), key=lambda item: -len(item[1].source.text)):
-        least = sizes.index(min(sizes))
+    totals = [0] * count
+    for path, size in sorted(sizes.items(), key=lambda item: -item[1]):
+        least = totals.index(min(totals))
         parts[least].append(path)
-        sizes[least] += len(file.source.text)
+        totals[least] += size
     return parts
 
 

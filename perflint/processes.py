@@ -10,6 +10,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+Work = Callable[[Callable[[object], None], Callable[[], Any]], None]
+"""What a process does that talks: it is given what tells something, and what waits for what it is told."""
 
 
 def can_fork() -> bool:
@@ -21,11 +23,10 @@ class Partner:
     """A forked process that works while this one goes on, and talks with it.
 
     Args:
-        work: what it does; it is given two functions, one that tells this process something and one that waits for what
-            this process tells it.
+        work: what it does.
     """
 
-    def __init__(self, work: Callable[[Callable[[object], None], Callable[[], Any]], None]) -> None:
+    def __init__(self, work: Work) -> None:
         context = multiprocessing.get_context("fork")
         self._here, there = context.Pipe()
         self._process = context.Process(target=_talk, args=(work, there), daemon=True)
@@ -58,7 +59,7 @@ def _end(process: BaseProcess) -> None:
     process.join()
 
 
-def _talk(work: Callable[[Callable[[object], None], Callable[[], Any]], None], channel: Connection) -> None:
+def _talk(work: Work, channel: Connection) -> None:
     def tell(message: object) -> None:
         channel.send((True, message))
 

@@ -14,6 +14,7 @@ from perflint.index.drawing import Drawing, Source
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
+from perflint.index.forward_text import may_call
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join
 from perflint.index.live import held_names
 from perflint.index.project import Project
@@ -62,7 +63,7 @@ class Hot:
                 self._step_methods(file)
         self._follow_all()
         for file in self._project.mentions.of(*sorted(self._forward_names)):
-            if "forward" in file.words and not file.is_quiet and not file.is_foreign and not file.is_offline:
+            if "forward" in file.words and not file.is_quiet and not file.is_offline and self._may_follow_forward(file):
                 self._forwards(file)
         self._follow_all()
 
@@ -70,6 +71,10 @@ class Hot:
         while self._queue:
             file, scope, parameters, step, depth = self._queue.pop(0)
             self._called(file, scope, parameters, step, depth)
+
+    def _may_follow_forward(self, file: FileIndex) -> bool:
+        names = self._forward_names
+        return file.of_text(("forward", names), lambda text: may_call(text, names)) and not file.is_foreign
 
     def _forwards(self, file: FileIndex) -> None:
         """The forward passes of the file's own layers: they run at each step of whatever trains them."""
