@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import random
 
 import pytest
 
 from perflint import engine
 from perflint.index import live
 from perflint.index.file import FileIndex
-from perflint.index.mentions import Mentions, uses, words
+from perflint.index.mentions import Mentions, is_called, is_derived, is_held, uses, words
 from perflint.index.names import dotted
 from perflint.index.scopes import terminal
 from perflint.settings import Settings
@@ -42,6 +43,39 @@ def test_a_name_that_is_called_where_it_is_defined_is_called() -> None:
 )
 def test_every_way_to_call_is_one(call: str) -> None:
     assert "f" in uses(call).called
+    assert is_called(call, "f")
+
+
+@pytest.mark.parametrize(
+    ("text", "called", "held", "derived"),
+    [
+        ("f(x)", True, False, False),
+        ("ff(x)", False, False, False),
+        ("x.f", False, True, False),
+        ("def f(): pass", False, False, False),
+        ("def f(): pass\nf()", True, False, False),
+        ("class A(f): pass", False, True, True),
+        ("class A(m.f, B): pass", False, True, True),
+        ("class A(g(f)): pass", False, True, True),
+        ("class f(A): pass", True, False, False),
+        ("ｆ(x)", True, False, False),  # Python takes it for f
+        ("调用 f(x)", True, False, False),
+    ],
+)
+def test_one_name_is_told_as_all_are(text: str, called: bool, held: bool, derived: bool) -> None:
+    assert (is_called(text, "f"), is_held(text, "f"), is_derived(text, "f")) == (called, held, derived)
+    found = uses(text)
+    assert tuple("f" in part for part in (found.called, found.others, found.bases)) == (called, held, derived)
+
+
+def test_one_name_is_told_as_all_are_in_real_code() -> None:
+    chance = random.Random(0)
+    for path, source in corpus.sources().items():
+        found = uses(source.text)
+        for part, asks in ((found.called, is_called), (found.others, is_held), (found.bases, is_derived)):
+            names = sorted(part)
+            for name in chance.sample(names, min(20, len(names))):
+                assert asks(source.text, name), (path, name)
 
 
 @pytest.mark.parametrize(

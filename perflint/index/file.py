@@ -15,7 +15,7 @@ from perflint.index import amp, evaluation, every_rank, layers, training
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
 from perflint.index.kinds import UNKNOWN, Kind, function, join
-from perflint.index.mentions import Uses, uses, words
+from perflint.index.mentions import is_called, is_derived, is_held, words
 from perflint.index.names import Names
 from perflint.index.scopes import FileScopes, Loop, Place, Scope, Statement, headers, statements_on, terminal
 from perflint.index.sizes import Sizes
@@ -110,10 +110,17 @@ class FileIndex:
         """Every word of the text, comments and strings among them: no name that is missing here is in the file."""
         return words(self.source.text)
 
-    @cached_property
-    def uses(self) -> Uses:
-        """The words of the text by what stands around them."""
-        return uses(self.source.text)
+    def may_call(self, name: str) -> bool:
+        """Whether something by this name is called, as the text has it."""
+        return is_called(self.source.text, name)
+
+    def may_hold(self, name: str) -> bool:
+        """Whether something by this name stands in the text without being called."""
+        return is_held(self.source.text, name)
+
+    def may_derive(self, name: str) -> bool:
+        """Whether a class has a base of this name, as the text has it."""
+        return is_derived(self.source.text, name)
 
     @cached_property
     def tree(self) -> ast.Module:

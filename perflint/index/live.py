@@ -57,7 +57,7 @@ class Live:
         if not stepping <= self._names:
             return False
         for name in self._names | self._holders:
-            if name in file.uses.others and not self._holders.issuperset(_holding(file, name)):
+            if file.may_hold(name) and not self._holders.issuperset(_holding(file, name)):
                 return False
         held = (name for holder in self._holders if holder in file.words for name in _calling_held(file, holder))
         return self._names.issuperset(held)

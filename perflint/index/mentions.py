@@ -14,7 +14,7 @@ _WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" els
 """What is no part of an identifier made a space."""
 _WORDS_AND_CALLS = _WORDS[:40] + b"(" + _WORDS[41:]
 _WORD = re.compile(r"\w+")
-_CLASS = re.compile(r"^[ \t]*class\s+\w+\s*\(([^:]*)", re.MULTILINE)
+_CLASS = re.compile(r"class\s+\w+\s*\(([^:]*)")
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -50,11 +50,11 @@ class Mentions:
 
     def calls(self, name: str) -> list[FileIndex]:
         """The files that can call something by this name: ``name(`` stands there, and not after ``def``."""
-        return [file for file in self.of(name) if name in file.uses.called]
+        return [file for file in self.of(name) if file.may_call(name)]
 
     def values(self, name: str) -> list[FileIndex]:
         """The files that can use a function of this name as a value: it stands there without a ``(`` after it."""
-        return [file for file in self.of(name) if name in file.uses.others]
+        return [file for file in self.of(name) if file.may_hold(name)]
 
     def assigned(self, name: str) -> list[FileIndex]:
         """The files that can bind something to a function of this name: it stands there as a value behind a ``=``."""
@@ -67,7 +67,7 @@ class Mentions:
 
     def bases(self, name: str) -> list[FileIndex]:
         """The files in which a class can name this one as its base."""
-        return [file for file in self.of(name) if name in file.uses.bases]
+        return [file for file in self.of(name) if file.may_derive(name)]
 
     def other_names(self, name: str) -> frozenset[str]:
         """What a function or class of this name may be called anywhere: ``import name as other`` makes another."""
@@ -97,6 +97,21 @@ class Uses:
     bases: frozenset[str]
 
 
+def is_called(text: str, name: str) -> bool:
+    """Whether ``uses`` has a name among what a text calls; quicker for one name."""
+    return _starting(name, rf"(?<!def {re.escape(name)})[^\w(]*\(").search(_folded(text)) is not None
+
+
+def is_held(text: str, name: str) -> bool:
+    """Whether ``uses`` has a name among what stands in a text without being called; quicker for one name."""
+    return _starting(name, r"(?!\w|\()").search(_folded(text)) is not None
+
+
+def is_derived(text: str, name: str) -> bool:
+    """Whether ``uses`` has a name among the bases in a text; quicker for one name."""
+    return any(name in header and name in _WORD.findall(header) for header in _CLASS.findall(_folded(text)))
+
+
 def words(text: str) -> frozenset[str]:
     """The words of a text: runs of what can stand in an identifier, as Python compares identifiers."""
     return frozenset(_plain(text, _WORDS).split())
@@ -110,15 +125,18 @@ def uses(text: str) -> Uses:
     }
     called |= {word for word, after in pairwise(tokens) if after == "("}  # perhaps: ``x = (1, 2)``
     others = {word for word in tokens if word[-1] != "("}
-    bases = (_WORD.findall(header) for header in _CLASS.findall(text)) if "class" in text else ()
+    bases = (_WORD.findall(header) for header in _CLASS.findall(text))
     return Uses(frozenset(called), frozenset(others), frozenset(name for names in bases for name in names))
 
 
 def _plain(text: str, table: bytes) -> str:
     """The text with a space for every character that a table of bytes makes one."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return text.encode("utf-8", "replace").translate(table).decode()
+    return _folded(text).encode("utf-8", "replace").translate(table).decode()
+
+
+def _folded(text: str) -> str:
+    """The text as Python compares identifiers."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def _follows_equals(match: re.Match[str]) -> bool:

@@ -132,6 +132,7 @@ class WatchedFile(KeptFile):
     """A file that is edited: whoever asks for what is in it is noted in the project's log."""
 
     source: _WatchedSource
+    uses: Uses
 
     def __init__(self, source: Source, parts: tuple[str, ...], project: KeptProject) -> None:
         super().__init__(_WatchedSource.of(source), parts, project)
@@ -199,6 +200,18 @@ class WatchedFile(KeptFile):
             self._calls[name] = FileIndex.calls_named(self, name)
             del log.asked[start:]
         return self._calls[name]
+
+    def may_call(self, name: str) -> bool:
+        """Whether something by this name is called, as the text has it."""
+        return name in self.uses.called
+
+    def may_hold(self, name: str) -> bool:
+        """Whether something by this name stands in the text without being called."""
+        return name in self.uses.others
+
+    def may_derive(self, name: str) -> bool:
+        """Whether a class has a base of this name, as the text has it."""
+        return name in self.uses.bases
 
     def open(self) -> None:
         """Note who asks for the text from now on."""
