@@ -6,7 +6,7 @@ import ast
 import functools
 import re
 import symtable
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -15,7 +15,7 @@ from perflint.index import amp, evaluation, every_rank, layers, training
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
 from perflint.index.kinds import UNKNOWN, Kind, function, join
-from perflint.index.mentions import is_called, is_derived, is_held, words
+from perflint.index.mentions import folded, is_called, is_derived, is_held, places, words
 from perflint.index.names import Names
 from perflint.index.scopes import FileScopes, Loop, Place, Scope, Statement, headers, statements_on, terminal
 from perflint.index.sizes import Sizes
@@ -110,17 +110,21 @@ class FileIndex:
         """Every word of the text, comments and strings among them: no name that is missing here is in the file."""
         return words(self.source.text)
 
+    @cached_property
+    def _folded(self) -> str:
+        return folded(self.source.text)
+
     def may_call(self, name: str) -> bool:
         """Whether something by this name is called, as the text has it."""
-        return is_called(self.source.text, name)
+        return is_called(self._folded, name)
 
     def may_hold(self, name: str) -> bool:
         """Whether something by this name stands in the text without being called."""
-        return is_held(self.source.text, name)
+        return is_held(self._folded, name)
 
     def may_derive(self, name: str) -> bool:
         """Whether a class has a base of this name, as the text has it."""
-        return is_derived(self.source.text, name)
+        return is_derived(self._folded, name)
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -223,19 +227,17 @@ class FileIndex:
         """The calls whose last name is this one, each with its statement: looks only where the text has the name."""
         return [
             (scope, statement, call)
-            for scope, statement in self._statements_with(name)
+            for scope, statement in self._statements_at(places(self.source.text, name))
             for call in statement.calls
             if terminal(call) == name
         ]
 
-    def _statements_with(self, name: str) -> Iterator[tuple[Scope, Statement]]:
-        """The statements in whose own rows a word stands, scope by scope."""
-        return self.statements_at(re.compile(rf"{re.escape(name)}\b"))
-
     def statements_at(self, pattern: re.Pattern[str]) -> Iterator[tuple[Scope, Statement]]:
         """The statements in whose own rows a match of a pattern begins, scope by scope."""
-        found = pattern.finditer(self.source.text)
-        rows = list(dict.fromkeys(self.source.lines.position(match.start())[0] for match in found))
+        return self._statements_at(match.start() for match in pattern.finditer(self.source.text))
+
+    def _statements_at(self, offsets: Iterable[int]) -> Iterator[tuple[Scope, Statement]]:
+        rows = list(dict.fromkeys(self.source.lines.position(offset)[0] for offset in offsets))
         return statements_on(self.scopes, rows) if rows else iter(())
 
     @cached_property

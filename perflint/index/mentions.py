@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 _WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
 """What is no part of an identifier made a space."""
 _WORDS_AND_CALLS = _WORDS[:40] + b"(" + _WORDS[41:]
+_OPENS = re.compile(r"[^\w(]*\(")
+_CALL = re.compile(r"\s*\(")
+_AS = re.compile(r"\s+as\s+(\w+)")
 _WORD = re.compile(r"\w+")
 _CLASS = re.compile(r"class\s+\w+\s*\(([^:]*)")
 
@@ -58,10 +61,9 @@ class Mentions:
 
     def assigned(self, name: str) -> list[FileIndex]:
         """The files that can bind something to a function of this name: it stands there as a value behind a ``=``."""
-        pattern = _starting(name, r"\b(?!\s*\()")
 
         def is_assigned(text: str) -> bool:
-            return any(map(_follows_equals, pattern.finditer(text)))
+            return any(not _CALL.match(text, at + len(name)) and _follows_equals(text, at) for at in places(text, name))
 
         return [file for file in self.values(name) if file.of_text(("assigned", name), is_assigned)]
 
@@ -75,9 +77,13 @@ class Mentions:
             found, queue = {name}, [name]
             while queue:
                 known = queue.pop()
-                renamed = _starting(known, r"\s+as\s+(\w+)")
+
+                def renamed(text: str, known: str = known) -> list[str]:
+                    after = (_AS.match(text, at + len(known)) for at in places(text, known))
+                    return [match[1] for match in after if match is not None]
+
                 for file in self.of(known):
-                    others = file.of_text(("renamed", known), renamed.findall) if "as" in file.words else ()
+                    others = file.of_text(("renamed", known), renamed) if "as" in file.words else ()
                     new = set(others) - found
                     found |= new
                     queue += new
@@ -99,29 +105,55 @@ class Uses:
 
 def is_called(text: str, name: str) -> bool:
     """Whether ``uses`` has a name among what a text calls; quicker for one name."""
-    return _starting(name, rf"(?<!def {re.escape(name)})[^\w(]*\(").search(_folded(text)) is not None
+    return any(
+        _OPENS.match(text, at + len(name)) and not text.startswith("def ", max(at - 4, 0), at)
+        for at in places(text, name)
+    )
 
 
 def is_held(text: str, name: str) -> bool:
     """Whether ``uses`` has a name among what stands in a text without being called; quicker for one name."""
-    return _starting(name, r"(?!\w|\()").search(_folded(text)) is not None
+    return any(not text.startswith("(", at + len(name)) for at in places(text, name))
 
 
 def is_derived(text: str, name: str) -> bool:
     """Whether ``uses`` has a name among the bases in a text; quicker for one name."""
-    return any(name in header and name in _WORD.findall(header) for header in _CLASS.findall(_folded(text)))
+    return any(name in header and name in _WORD.findall(header) for header in _CLASS.findall(text))
+
+
+def places(text: str, name: str) -> Iterator[int]:
+    """Where a name stands in a text as a whole word: offsets in characters.
+
+    Args:
+        text: any.
+        name: nowhere, if it is empty.
+    """
+    at = text.find(name) if name else -1  # a pattern of each name would take longer to compile than to look for
+    while at >= 0:
+        end = at + len(name)
+        if not (_is_part(text, at - 1) or _is_part(text, end)):
+            yield at
+        at = text.find(name, end)
+
+
+def _is_part(text: str, at: int) -> bool:
+    """Whether a character can stand in a name; there is none before a text and behind it."""
+    return 0 <= at < len(text) and (text[at].isalnum() or text[at] == "_")
 
 
 def words(text: str) -> frozenset[str]:
     """The words of a text: runs of what can stand in an identifier, as Python compares identifiers."""
-    return frozenset(_plain(text, _WORDS).split())
+    return frozenset(_plain(folded(text), _WORDS).split())
 
 
 def uses(text: str) -> Uses:
     """The words of a text by what stands around them."""
+    text = folded(text)
     tokens = _plain(text, _WORDS_AND_CALLS).replace("(", "( ").split()  # what is called keeps its "("
     called = {
-        word[:-1] for before, word in zip(["", *tokens], tokens, strict=False) if word[-1] == "(" and before != "def"
+        word[:-1]
+        for before, word in zip(["", *tokens], tokens, strict=False)
+        if word[-1] == "(" and word != "(" and before != "def"
     }
     called |= {word for word, after in pairwise(tokens) if after == "("}  # perhaps: ``x = (1, 2)``
     others = {word for word in tokens if word[-1] != "("}
@@ -131,21 +163,15 @@ def uses(text: str) -> Uses:
 
 def _plain(text: str, table: bytes) -> str:
     """The text with a space for every character that a table of bytes makes one."""
-    return _folded(text).encode("utf-8", "replace").translate(table).decode()
+    return text.encode("utf-8", "replace").translate(table).decode()
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """The text as Python compares identifiers."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
-def _follows_equals(match: re.Match[str]) -> bool:
+def _follows_equals(text: str, at: int) -> bool:
     """Whether a ``=`` stands before a place in its row, or the row goes on from the one before it."""
-    row = match.string.rfind("\n", 0, match.start()) + 1
-    return "=" in match.string[row : match.start()] or match.string[:row].rstrip()[-1:] in tuple("=(,\\")
-
-
-def _starting(name: str, rest: str) -> re.Pattern[str]:
-    """A whole word and what follows it; begins with the word itself, which is quick to look for."""
-    known = re.escape(name)
-    return re.compile(rf"{known}(?<!\w{known}){rest}")
+    row = text.rfind("\n", 0, at) + 1
+    return "=" in text[row:at] or text[:row].rstrip()[-1:] in tuple("=(,\\")
