@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.index.kinds import DATASET_TAG, FUNCTION_TAG, LAYER_TAG, LOADER_TAG, OBJECT_TAG, UNKNOWN_TAG, Kind, join
 from perflint.index.names import dotted
-from perflint.index.scopes import Class, Scope
+from perflint.index.scopes import Class, Scope, Statement
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -19,6 +22,8 @@ _LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_T
 _MOST_SITES = 12
 
 Site = tuple["FileIndex", Scope, ast.Call]
+Placed = tuple["FileIndex", Scope, Statement, ast.Call]
+"""A call site with the statement that it stands in."""
 
 
 class Callers:
@@ -27,7 +32,8 @@ class Callers:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._handed: dict[Scope, dict[str, Kind]] = {}
-        self._named: dict[str, list[Site]] = {}
+        self._strange: dict[tuple[str, FileIndex], bool] = {}
+        self._in_files: dict[tuple[str, FileIndex], list[Placed]] = {}
         self._holding: dict[str, frozenset[str]] = {}
 
     def sites(self, scope: Scope) -> list[Site]:
@@ -36,23 +42,50 @@ class Callers:
             names = {scope.owner.name}
         else:
             names = {scope.name, *self._attributes_holding(scope.name)}
-        found: list[Site] = []
-        for name in sorted(names):
-            for file, caller, call in self.named(name)[: 4 * _MOST_SITES]:
-                if any(target is scope for target in self._reached(file, caller, call)):
-                    found.append((file, caller, call))
-        return found[:_MOST_SITES]
+        reaching = (site for name in sorted(names) for site in self._reaching(name, scope))
+        return list(islice(reaching, _MOST_SITES))
+
+    def _reaching(self, name: str, scope: Scope) -> Iterator[Site]:
+        for file, caller, call in islice(self.each(name), 4 * _MOST_SITES):
+            if any(target is scope for target in self._reached(file, caller, call)):
+                yield file, caller, call
 
     def named(self, name: str) -> list[Site]:
         """The calls whose last name is this one, wherever they lead."""
-        if name not in self._named:
-            self._named[name] = [
-                (file, scope, call)
-                for file in self._project.mentions.calls(name)
-                if not file.is_quiet and not file.is_foreign
-                for scope, _, call in file.calls_named(name)
-            ]
-        return self._named[name]
+        return list(self.each(name))
+
+    def each(self, name: str, home: FileIndex | None = None) -> Iterator[Site]:
+        """The calls of ``placed`` without their statements."""
+        return ((file, scope, call) for file, scope, _, call in self.placed(name, home))
+
+    def placed(self, name: str, home: FileIndex | None = None) -> Iterator[Placed]:
+        """The calls whose last name is this one, with their statements, each file parsed when its calls are asked for.
+
+        Args:
+            name: the last name of what is called.
+            home: the file of the one function or class that is meant, if one is.  Its own calls come first, and files
+                that can only mean something of their own by the name are left out.
+        """
+        files = self._project.mentions.of(name)
+        for file in files if home is None else sorted(files, key=lambda file: file is not home):
+            if name not in file.uses.called or file.is_quiet or file.is_foreign:
+                continue
+            if home is None or file is home or self._may_mean_another(name, file):
+                yield from self._in_file(name, file)
+
+    def _may_mean_another(self, name: str, file: FileIndex) -> bool:
+        """Whether a file may call what another has by a name: it binds it, but not by a ``def``, or it is a member."""
+        key = name, file
+        if key not in self._strange:
+            member = re.compile(rf"\.[\s\\]*{re.escape(name)}\b")
+            self._strange[key] = name in file.uses.others or file.may_have_stars or file.matches(member)
+        return self._strange[key]
+
+    def _in_file(self, name: str, file: FileIndex) -> list[Placed]:
+        key = name, file
+        if key not in self._in_files:
+            self._in_files[key] = [(file, *call) for call in file.calls_named(name)]
+        return self._in_files[key]
 
     def handed(self, scope: Scope) -> dict[str, Kind]:
         """The kinds of objects that the known callers hand to a function, by parameter."""
@@ -72,7 +105,7 @@ class Callers:
 
     def _collect(self, scope: Scope) -> dict[str, Kind]:
         env: dict[str, Kind] = {}
-        for file, caller, call in self.sites(scope):
+        for file, caller, call in self.sites(scope) if scope.parameters else ():
             for parameter in scope.parameters:
                 argument = argument_for(scope, call, parameter)
                 if argument is None:

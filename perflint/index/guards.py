@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 from perflint.index.names import dotted
 from perflint.index.scopes import Place, exits, headers
+from perflint.index.settled import Known
 from perflint.index.tree import walk
 
 _FLAGS = re.compile(
@@ -107,16 +108,18 @@ def rare(test: ast.expr, value: bool, definitions: Definitions, depth: int = 0) 
 
 def _constant_comparison(test: ast.Compare, definitions: Definitions) -> bool | None:
     """What ``flag is True``, ``mode == "train"`` or ``x is not None`` gives where the name is a known constant."""
-    name = dotted(test.left)
-    left = definitions.get(name) if name else None
-    right, operator = test.comparators[0], test.ops[0]
-    if len(test.ops) != 1 or not isinstance(left, ast.Constant) or not isinstance(right, ast.Constant):
+    name, right, operator = dotted(test.left), test.comparators[0], test.ops[0]
+    if len(test.ops) != 1 or name is None or not isinstance(right, ast.Constant):
         return None
-    if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)) and name and "." not in name:
-        order = _ORDER.get(type(operator))  # (what an object keeps may have grown since)
-        if order is not None:
+    order = _ORDER.get(type(operator)) if "." not in name else None  # what an object keeps may have grown since
+    if order is None and not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        return None
+    left = definitions.get(name)  # last: it may have to look through all calls of a function
+    if not isinstance(left, ast.Constant):
+        return None
+    if order is not None:
+        if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
             return order(left.value, right.value)
-    if not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         return None
     same = left.value == right.value and type(left.value) is type(right.value)
     return same == isinstance(operator, (ast.Is, ast.Eq))
@@ -262,10 +265,14 @@ def _other_mode(left: ast.expr, right: ast.expr) -> bool | None:
     return True if asked.startswith(_OTHER_MODES) else None
 
 
+def _written(definitions: Definitions) -> Definitions:
+    """The definitions that may be more than a constant: what is settled by callers is one, and takes long to find."""
+    return definitions.own if isinstance(definitions, Known) else definitions
+
+
 def _modulo(node: ast.expr, definitions: Definitions) -> ast.BinOp | None:
     name = dotted(node)
-    if name and name in definitions:
-        node = definitions[name]
+    node = (_written(definitions).get(name) if name else None) or node
     if (
         isinstance(node, ast.BinOp)
         and isinstance(node.op, ast.Mod)
@@ -310,6 +317,7 @@ def _is_length(node: ast.expr) -> bool:
 
 def _mentions_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> bool:
     """Whether an expression is worked out from the time of day, also through a name that holds it."""
+    definitions = _written(definitions)
     for item in walk(node):
         if isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS:
             return True

@@ -11,6 +11,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.index.bindings import bound_by
@@ -33,10 +34,13 @@ _PLAIN_BASES = ("object", "paddle.nn.Layer", "nn.Layer")
 
 
 class Known(Mapping[str, ast.expr]):
-    """What the names of a scope stand for: those bound once, then those that are settled (looked up when asked)."""
+    """What the names of a scope stand for: those bound once (``own``), then those that are settled.
+
+    Asking for a name looks for the latter in all calls of the function, so it should be asked last.
+    """
 
     def __init__(self, own: Mapping[str, ast.expr], settled: Settled, file: FileIndex, scope: Scope) -> None:
-        self._own = own
+        self.own = own
         self._settled = settled
         self._at = file, scope
 
@@ -48,17 +52,17 @@ class Known(Mapping[str, ast.expr]):
 
     def get(self, name: str, default: ast.expr | None = None) -> ast.expr | None:  # type: ignore[override]  # keys are names
         """The expression a name stands for."""
-        value = self._own.get(name)
+        value = self.own.get(name)
         return value if value is not None else self._settled.constant(name, *self._at) or default
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.get(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._own)
+        return iter(self.own)
 
     def __len__(self) -> int:
-        return len(self._own)
+        return len(self.own)
 
 
 class Settled:
@@ -109,12 +113,11 @@ class Settled:
             return None  # a call of the object calls it, by whatever name that has
         if any(name in bound_by(statement.node) for statement in scope.statements):
             return None
-        sites = self._sites(file, scope)
-        if not 0 < len(sites) < _MOST_SITES:
+        if not _is_plainly_decorated(owner or scope):
             return None
         default = default_expression(scope, name)
         found: ast.Constant | None = None
-        for there, caller, call in sites:
+        for count, (there, caller, call) in enumerate(self._sites(file, scope), 1):
             if any(item.arg is None for item in call.keywords) or any(isinstance(i, ast.Starred) for i in call.args):
                 return None
             argument = argument_for(scope, call, name)
@@ -122,14 +125,16 @@ class Settled:
             if not isinstance(value, ast.Constant) or (found is not None and not _same(found, value)):
                 return None
             found = value
-        return found if self._is_only_called(owner or scope, file) else None
+            if count == _MOST_SITES:
+                return None
+        return found if found is not None and self._is_only_called(owner or scope, file) else None
 
-    def _sites(self, file: FileIndex, scope: Scope) -> list[Site]:
+    def _sites(self, file: FileIndex, scope: Scope) -> Iterator[Site]:
         """Every call that may reach a function: of a method, all that have its name and no other known target."""
         if scope.owner is None or scope.name == "__init__":
-            return self._project.switches.sites(scope, file)
-        named = self._project.callers.named(scope.name)
-        return [site for site in named[: 4 * _MOST_SITES] if not self._calls_another(site, scope)]
+            return self._project.switches.each_site(scope, file)
+        named = self._project.callers.each(scope.name, file)
+        return (site for site in islice(named, 4 * _MOST_SITES) if not self._calls_another(site, scope))
 
     def _calls_another(self, site: Site, scope: Scope) -> bool:
         there, caller, call = site
@@ -200,8 +205,7 @@ class Settled:
 
     def _is_only_called(self, target: Scope | Class, file: FileIndex) -> bool:
         """Whether a function or class is reached by the calls that are seen, and by nothing else."""
-        decorators = target.node.decorator_list if not isinstance(target.node, ast.Module) else []
-        if not all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in decorators):
+        if not _is_plainly_decorated(target):
             return False
         if isinstance(target, Class):
             if self._project.dispatch.descendants(target) or not self._is_plain(file, target):
@@ -221,6 +225,12 @@ class Settled:
             self._values[file] = file.of_itself("values", _values_of)
         values = self._values[file]
         return name in values.held or (values.finds_methods if method else values.finds_names)
+
+
+def _is_plainly_decorated(target: Scope | Class) -> bool:
+    """Whether no decorator of a function or class may hand it to somebody else."""
+    decorators = target.node.decorator_list if not isinstance(target.node, ast.Module) else []
+    return all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in decorators)
 
 
 def _parameters(scope: Scope) -> list[str]:

@@ -7,6 +7,7 @@ import enum
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from perflint.index.bindings import bound_by
@@ -122,12 +123,14 @@ class Switches:
     def sites(self, scope: Scope, file: FileIndex) -> list[Site]:
         """The calls that may reach a function, or make the class that it is the ``__init__`` of."""
         if scope not in self._sites:
-            owner = scope.owner if scope.name == "__init__" else None
-            named = self._project.callers.named(owner.name if owner else scope.name)
-            found = [site for site in named if self._may_reach(site, scope, owner)]
-            near = [site for site in found if site[0] is file]
-            self._sites[scope] = [*near, *(site for site in found if site[0] is not file)][:_MOST_SITES]
+            self._sites[scope] = list(islice(self.each_site(scope, file), _MOST_SITES))
         return self._sites[scope]
+
+    def each_site(self, scope: Scope, file: FileIndex) -> Iterator[Site]:
+        """These calls, those in the function's own file first, as long as somebody asks for more."""
+        owner = scope.owner if scope.name == "__init__" else None
+        named = self._project.callers.each(owner.name if owner else scope.name, file)
+        return (site for site in named if self._may_reach(site, scope, owner))
 
     def _may_reach(self, site: Site, scope: Scope, owner: Class | None) -> bool:
         there, caller, call = site
