@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
+from perflint.index.callers import Site
 from perflint.index.names import dotted
 from perflint.index.scopes import Place, Scope, Statement
 
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
 _OFF = re.compile(r"no_?grad|inference_mode", re.IGNORECASE)
 _SWITCHED = re.compile(r"set_grad_enabled|no_grad\(\)(\(|\.__enter__)")
 _MOST_SITES = 100
-
-Site = tuple["FileIndex", Scope, ast.Call]
+_MOST_GUESSES = 2
 
 
 class NoGrad:
@@ -25,14 +26,21 @@ class NoGrad:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._held: dict[Scope, bool] = {}
+        self._held: dict[tuple[Scope, int], bool] = {}
 
-    def over_scope(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether a function runs with gradients off: by its decorators, or because every known caller sees to it."""
-        if scope not in self._held:
-            self._held[scope] = False  # a recursive call decides nothing
-            self._held[scope] = self.decorated(file, scope) or self._by_callers(file, scope)
-        return self._held[scope]
+    def over_scope(self, file: FileIndex, scope: Scope, guesses: int = _MOST_GUESSES) -> bool:
+        """Whether a function runs with gradients off: by its decorators, or because every known caller sees to it.
+
+        Args:
+            file: the file of the function.
+            scope: the function.
+            guesses: how many calls on the way may be known by a method's name alone.
+        """
+        key = scope, guesses
+        if key not in self._held:
+            self._held[key] = False  # a recursive call decides nothing
+            self._held[key] = self.decorated(file, scope) or self._by_callers(file, scope, guesses)
+        return self._held[key]
 
     def decorated(self, file: FileIndex, scope: Scope) -> bool:
         """Whether a decorator switches gradients off, itself or in the wrapper that it puts around the function."""
@@ -83,34 +91,44 @@ class NoGrad:
         node = scope.node
         if isinstance(node, ast.Module):
             return False
-        rows = file.source.text.splitlines()[node.lineno - 1 : node.end_lineno]
-        return any(_OFF.search(row) for row in rows)
+        last = node.end_lineno or node.lineno
+        lines = file.source.lines
+        return _OFF.search(file.source.text, lines.line_start(node.lineno), lines.line_end(last)) is not None
 
     # -- callers -----------------------------------------------------------------------------------------------
 
-    def _by_callers(self, file: FileIndex, scope: Scope) -> bool:
+    def _by_callers(self, file: FileIndex, scope: Scope, guesses: int) -> bool:
+        """Whether all calls that lead to a function, or one that may lead there, are made with gradients off."""
         if isinstance(scope.node, ast.Module):
             return False
-        known: list[bool] = []
-        for site_file, caller, call in self._project.callers.named(scope.name)[:_MOST_SITES]:
+        open_calls: list[Site] = []
+        closed = False
+        for there, caller, statement, call in islice(self._project.callers.placed(scope.name, file), _MOST_SITES):
             if caller is scope:
                 continue
-            reached = self._reaches(site_file, caller, call, file, scope)
-            if reached is False:
+            if not (self.over_statement(there, caller, statement) or self.decorated(there, caller)):
+                open_calls.append((there, caller, call))
                 continue
-            holds = self._holds(site_file, caller, call)
-            if reached is None:
-                if holds:
-                    return True  # not sure that it comes here, but if it does, all is well
-                continue
-            known.append(holds)
-        return bool(known) and all(known)
+            reached = self._reaches(there, caller, call, file, scope)
+            if reached is None and guesses:
+                return True  # not sure that it comes here, but if it does, all is well
+            closed = closed or reached is True
+        return self._all_held(open_calls, closed, file, scope, guesses)
 
-    def _holds(self, file: FileIndex, caller: Scope, call: ast.Call) -> bool:
-        statement = next((item for item in caller.statements if call in item.calls), None)
-        if statement is not None and self.over_statement(file, caller, statement):
+    def _all_held(self, calls: list[Site], closed: bool, file: FileIndex, scope: Scope, guesses: int) -> bool:
+        """``_by_callers`` for the calls that do not switch gradients off themselves; ``closed``: some do."""
+        sure: dict[Scope, FileIndex] = {}
+        unsure: dict[Scope, FileIndex] = {}
+        for there, caller, call in calls:
+            if caller in sure or (caller in unsure and not guesses):
+                continue
+            reached = self._reaches(there, caller, call, file, scope)
+            if reached is not False:
+                (sure if reached else unsure)[caller] = there
+        if (sure or closed) and all(self.over_scope(there, caller, guesses) for caller, there in sure.items()):
             return True
-        return self.over_scope(file, caller)
+        likely = sorted(unsure.items(), key=lambda item: -_nearness(item[1], file)) if guesses else ()
+        return any(self.over_scope(there, caller, guesses - 1) for caller, there in likely)
 
     def _reaches(self, file: FileIndex, caller: Scope, call: ast.Call, home: FileIndex, scope: Scope) -> bool | None:
         """Whether a call leads to a function; None when it cannot be told."""
@@ -124,6 +142,12 @@ class NoGrad:
             return True
         # `self.evaluate()` in a base class reaches the method of the class that inherits from it.
         return None if found[1].owner is not None and scope.owner is not None else False
+
+
+def _nearness(file: FileIndex, other: FileIndex) -> int:
+    """How many directories from the root on two files share."""
+    pairs = zip(file.parts[:-1], other.parts[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _may_fit(call: ast.Call, scope: Scope) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 from perflint.index import evaluation, layers
@@ -516,7 +516,7 @@ class KeptProject(Project):
             (self, "_attributes", lambda key: self.attribute(*key)),
             (self, "_optimizes", self.optimizes),
             (self.callers, "_handed", self._of(lambda _, scope: self.callers.handed(scope))),
-            (self.no_grad, "_held", self._of(self.no_grad.over_scope)),
+            (self.no_grad, "_held", lambda key: self._of(partial(self.no_grad.over_scope, guesses=key[1]))(key[0])),
             (self.gradients, "_known", self._of(self.gradients.wanted_in)),
             (self.training_calls, "_trains", self._of(self.trains)),
         ]
