@@ -10,7 +10,7 @@ import libcst as cst
 from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
 from perflint.context import Context, shorten
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.evaluation import Evaluation
+from perflint.index.evaluation import Evaluation, risk
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
@@ -50,7 +50,8 @@ def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
 
 def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
     spelled = _spelling(context.file, found.loop.lineno)
-    level, reason = (Level.UNSAFE, found.risk) if found.risk else (Level.SAFE, "")
+    reason = risk(context.file, found)
+    level = Level.UNSAFE if reason else Level.SAFE
     if _yields(found.scope):
         level, reason = Level.DISPLAY, _GENERATOR
     if spelled is None:

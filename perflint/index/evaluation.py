@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from perflint.index.bindings import bound_by
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.flow import Flow, backward_names
 from perflint.index.kinds import LAYER_TAG
+from perflint.index.mentions import words
 from perflint.index.names import dotted
 from perflint.index.no_grad import is_switched
 from perflint.index.scopes import LOOPS, Loop, Place, Scope, Statement
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _EVALUATES = re.compile(
     r"(^|_)(eval\w*|valid\w*|val|tests?|testing|infer\w*|predict\w*|pred|score|scoring)($|_)", re.IGNORECASE
 )
+_EVAL = re.compile(r"eval\b")
+_DEFINED = re.compile(r"def[\s\\]+(\w+)")
 _EVALUATION_DATA = re.compile(r"(^|_)(eval\w*|valid\w*|val|test\w*|dev)($|_)", re.IGNORECASE)
 _MODEL = re.compile(
     r"^(\w*_)?(model|net|network|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
@@ -51,7 +55,6 @@ class Evaluation:
     model on batches; MEDIUM where names do; LOW where a caller that is not seen may hold ``no_grad``, where the loop
     may be over the parts of one sample, or where only programs that predict run it: they train nothing.  ``whole``:
     the function around it does nothing but evaluate, so that a decorator may stand for a ``with`` around the loop.
-    ``risk``: why someone may need the gradients after all, ``""`` where nobody does.
     """
 
     loop: Loop
@@ -59,12 +62,13 @@ class Evaluation:
     call: ast.Call
     confidence: Confidence
     whole: bool
-    risk: str
 
 
 def evaluations(file: FileIndex) -> Mapping[ast.stmt, Evaluation]:
     """The evaluation loops of a file that keep a graph for a backward pass that never comes."""
-    if file.is_quiet or file.is_foreign or any(_DEPLOYED.match(part) for part in file.parts):
+    if file.is_quiet or any(map(_DEPLOYED.match, file.parts)) or not file.of_text("evaluates", _names_evaluation):
+        return {}
+    if file.is_foreign:
         return {}
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope)]
     if not scopes or not file.knows_paddle or is_switched(file) or "reprod_log" in file.names.packages:
@@ -72,13 +76,22 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, Evaluation]:
     return {found.loop: found for scope in scopes for found in file.evaluations_in(scope)}
 
 
+def _names_evaluation(text: str) -> bool:
+    """``_may_evaluate`` as far as a text tells, before it is parsed."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)  # as Python compares names
+    if _EVAL.search(text) or any(map(_evaluates, _DEFINED.findall(text))):
+        return True
+    return "loader" in text.lower() and any(map(_EVALUATION_DATA.search, words(text)))
+
+
 def _may_evaluate(scope: Scope) -> bool:
     """A quick look that lets through whatever may hold an evaluation loop."""
     loops = [statement.node for statement in scope.statements if isinstance(statement.node, ast.For)]
     return bool(loops) and (
         _evaluates(scope.name)
-        or any(_switches_mode(statement) for statement in scope.statements)
         or any(map(_over_evaluation_data, loops))
+        or any(_switches_mode(statement) for statement in scope.statements)
     )
 
 
@@ -111,6 +124,16 @@ class _Look:
         return any(mode.name in spellings and not mode.trains for mode in self.modes)
 
 
+@dataclass(frozen=True)
+class _ModelCall:
+    """A call of a model in a loop over batches; ``sure``: more than its name says that it is one."""
+
+    loop: Loop
+    statement: Statement
+    call: ast.Call
+    sure: bool
+
+
 class Finder:
     """Looks through the scopes of one file."""
 
@@ -121,25 +144,24 @@ class Finder:
         self._gradients = file.project.gradients
 
     def in_scope(self, scope: Scope) -> Iterator[Evaluation]:
-        """The evaluation loops of one scope, in source order."""
+        """The evaluation loops of one scope, in source order; what other files have to be read for is asked last."""
         if self._no_grad.decorated(self._file, scope) or any(map(gradients.freezes, scope.statements)):
             return
-        found = self._model_loops(scope)
-        if not found or self._no_grad.over_scope(self._file, scope):
-            return
-        wanted = self._gradients.wanted_in(self._file, scope)
-        whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
-        risk = self._risk(scope)
-        for loop, (call, confidence) in found.items():
-            if not wanted or not self._gradients.wanted_by(self._file, scope, _within(scope, loop)):
-                yield Evaluation(loop, scope, call, confidence, whole, risk or _kept_for_backward(scope, loop))
-
-    def _model_loops(self, scope: Scope) -> dict[Loop, tuple[ast.Call, Confidence]]:
-        """Loops over batches with the first call of a model in each that is not under ``no_grad``."""
         look = _Look(scope, _modes(scope), self._file.project.definitions(self._file, scope))
+        calls = list(self._model_calls(look))
+        if not calls or self._no_grad.over_scope(self._file, scope):
+            return
+        found = self._fed_with_tensors(scope, calls)
+        wanted = bool(found) and self._gradients.wanted_in(self._file, scope)
+        whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
+        for loop, (call, sure) in found.items():
+            if not wanted or not self._gradients.wanted_by(self._file, scope, _within(scope, loop)):
+                yield Evaluation(loop, scope, call, self._confidence(look, loop, sure), whole)
+
+    def _model_calls(self, look: _Look) -> Iterator[_ModelCall]:
+        """The calls of a model in loops over batches that are not under ``no_grad``."""
+        scope = look.scope
         candidates = self._candidates(look)
-        found: dict[Loop, tuple[ast.Call, Confidence]] = {}
-        before: Mapping[ast.stmt, Env] | None = None
         for statement in scope.statements if candidates else ():
             around = _candidates_around(statement, candidates)
             if not around or not statement.calls or self._no_grad.over_statement(self._file, scope, statement):
@@ -147,11 +169,16 @@ class Finder:
             for call in statement.calls:
                 sure = self._runs_model(look, call)
                 loop = self._loop_of(scope, around, call) if sure is not None else None
-                if loop is None or loop in found:
-                    continue
-                before = before if before is not None else self._flow(scope)
-                if not self._takes_arrays(call, before.get(statement.node, {})):
-                    found[loop] = call, self._confidence(look, loop, bool(sure))
+                if loop is not None:
+                    yield _ModelCall(loop, statement, call, bool(sure))
+
+    def _fed_with_tensors(self, scope: Scope, calls: list[_ModelCall]) -> dict[Loop, tuple[ast.Call, bool]]:
+        """The first call in each loop that may be handed tensors, and whether it is sure to run a model."""
+        found: dict[Loop, tuple[ast.Call, bool]] = {}
+        before = self._flow(scope)
+        for item in calls:
+            if item.loop not in found and not self._takes_arrays(item.call, before.get(item.statement.node, {})):
+                found[item.loop] = item.call, item.sure
         return found
 
     def _candidates(self, look: _Look) -> set[Loop]:
@@ -187,9 +214,9 @@ class Finder:
         assert not isinstance(loop, ast.While)
         over_data = over_batches(loop) or any(_DATA.search(name) for name in _names(loop.iter))
         if (
-            self._is_dispatched(look.scope)
+            not (over_data or _MEASURES.search(look.scope.name))
+            or self._is_dispatched(look.scope)
             or self._only_predicts(self._file, look.scope)
-            or not (over_data or _MEASURES.search(look.scope.name))
         ):
             return Confidence.LOW
         evaluates = _evaluates(look.scope.name) or _under_eval(look, loop)
@@ -200,7 +227,7 @@ class Finder:
         if scope.parent is not self._file.scopes.module or scope.owner is not None:
             return False
         project = self._file.project
-        if project.callers.named(scope.name):
+        if any(project.callers.each(scope.name)):
             return False
         return any(
             file is not self._file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name)
@@ -212,20 +239,12 @@ class Finder:
             return not file.has(".backward(")
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
-        callers = [site for site in file.project.switches.sites(scope, file) if site[1] is not scope]
-        return bool(callers) and all(self._only_predicts(*site[:2], depth + 1) for site in callers)
-
-    def _risk(self, scope: Scope) -> str:
-        """Why someone may need the gradients after all."""
-        if self._gradients.in_forward:
-            return "a forward pass of this project computes gradients itself"
-        for _, caller, call in self._file.project.callers.sites(scope):
-            statement = next((item for item in caller.statements if call in item.calls), None)
-            if statement is not None and isinstance(statement.node, ast.Assign):
-                kept = {name for target in statement.node.targets for name in _stored(target)}
-                if kept & backward_names(caller):
-                    return "what the function returns may go into a backward pass"
-        return ""
+        found = False
+        for there, caller, _ in file.project.switches.each_site(scope, file):
+            if caller is not scope and not self._only_predicts(there, caller, depth + 1):
+                return False
+            found = found or caller is not scope
+        return found
 
     def _loop_of(self, scope: Scope, around: list[Loop], call: ast.Call) -> Loop | None:
         """The outermost of the loops around a model call that hands it the batches."""
@@ -327,6 +346,19 @@ def _under_eval(look: _Look, loop: Loop) -> bool:
     place = next(statement.place for statement in look.scope.statements if statement.node is loop)
     around = {id(link.node): link.branch for link in _chain(place)}
     return all(around.get(id(link.node)) == link.branch for link in _chain(before[-1].place))
+
+
+def risk(file: FileIndex, found: Evaluation) -> str:
+    """Why someone may need the gradients of an evaluation of a file after all, ``""`` where nobody does."""
+    if file.project.gradients.in_forward:
+        return "a forward pass of this project computes gradients itself"
+    for _, caller, call in file.project.callers.sites(found.scope):
+        statement = next((item for item in caller.statements if call in item.calls), None)
+        if statement is not None and isinstance(statement.node, ast.Assign):
+            kept = {name for target in statement.node.targets for name in _stored(target)}
+            if kept & backward_names(caller):
+                return "what the function returns may go into a backward pass"
+    return _kept_for_backward(found.scope, found.loop)
 
 
 def _kept_for_backward(scope: Scope, loop: Loop) -> str:
