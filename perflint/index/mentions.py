@@ -14,7 +14,7 @@ _WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" els
 """What is no part of an identifier made a space."""
 _WORDS_AND_CALLS = _WORDS[:40] + b"(" + _WORDS[41:]
 _OPENS = re.compile(r"[^\w(]*\(")
-_CALL = re.compile(r"\s*\(")
+_ENDS = re.compile(r"\s*(?:[)#;\\]|$)", re.MULTILINE)
 _AS = re.compile(r"\s+as\s+(\w+)")
 _WORD = re.compile(r"\w+")
 _CLASS = re.compile(r"class\s+\w+\s*\(([^:]*)")
@@ -60,10 +60,10 @@ class Mentions:
         return [file for file in self.of(name) if file.may_hold(name)]
 
     def assigned(self, name: str) -> list[FileIndex]:
-        """The files that can bind something to a function of this name: it stands there as a value behind a ``=``."""
+        """The files that can bind something to a function of this name: it ends a statement with a ``=`` before it."""
 
         def is_assigned(text: str) -> bool:
-            return any(not _CALL.match(text, at + len(name)) and _follows_equals(text, at) for at in places(text, name))
+            return any(_ENDS.match(text, at + len(name)) and _follows_equals(text, at) for at in places(text, name))
 
         return [file for file in self.values(name) if file.of_text(("assigned", name), is_assigned)]
 
