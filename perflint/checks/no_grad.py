@@ -10,7 +10,7 @@ import libcst as cst
 from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
 from perflint.context import Context, shorten
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.evaluation import Evaluation, risk
+from perflint.index.evaluation import Evaluation, confirmed
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
@@ -40,7 +40,8 @@ statement_gate(CODE, _evaluating)
 def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
     """Report the header of an evaluation loop that runs with gradients on."""
     statement = context.ast_statement
-    found = context.file.evaluations.get(statement.node) if statement is not None else None
+    candidate = context.file.evaluations.get(statement.node) if statement is not None else None
+    found = confirmed(context.file, candidate) if candidate is not None else None
     if found is None:
         return
     fix = _fix(loop, found, context)
@@ -50,8 +51,7 @@ def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
 
 def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
     spelled = _spelling(context.file, found.loop.lineno)
-    reason = risk(context.file, found)
-    level = Level.UNSAFE if reason else Level.SAFE
+    level, reason = (Level.UNSAFE, found.risk) if found.risk else (Level.SAFE, "")
     if _yields(found.scope):
         level, reason = Level.DISPLAY, _GENERATOR
     if spelled is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from perflint.findings import Confidence
 from perflint.index import gradients
 from perflint.index.bindings import bound_by
-from perflint.index.evaluate import Env, Evaluator
+from perflint.index.evaluate import Evaluator
 from perflint.index.flow import Flow, backward_names
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.mentions import words
@@ -48,13 +48,38 @@ _MOST_CALLERS = 3
 
 
 @dataclass(frozen=True)
+class ModelCall:
+    """A call of a model in a loop over batches; ``sure``: more than its name says that it is one."""
+
+    loop: Loop
+    statement: Statement
+    call: ast.Call
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A loop that evaluates with gradients on, as far as names tell; ``confirmed`` looks at what it is handed.
+
+    ``calls``: the model calls in it.  ``confidence``: that of the finding at most.  HIGH where imports, types or
+    ``.eval()`` say that it calls a model on batches; MEDIUM where names do; LOW where a caller that is not seen may
+    hold ``no_grad``, where the loop may be over the parts of one sample, or where only programs that predict run it:
+    they train nothing.
+    """
+
+    loop: Loop
+    scope: Scope
+    calls: list[ModelCall]
+    confidence: Confidence
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """An evaluation loop with gradients on.
 
-    ``call``: the first model call in it.  ``confidence``: HIGH where imports, types or ``.eval()`` say that it calls a
-    model on batches; MEDIUM where names do; LOW where a caller that is not seen may hold ``no_grad``, where the loop
-    may be over the parts of one sample, or where only programs that predict run it: they train nothing.  ``whole``:
+    ``call``: the first call in it that hands tensors to a model.  ``confidence``: as of a ``Candidate``.  ``whole``:
     the function around it does nothing but evaluate, so that a decorator may stand for a ``with`` around the loop.
+    ``risk``: why someone may need the gradients after all, ``""`` where nobody does.
     """
 
     loop: Loop
@@ -62,18 +87,58 @@ class Evaluation:
     call: ast.Call
     confidence: Confidence
     whole: bool
+    risk: str
 
 
-def evaluations(file: FileIndex) -> Mapping[ast.stmt, Evaluation]:
-    """The evaluation loops of a file that keep a graph for a backward pass that never comes."""
+def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
+    """The loops of a file that may evaluate and keep a graph for a backward pass that never comes."""
     if file.is_quiet or any(map(_DEPLOYED.match, file.parts)) or not file.of_text("evaluates", _names_evaluation):
         return {}
     if file.is_foreign:
         return {}
-    scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope)]
+    switches = "eval" in file.words
+    scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
     if not scopes or not file.knows_paddle or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
     return {found.loop: found for scope in scopes for found in file.evaluations_in(scope)}
+
+
+def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
+    """What is to be said of a loop of a file; None where its models get arrays, or where somebody wants gradients."""
+    scope, asks = found.scope, file.project.gradients
+    first = _first_with_tensors(file, found)
+    if first is None:
+        return None
+    wanted = asks.wanted_in(file, scope)
+    if wanted and asks.wanted_by(file, scope, _within(scope, found.loop)):
+        return None
+    confidence = found.confidence if first.sure else min(found.confidence, Confidence.MEDIUM)
+    whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
+    return Evaluation(found.loop, scope, first.call, confidence, whole, _risk(file, found))
+
+
+def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
+    """The first call that may be handed tensors: if all that it is given lives on the host, it is of no network."""
+    env = file.project.base_env(file, found.scope, {})
+    before = Flow(found.scope, file, env, guess_losses=False).run().before
+    for item in found.calls:
+        evaluator = Evaluator(file, before.get(item.statement.node, {}))
+        given = [*item.call.args, *(keyword.value for keyword in item.call.keywords)]
+        if not given or not all(evaluator.kind(argument).is_host for argument in given):
+            return item
+    return None
+
+
+def _risk(file: FileIndex, found: Candidate) -> str:
+    if file.project.gradients.in_forward:
+        return "a forward pass of this project computes gradients itself"
+    for _, caller, call in file.project.callers.sites(found.scope):
+        statement = next((item for item in caller.statements if call in item.calls), None)
+        if statement is not None and isinstance(statement.node, ast.Assign):
+            kept = {name for target in statement.node.targets for name in _stored(target)}
+            if kept & backward_names(caller):
+                return "what the function returns may go into a backward pass"
+    return _kept_for_backward(found.scope, found.loop)
 
 
 def _names_evaluation(text: str) -> bool:
@@ -85,13 +150,13 @@ def _names_evaluation(text: str) -> bool:
     return "loader" in text.lower() and any(map(_EVALUATION_DATA.search, words(text)))
 
 
-def _may_evaluate(scope: Scope) -> bool:
-    """A quick look that lets through whatever may hold an evaluation loop."""
+def _may_evaluate(scope: Scope, switches: bool) -> bool:
+    """A quick look that lets through whatever may evaluate; ``switches``: whether the file may say ``.eval()``."""
     loops = [statement.node for statement in scope.statements if isinstance(statement.node, ast.For)]
     return bool(loops) and (
         _evaluates(scope.name)
         or any(map(_over_evaluation_data, loops))
-        or any(_switches_mode(statement) for statement in scope.statements)
+        or (switches and any(map(_switches_mode, scope.statements)))
     )
 
 
@@ -124,16 +189,6 @@ class _Look:
         return any(mode.name in spellings and not mode.trains for mode in self.modes)
 
 
-@dataclass(frozen=True)
-class _ModelCall:
-    """A call of a model in a loop over batches; ``sure``: more than its name says that it is one."""
-
-    loop: Loop
-    statement: Statement
-    call: ast.Call
-    sure: bool
-
-
 class Finder:
     """Looks through the scopes of one file."""
 
@@ -141,24 +196,21 @@ class Finder:
         self._file = file
         self._reached: dict[Scope, bool | None] = {} if reached is None else reached
         self._no_grad = file.project.no_grad
-        self._gradients = file.project.gradients
 
-    def in_scope(self, scope: Scope) -> Iterator[Evaluation]:
-        """The evaluation loops of one scope, in source order; what other files have to be read for is asked last."""
+    def in_scope(self, scope: Scope) -> Iterator[Candidate]:
+        """The loops of one scope that may evaluate; what other files have to be read for is asked last."""
         if self._no_grad.decorated(self._file, scope) or any(map(gradients.freezes, scope.statements)):
             return
         look = _Look(scope, _modes(scope), self._file.project.definitions(self._file, scope))
-        calls = list(self._model_calls(look))
-        if not calls or self._no_grad.over_scope(self._file, scope):
-            return
-        found = self._fed_with_tensors(scope, calls)
-        wanted = bool(found) and self._gradients.wanted_in(self._file, scope)
-        whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
-        for loop, (call, sure) in found.items():
-            if not wanted or not self._gradients.wanted_by(self._file, scope, _within(scope, loop)):
-                yield Evaluation(loop, scope, call, self._confidence(look, loop, sure), whole)
+        calls: dict[Loop, list[ModelCall]] = {}
+        for item in self._model_calls(look):
+            calls.setdefault(item.loop, []).append(item)
+        if calls and not self._no_grad.over_scope(self._file, scope):
+            for loop, found in calls.items():
+                sure = any(item.sure for item in found)
+                yield Candidate(loop, scope, found, self._confidence(look, loop, sure))
 
-    def _model_calls(self, look: _Look) -> Iterator[_ModelCall]:
+    def _model_calls(self, look: _Look) -> Iterator[ModelCall]:
         """The calls of a model in loops over batches that are not under ``no_grad``."""
         scope = look.scope
         candidates = self._candidates(look)
@@ -170,45 +222,24 @@ class Finder:
                 sure = self._runs_model(look, call)
                 loop = self._loop_of(scope, around, call) if sure is not None else None
                 if loop is not None:
-                    yield _ModelCall(loop, statement, call, bool(sure))
-
-    def _fed_with_tensors(self, scope: Scope, calls: list[_ModelCall]) -> dict[Loop, tuple[ast.Call, bool]]:
-        """The first call in each loop that may be handed tensors, and whether it is sure to run a model."""
-        found: dict[Loop, tuple[ast.Call, bool]] = {}
-        before = self._flow(scope)
-        for item in calls:
-            if item.loop not in found and not self._takes_arrays(item.call, before.get(item.statement.node, {})):
-                found[item.loop] = item.call, item.sure
-        return found
+                    yield ModelCall(loop, statement, call, bool(sure))
 
     def _candidates(self, look: _Look) -> set[Loop]:
         """The loops of a scope that evaluate, as far as their place and what they do themselves tell."""
         named = _evaluates(look.scope.name)
-        asking = {
-            link.node
-            for statement in look.scope.statements
-            if statement.place is not None and (gradients.asks(statement) or _may_train(statement))
-            for link in statement.place.chain()
-        }
-        return {
+        found: set[Loop] = {
             node
             for node in (statement.node for statement in look.scope.statements)
             if isinstance(node, ast.For)
-            and node not in asking
             and not counts_epochs(node)
             and not isinstance(node.iter, (ast.List, ast.Tuple))  # a few picked samples, or models, are no data set
             and (named or _over_evaluation_data(node) or _under_eval(look, node))
         }
-
-    def _flow(self, scope: Scope) -> Mapping[ast.stmt, Env]:
-        env = self._file.project.base_env(self._file, scope, {})
-        return Flow(scope, self._file, env, guess_losses=False).run().before
-
-    def _takes_arrays(self, call: ast.Call, env: Env) -> bool:
-        """Whether all that a call is given lives on the host: then it is no network of Paddle's."""
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        evaluator = Evaluator(self._file, env)
-        return bool(given) and all(evaluator.kind(argument).is_host for argument in given)
+        for statement in look.scope.statements:
+            around = found.intersection(link.node for link in _chain(statement.place))
+            if around and (gradients.asks(statement) or _may_train(statement)):
+                found -= around
+        return found
 
     def _confidence(self, look: _Look, loop: Loop, sure: bool) -> Confidence:
         assert not isinstance(loop, ast.While)
@@ -346,19 +377,6 @@ def _under_eval(look: _Look, loop: Loop) -> bool:
     place = next(statement.place for statement in look.scope.statements if statement.node is loop)
     around = {id(link.node): link.branch for link in _chain(place)}
     return all(around.get(id(link.node)) == link.branch for link in _chain(before[-1].place))
-
-
-def risk(file: FileIndex, found: Evaluation) -> str:
-    """Why someone may need the gradients of an evaluation of a file after all, ``""`` where nobody does."""
-    if file.project.gradients.in_forward:
-        return "a forward pass of this project computes gradients itself"
-    for _, caller, call in file.project.callers.sites(found.scope):
-        statement = next((item for item in caller.statements if call in item.calls), None)
-        if statement is not None and isinstance(statement.node, ast.Assign):
-            kept = {name for target in statement.node.targets for name in _stored(target)}
-            if kept & backward_names(caller):
-                return "what the function returns may go into a backward pass"
-    return _kept_for_backward(found.scope, found.loop)
 
 
 def _kept_for_backward(scope: Scope, loop: Loop) -> str:

@@ -262,8 +262,8 @@ class FileIndex:
         return layers.misaligned(self)
 
     @cached_property
-    def evaluations(self) -> Mapping[ast.stmt, evaluation.Evaluation]:
-        """Loops that evaluate a model and keep a graph for nothing, by their statement."""
+    def evaluations(self) -> Mapping[ast.stmt, evaluation.Candidate]:
+        """Loops that may evaluate a model and keep a graph for nothing, by their statement."""
         return evaluation.evaluations(self)
 
     @cached_property
@@ -286,8 +286,8 @@ class FileIndex:
         """Whether the text names a scaler of gradients."""
         return "scaler" in self.source.text.lower()
 
-    def evaluations_in(self, scope: Scope) -> list[evaluation.Evaluation]:
-        """The loops of one function that evaluate a model and keep a graph for nothing."""
+    def evaluations_in(self, scope: Scope) -> list[evaluation.Candidate]:
+        """The loops of one function that may evaluate a model and keep a graph for nothing."""
         return list(self._finder.in_scope(scope))
 
     @cached_property

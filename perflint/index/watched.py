@@ -96,8 +96,8 @@ class KeptFile(FileIndex):
         """The functions for which a function says so that looks at them and at the names of the file alone."""
         return self.of_itself(question, lambda file: FileIndex.scopes_where(file, question, answer))
 
-    def evaluations_in(self, scope: Scope) -> list[evaluation.Evaluation]:
-        """The loops of one function that evaluate a model and keep a graph for nothing."""
+    def evaluations_in(self, scope: Scope) -> list[evaluation.Candidate]:
+        """The loops of one function that may evaluate a model and keep a graph for nothing."""
         return self._by_scope("evaluations", scope, lambda: list(evaluation.Finder(self).in_scope(scope)))
 
     def layers_in(self, scope: Scope) -> list[layers.LayerSize]:
