@@ -9,6 +9,7 @@ import pytest
 
 from perflint import engine
 from perflint.findings import Confidence, Finding, Level
+from perflint.index.project import Project
 from perflint.settings import Settings
 from tests.support import expect_marked, fixed, sources
 
@@ -286,6 +287,23 @@ def test_caller_of_the_caller() -> None:
     assert len(found({"tools/evaluation.py": EVALUATE + run, "train.py": train.replace("no_grad", "guard")})) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "is_parsed"),
+    [
+        ("for x in valid_loader:\n    model(x)", True),
+        ("for x in loader:\n    net.eval()", True),
+        ("def do_predict(loader):\n    for x in loader: model(x)", True),
+        ("def \\\n    evaluate(loader):\n    for x in loader: model(x)", True),
+        ("def train(loader):\n    for x in loader: model(x)", False),
+        ("for x in values:\n    model(x)  # for dev", False),
+    ],
+)
+def test_files_that_name_no_evaluation_are_not_parsed(text: str, is_parsed: bool) -> None:
+    file = Project(sources(text)).files["train.py"]
+    assert not file.evaluations
+    assert file.is_parsed == is_parsed
+
+
 METHOD = """\
 import paddle
 
@@ -304,6 +322,17 @@ def test_method_called_on_an_object_of_unknown_type() -> None:
     # A method that takes other arguments is another method.
     other = held.replace("(loader)", "(loader, 1, 2, 3)")
     assert len(found({"evaluator.py": METHOD, "run.py": other})) == 1
+
+
+@pytest.mark.parametrize(("between", "findings"), [(0, 0), (1, 0), (2, 1)])
+def test_calls_that_are_known_by_name_alone_are_followed_twice(between: int, findings: int) -> None:
+    names = ["evaluate", *(f"run{number}" for number in range(between))]
+    steps = [
+        f"class Step{number}:\n    def run{number}(self, given):\n        given.{names[number]}(1)\n"
+        for number in range(between)
+    ]
+    held = f"import paddle\n\n\ndef main(given):\n    with paddle.no_grad():\n        given.{names[-1]}(1)\n"
+    assert len(found({"evaluator.py": METHOD, "steps.py": "\n\n".join(steps), "main.py": held})) == findings
 
 
 def test_template_method_of_a_base_class() -> None:
