@@ -159,7 +159,7 @@ class Sizes:
 
     def _written(self) -> Written:
         if self.scope not in self.written:
-            once = dict(self.file.project.definitions(self.file, self.scope))
+            once = self.file.project.own_definitions(self.scope)
             if isinstance(self.scope.node, ast.Module):
                 inside = {
                     item.value
