@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
@@ -26,9 +26,14 @@ _CHANNEL_SLICE = "[:, :{width}]"
 
 
 def _rows(file: FileIndex) -> Iterator[int]:
-    if file.source.path in file.project.amp_files:
-        for found in file.misaligned.values():
-            yield found.layer.call.lineno
+    for found in _misaligned(file).values():
+        yield found.layer.call.lineno
+
+
+def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
+    """The misaligned layers of a file that is trained under AMP; what few files need is asked last."""
+    found = file.misaligned if file.may_be_misaligned else {}
+    return found if found and file.source.path in file.project.amp_files else {}
 
 
 row_gate(CODE, _rows)
@@ -37,13 +42,14 @@ row_gate(CODE, _rows)
 @check(cst.Call)
 def misaligned_layer(call: cst.Call, context: Context) -> None:
     """Report a layer whose width is no multiple of 8."""
-    confidence = context.file.project.amp_files.get(context.file.source.path)
-    if confidence is None:
+    known = _misaligned(context.file)
+    if not known:
         return
     start, end = context.range(call)
-    found = context.file.misaligned.get(start)
+    found = known.get(start)
     if found is None or _span(context.file.source.lines, found.layer.call) != (start, end):
         return
+    confidence = context.file.project.amp_files[context.file.source.path]
     if found.assumed:
         confidence = min(confidence, Confidence.MEDIUM)
     inside = found.layer.inside

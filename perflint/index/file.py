@@ -256,6 +256,11 @@ class FileIndex:
         imported = (self.project.find(target, self) for target in self.names.targets)
         return any(found and any("paddle" in package for package in found[0].names.packages) for found in imported)
 
+    @property
+    def may_be_misaligned(self) -> bool:
+        """Whether a layer of the file may have a misaligned width and be trained under AMP; quicker to ask."""
+        return self.source.path in self.project.open_widths
+
     @cached_property
     def misaligned(self) -> Mapping[int, layers.Misaligned]:
         """Layers whose width Tensor Cores cannot fill, by the offset of their call."""

@@ -30,7 +30,7 @@ SMALLEST = 64
 _GROUPS = 6
 """The position of ``groups`` among the arguments of a convolution."""
 
-_MAX_DEPTH = 3
+MAX_DEPTH = 3
 """How many classes and functions deep a width is followed."""
 
 
@@ -95,7 +95,7 @@ def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
     taken = {other.inputs.width for other in others if other.inputs is not None}
     made = {other.outputs.width for other in others if other.outputs is not None}
     for size, side, met in ((item.outputs, "output", taken), (item.inputs, "input", made)):
-        if size is None or not _is_off(size) or (item.inside and not size.given):
+        if size is None or not is_off(size) or (item.inside and not size.given):
             continue
         hidden = size.width in met
         is_written = item.inside is None and not size.assumed and not size.attribute
@@ -106,8 +106,9 @@ def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
     return None
 
 
-def _is_off(size: Size) -> bool:
-    return size.width is not None and size.width >= SMALLEST and size.width % MULTIPLE != 0
+def is_off(size: Size | None, least: int = SMALLEST) -> bool:
+    """Whether a number is known, is no multiple of 8, and is not below ``least``."""
+    return size is not None and size.width is not None and size.width >= least and size.width % MULTIPLE != 0
 
 
 def _layers(file: FileIndex) -> Iterator[LayerSize]:
@@ -131,7 +132,7 @@ def _layers_of(sizes: Sizes, group: str, site: ast.Call | None, depth: int) -> I
             if kind in KINDS:
                 if not _is_grouped(call, sizes):
                     yield _layer(call, kind, group, sizes, site)
-            elif depth < _MAX_DEPTH and (call.args or call.keywords):
+            elif depth < MAX_DEPTH and (call.args or call.keywords):
                 yield from _layers_through(call, kind, sizes, group, site or call, depth)
 
 
@@ -153,8 +154,7 @@ def _hands_odd_number(call: ast.Call, sizes: Sizes) -> bool:
     for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
         if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
             continue
-        size = sizes.value(argument)
-        if size is not None and size.width is not None and size.width >= MULTIPLE and size.width % MULTIPLE:
+        if is_off(sizes.value(argument), MULTIPLE):
             return True
     return False
 
@@ -195,9 +195,15 @@ def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound
 
 
 def _layer(call: ast.Call, kind: str, group: str, sizes: Sizes, site: ast.Call | None) -> LayerSize:
-    first, second = (_argument(call, index, name) for index, name in enumerate(KINDS[kind]))
+    first, second = width_arguments(call, kind)
     inside = (sizes.file.source.path, call.lineno) if site is not None else None
     return LayerSize(site or call, kind, group, sizes.value(first), sizes.value(second), first, second, inside)
+
+
+def width_arguments(call: ast.Call, kind: str) -> tuple[ast.expr | None, ast.expr | None]:
+    """The expressions that a call hands a layer as its input and its output width."""
+    first, second = (_argument(call, index, name) for index, name in enumerate(KINDS[kind]))
+    return first, second
 
 
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from perflint.findings import Confidence
-from perflint.index import amp, loader_facts, registries, training
+from perflint.index import amp, loader_facts, open_widths, registries, training
 from perflint.index.bindings import bound_by, definitions_of, parameter_env
 from perflint.index.call_arguments import position_of
 from perflint.index.callers import Callers
@@ -55,7 +55,7 @@ Declared = TypeVar("Declared")
 Worked = Mapping[str, object]
 """What was worked out of a whole project, by the name of the property that has it."""
 
-_WHOLE = ("worker_defaults", "saves_on_every_rank", "amp_files")
+_WHOLE = ("worker_defaults", "saves_on_every_rank", "amp_files", "open_widths")
 _MAX_DEPTH = 5
 """How far names, base classes and calls are followed."""
 
@@ -711,6 +711,11 @@ class Project:
     def amp_files(self) -> Mapping[str, Confidence]:
         """The paths of the files whose layers are trained under AMP, and how sure that is."""
         return {file.source.path: confidence for file, confidence in amp.driven(self).items()}
+
+    @cached_property
+    def open_widths(self) -> frozenset[str]:
+        """The paths of the files that can hold a layer of a misaligned width under AMP."""
+        return open_widths.files(self)
 
     # -- other processes ---------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ _FROM_OTHERS = (
     "open_saves",
 )
 """What a file remembers that other files, or its functions, decide."""
-_WHOLE = ("_optimizing", "optimizing_names", "worker_defaults", "saves_on_every_rank", "amp_files")
+_WHOLE = ("_optimizing", "optimizing_names", "worker_defaults", "saves_on_every_rank", "amp_files", "open_widths")
 """What the project works out of all files at once."""
 _OF_TEXT = ("is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
 """Answers about the text of a file that an edit seldom changes."""
@@ -99,6 +99,11 @@ class KeptFile(FileIndex):
     def evaluations_in(self, scope: Scope) -> list[evaluation.Candidate]:
         """The loops of one function that may evaluate a model and keep a graph for nothing."""
         return self._by_scope("evaluations", scope, lambda: list(evaluation.Finder(self).in_scope(scope)))
+
+    @property
+    def may_be_misaligned(self) -> bool:
+        """Not asked: an edit would ask all files again, where what is remembered of each function is quick enough."""
+        return True
 
     def layers_in(self, scope: Scope) -> list[layers.LayerSize]:
         """The Linear and Conv layers that one function makes."""

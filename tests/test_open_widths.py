@@ -1,0 +1,96 @@
+"""Which files can hold a misaligned width: all that do, and few others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import Files, project
+
+HEADER = "import paddle\nfrom paddle import nn\n"
+AMP = "import paddle\nwith paddle.amp.auto_cast():\n    pass\n"
+UNIT = HEADER + (
+    "class Unit(nn.Layer):\n    def __init__(self, cin, cout):\n"
+    "        self.a = nn.Linear(cin, cout)\n        self.b = nn.Linear(cout, cin)\n"
+)
+
+
+def found(files: Files) -> set[str]:
+    """The files that can hold a misaligned width; every file that does is among them."""
+    known = project({"run.py": AMP, **files} if isinstance(files, dict) else files)
+    misaligned = {path for path, file in known.files.items() if file.misaligned}
+    assert misaligned <= known.open_widths
+    return set(known.open_widths)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "nn.Linear(64, 100)",
+        "nn.Conv2D(in_channels=100, out_channels=64, kernel_size=3)",
+        "paddle.nn.layer.common.Linear(64, 10 * 10)",
+        "Dense(64, 100)",
+        "Conv3D(64, 100, 3)",
+        "Unit(64, 100)",
+        "Own(64, 100)",
+        "lib.Unit(cin=64, cout=100)",
+        "Child(64, 100)",
+        "Middle(64, 100)",
+        "make(64, 100)",
+        "make_deeper(9)",
+    ],
+)
+def test_a_number_that_may_become_an_odd_width(call: str) -> None:
+    lib = UNIT + (
+        "class Child(Unit):\n    pass\n"
+        "class Middle(Child):\n    def __init__(self, cin, cout):\n        super().__init__(cin, cout)\n"
+        "def make(cin, cout=8):\n    return Middle(cin, cout)\n"
+        "def make_deeper(n):\n    return Unit(64, 8 * n + 8)\n"
+    )
+    user = HEADER + (
+        "import lib\nfrom lib import Child, Middle, Unit, Unit as Own, make, make_deeper\n"
+        "from paddle.nn import Conv3D, Linear as Dense\n"
+        f"class Net(nn.Layer):\n    def __init__(self):\n        self.net = {call}\n"
+    )
+    assert found({"lib.py": lib, "user.py": user}) == {"user.py"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.a = nn.Linear(64, 104)\n        self.b = Unit(64, 256)",
+        "self.a = nn.Linear(width, 64)\n        self.b = Unit(width, 64)",
+        "self.a = nn.Linear(16, 30)\n        self.b = Unit(4, 2)",
+        "self.a = nn.Linear(num_classes, 8, 100)\n        self.b = resize(640, 333)",
+        "self.a = Unit(64, True, 'a', 100.0)",
+    ],
+)
+def test_numbers_that_are_aligned_or_small_or_not_known_or_no_widths(body: str) -> None:
+    user = HEADER + (
+        "from lib import Unit\ndef resize(height, width):\n    return height\n"
+        f"class Net(nn.Layer):\n    def __init__(self, width, num_classes=100):\n        {body}\n"
+    )
+    assert found({"lib.py": UNIT, "user.py": user}) == set()
+
+
+def test_a_width_is_followed_no_deeper_than_it_is_looked_at() -> None:
+    lib = UNIT + (
+        "def one(n):\n    return Unit(n, 64)\ndef two(n):\n    return one(n)\ndef three(n):\n    return two(n)\n"
+    )
+    user = "from lib import one, two, three\nnet = {}(100)\n"
+    assert [bool(found({"lib.py": lib, "user.py": user.format(name)})) for name in ("one", "two", "three")] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_nothing_is_looked_at_where_nothing_speaks_of_amp() -> None:
+    known = project({"net.py": HEADER + "net = nn.Sequential(nn.Linear(64, 100), nn.Linear(100, 64))\n"})
+    assert known.open_widths == frozenset()
+    assert not known.files["net.py"].is_parsed
+
+
+def test_files_without_layers_are_not_parsed() -> None:
+    known = project({"run.py": AMP, "net.py": UNIT, "data.py": "size = (1, 333)\n"})
+    assert known.open_widths == frozenset()
+    assert not known.files["data.py"].is_parsed
