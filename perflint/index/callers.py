@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.index.kinds import DATASET_TAG, FUNCTION_TAG, LAYER_TAG, LOADER_TAG, OBJECT_TAG, UNKNOWN_TAG, Kind, join
+from perflint.index.mentions import is_member
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement
 
@@ -68,7 +68,7 @@ class Callers:
         """
         files = self._project.mentions.of(name)
         for file in files if home is None else sorted(files, key=lambda file: file is not home):
-            if name not in file.uses.called or file.is_quiet or file.is_foreign:
+            if file.is_quiet or not file.may_call(name) or file.is_foreign:
                 continue
             if home is None or file is home or self._may_mean_another(name, file):
                 yield from self._in_file(name, file)
@@ -77,8 +77,11 @@ class Callers:
         """Whether a file may call what another has by a name: it binds it, but not by a ``def``, or it is a member."""
         key = name, file
         if key not in self._strange:
-            member = re.compile(rf"\.[\s\\]*{re.escape(name)}\b")
-            self._strange[key] = name in file.uses.others or file.may_have_stars or file.matches(member)
+            self._strange[key] = (
+                file.may_hold(name)
+                or file.may_have_stars
+                or file.of_text(("member", name), lambda text: is_member(text, name))
+            )
         return self._strange[key]
 
     def _in_file(self, name: str, file: FileIndex) -> list[Placed]:

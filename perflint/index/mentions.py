@@ -16,6 +16,7 @@ _WORDS_AND_CALLS = _WORDS[:40] + b"(" + _WORDS[41:]
 _OPENS = re.compile(r"[^\w(]*\(")
 _ENDS = re.compile(r"\s*(?:[)#;\\]|$)", re.MULTILINE)
 _AS = re.compile(r"\s+as\s+(\w+)")
+_DOT = re.compile(r"\.[\s\\]+\Z")
 _WORD = re.compile(r"\w+")
 _CLASS = re.compile(r"class\s+\w+\s*\(([^:]*)")
 
@@ -119,6 +120,11 @@ def is_held(text: str, name: str) -> bool:
 def is_derived(text: str, name: str) -> bool:
     """Whether ``uses`` has a name among the bases in a text; quicker for one name."""
     return any(name in header and name in _WORD.findall(header) for header in _CLASS.findall(text))
+
+
+def is_member(text: str, name: str) -> bool:
+    """Whether a name stands behind a dot somewhere in a text."""
+    return any(text[at - 1 : at] == "." or _DOT.search(text, max(at - 99, 0), at) for at in places(text, name))
 
 
 def places(text: str, name: str) -> Iterator[int]:
