@@ -94,7 +94,7 @@ class Context:
 
     def range(self, node: cst.CSTNode) -> tuple[int, int]:
         """The offsets of a node in the file, without its surrounding space and parentheses."""
-        return self.unit.spans[node]
+        return self.unit.span(node)
 
     def text(self, node: cst.CSTNode) -> str:
         """The source of a node."""
@@ -190,8 +190,8 @@ class Context:
 
     def enter(self, node: cst.CSTNode) -> None:
         """Called by the walk for each statement on the way down."""
-        span = self.unit.spans.get(node)
-        self._statements.append((node, self.points.get(span[0]) if span else None))
+        known = node in self.unit.spans
+        self._statements.append((node, self.points.get(self.unit.span(node)[0]) if known else None))
 
     def leave(self) -> None:
         """Called by the walk for each statement on the way up."""

@@ -39,6 +39,8 @@ class Examination:
     codes: frozenset[str]
     gated: bool
     rows: dict[str, Rows] = field(default_factory=dict)
+    readers: dict[str, units.Reader] = field(default_factory=dict)
+    """For files that are checked again and again."""
 
     def find(self, jobs: int, done: Done) -> tuple[list[Finding], dict[str, Exception]]:
         """The findings of the project, and the files that do not parse, with what is wrong with them.
@@ -167,13 +169,15 @@ class Examination:
         lines = file.source.lines
         points = {lines.offset(node.lineno, node.col_offset): point for node, point in file.points.items()}
         drafts: list[Draft] = []
+        reader = self.readers.get(path)
+        if reader is not None:
+            reader.begin()
         for piece in pieces:
             if piece.is_too_deep:
                 continue
             try:
-                context = Context(
-                    file, units.parse(file.source, piece), self.settings, catalogue.shipped(), self.codes, points
-                )
+                unit = units.parse(file.source, piece, reader)
+                context = Context(file, unit, self.settings, catalogue.shipped(), self.codes, points)
                 Walk(context, registry.checks, rows.all if self.gated else None).run()
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking

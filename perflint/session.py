@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from perflint import catalogue, engine, gates, messages, noqa, selection
+from perflint import catalogue, engine, gates, messages, noqa, selection, units
 from perflint.checks import load_checks
 from perflint.context import Draft
 from perflint.examination import Examination
 from perflint.findings import Finding
 from perflint.index.file import Step
-from perflint.index.graft import Window
 from perflint.index.retrace import Steps, Trail, changed_nodes
+from perflint.index.splice import Window
 from perflint.index.watched import KeptProject
 from perflint.projects import split
 from perflint.settings import Settings
@@ -130,6 +130,7 @@ class _Kept:
             look = self._look = self._opened(frozenset({*watched, path}), look.project if look is not None else None)
             look.rest()
             gc.freeze()
+        look.examination.readers.setdefault(path, units.Reader())
         self.sources[path] = source
         error = look.project.watched(path).parse(source.text)
         if error is not None:
@@ -138,8 +139,7 @@ class _Kept:
         for other, text in self._unparsed.items():
             look.replace(other, text)
         self._unparsed.clear()
-        old = look.project.watched(path).source.plain_text
-        self._move(path, Window.between(old.splitlines(), source.text.splitlines()))
+        self._move(path, look.project.watched(path).window)
         look.replace(path, source.text)
         self._drafts[path], error = look.examination.find_in(path)
         drafts = [*self._drafts[path], *(draft for other in self._others(path) for draft in other)]

@@ -8,14 +8,26 @@ import tokenize
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_ELSE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""What ``str.splitlines`` takes for a line end, and Python does not."""
 BOM = "\ufeff"
 
 
 class UnreadableSource(Exception):
     """A file perflint cannot read as Python text; ``str(error)`` says why, for a person."""
+
+
+def lines_of(text: str) -> list[str]:
+    """The rows of a text with their line ends, as Python counts them; after a last line end there is none."""
+    rows = text.splitlines(keepends=True)
+    if _ELSE_ENDS.search(text) is None:
+        return rows
+    starts = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
+    return [text[start:end] for start, end in pairwise(starts) if start < end]
 
 
 class LineTable:

@@ -17,11 +17,10 @@ class SpanState(CodegenState):
     its time.  ``tokens`` joined are the text.
     """
 
-    def __init__(self, module: cst.Module, shift: int) -> None:
-        """``shift``: the offset at which the tree's text begins."""
+    def __init__(self, module: cst.Module) -> None:
         super().__init__(module.default_indent, module.default_newline)
         self.spans: Spans = {}
-        self.at = shift
+        self.at = 0
         self._starts: list[int] = []
 
     def add_indent_tokens(self) -> None:

@@ -56,10 +56,37 @@ class Unit:
 
 @dataclass
 class ParsedUnit:
-    """A parsed unit; ``span(node)`` gives offsets in the file."""
+    """A parsed unit.
+
+    ``spans``: offsets in its own text, which begins ``shift`` characters behind the start of the file.
+    """
 
     module: cst.Module
     spans: Spans
+    shift: int
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Where a node of the unit stands, as offsets in the file."""
+        start, end = self.spans[node]
+        return start + self.shift, end + self.shift
+
+
+class Reader:
+    """Parses the units of one file again and again, and keeps those that it has parsed last."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, tuple[cst.Module, Spans]] = {}
+        self._now: dict[str, tuple[cst.Module, Spans]] = {}
+
+    def begin(self) -> None:
+        """Begin with another text of the file."""
+        self._before, self._now = self._now, {}
+
+    def parsed(self, text: str) -> tuple[cst.Module, Spans]:
+        """The tree of a piece of code, and where its nodes stand in it."""
+        known = self._now.get(text) or self._before.get(text) or _tree(text)
+        self._now[text] = known
+        return known
 
 
 def units_of(tree: ast.Module) -> list[Unit]:
@@ -80,8 +107,13 @@ def chosen(units: list[Unit], rows: Iterable[int]) -> list[Unit]:
     return [replace(units[index], rows=tuple(held)) for index, held in picked.items()]
 
 
-def parse(source: Source, unit: Unit) -> ParsedUnit:
+def parse(source: Source, unit: Unit, reader: Reader | None = None) -> ParsedUnit:
     """A unit as a LibCST module, with the offsets of its nodes; without what nobody asks about.
+
+    Args:
+        source: the file.
+        unit: what of it is parsed.
+        reader: knows what it was given before.
 
     Raises:
         UnparsableError: LibCST does not know this syntax (it is newer than the installed release), or nests too deeply
@@ -89,11 +121,11 @@ def parse(source: Source, unit: Unit) -> ParsedUnit:
     """
     if unit.rows is not None:
         with suppress(UnparsableError, RecursionError):
-            return _parsed(source, unit, blanks(unit.nodes, unit.rows, source))
-    return _parsed(source, unit, [])
+            return _parsed(source, unit, blanks(unit.nodes, unit.rows, source), reader)
+    return _parsed(source, unit, [], reader)
 
 
-def _parsed(source: Source, unit: Unit, ranges: Sequence[Range]) -> ParsedUnit:
+def _parsed(source: Source, unit: Unit, ranges: Sequence[Range], reader: Reader | None) -> ParsedUnit:
     lines = source.lines
     start, end = lines.line_start(unit.first), lines.line_end(unit.last)
     piece = blanked(source.text[start:end], start, ranges)
@@ -103,8 +135,7 @@ def _parsed(source: Source, unit: Unit, ranges: Sequence[Range]) -> ParsedUnit:
     # LibCST loses a form feed before a statement, and keeps one at the end of a row: no offset of code changes.
     text = header + _PAGE.sub(r"\2\1", text)
     try:
-        module = cst.parse_module(text)
-        return ParsedUnit(module, _spans(module, text, start - len(header)))
+        return ParsedUnit(*(reader.parsed(text) if reader else _tree(text)), start - len(header))
     except (cst.ParserSyntaxError, RecursionError) as error:
         raise UnparsableError from error
 
@@ -116,8 +147,13 @@ def _is_narrow(node: ast.AST, widest: int) -> bool:
     return (node.end_col_offset or 0) - node.col_offset < widest
 
 
-def _spans(module: cst.Module, text: str, shift: int) -> Spans:
-    state = SpanState(module, shift)
+def _tree(text: str) -> tuple[cst.Module, Spans]:
+    module = cst.parse_module(text)
+    return module, _spans(module, text)
+
+
+def _spans(module: cst.Module, text: str) -> Spans:
+    state = SpanState(module)
     try:
         module._codegen(state)
     except KeyError as error:  # what LibCST makes of a RecursionError on its way out

@@ -99,7 +99,8 @@ def test_offsets_are_those_of_the_file(name: str) -> None:
     found = set()
     for unit in units.units_of(tree):
         parsed = units.parse(source, unit)
-        for node, span in parsed.spans.items():
+        for node in parsed.spans:
+            span = parsed.span(node)
             if isinstance(node, cst.Call):
                 found.add(span)
     assert found == expected

@@ -12,37 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from perflint.index.scopes import FUNCTIONS, Class, FileScopes, Scope, terminal
+from perflint.index.splice import Splice, Window
 from perflint.index.tracking import Log, Need
+from perflint.index.tree import alike
 
 _OF_SCOPE = frozenset({"statements", "functions", "node"})
 _OF_CLASS = frozenset({"methods", "attributes", "bases", "node"})
-
-
-@dataclass(frozen=True)
-class Window:
-    """The rows (from 1, inclusive) that an edit has changed: of the old text and of the new one."""
-
-    old: tuple[int, int]
-    new: tuple[int, int]
-
-    @staticmethod
-    def between(old: list[str], new: list[str]) -> Window:
-        """The changed rows of two texts in rows."""
-        shorter = min(len(old), len(new))
-        before = next((row for row in range(shorter) if old[row] != new[row]), shorter)
-        behind = next((row for row in range(shorter - before) if old[-1 - row] != new[-1 - row]), shorter - before)
-        return Window((before + 1, len(old) - behind), (before + 1, len(new) - behind))
-
-    @property
-    def shift(self) -> int:
-        """By how many rows what stands behind the window has moved."""
-        return self.new[1] - self.old[1]
-
-    def now(self, row: int) -> int | None:
-        """Where a row (from 1) is now; None where it is gone."""
-        if row < self.old[0] or (row <= self.old[1] and not self.shift):
-            return row
-        return row + self.shift if row > self.old[1] else None
 
 
 class WatchedScope(Scope):
@@ -118,12 +93,16 @@ class Graft:
     old: FileScopes
     new: FileScopes
     window: Window
+    splice: Splice | None = None
+    """What the new tree has of its own, where it is the old one with another function in it."""
     changed: list[Need] = field(default_factory=list)
     gone: list[Scope | Class] = field(default_factory=list)
     calls: set[str] = field(default_factory=set)
     """Last names of the calls in the functions that have changed, before and after."""
     looked_at: set[Scope] = field(default_factory=set)
     """The functions whose contents are not as they were, or that were not there."""
+    renewed: list[Need] = field(default_factory=list)
+    """What holds other nodes than before; that of all else does so as well where there is no ``splice``."""
 
     def apply(self) -> bool:
         """Do it; False where the two do not go together, and nothing is done."""
@@ -181,11 +160,13 @@ class Graft:
     def _differs(self, old: Scope | None, new: Scope | None) -> bool:
         if old is None or new is None:
             return True
+        if self.splice is not None:
+            return old.node is not new.node and not alike(old.node, new.node)
         if isinstance(old.node, ast.Module) or isinstance(new.node, ast.Module):
             return not (_inside_functions(self.window.old, self.old) and _inside_functions(self.window.new, self.new))
         first, last = _rows(old.node)
         if self._overlaps(first, last):
-            return ast.dump(old.node) != ast.dump(new.node)
+            return not alike(old.node, new.node)
         return _rows(new.node) != (self._moved(first), self._moved(last))
 
     def _moved(self, row: int) -> int | None:
@@ -196,10 +177,7 @@ class Graft:
 
     def _compare_classes(self, classes: dict[Class, Class], changed: set[Scope]) -> None:
         for new, old in classes.items():
-            first, last = _rows(old.node)
-            same_rows = _rows(new.node) == (self._moved(first), self._moved(last))
-            touched = new is old or not (same_rows and not self._overlaps(first, last))
-            if not touched or not changed:
+            if not changed or not self._touches(old, new):
                 continue
             self.changed.append(class_need(self.path, old, "node"))
             if new is old or _header(new) != _header(old):
@@ -219,6 +197,13 @@ class Graft:
         if not self.new.names.same(self.old.names):
             self.changed += [class_need(self.path, owner, "bases") for owner in kept]
 
+    def _touches(self, old: Class, new: Class) -> bool:
+        """Whether an edit may have changed something in the rows of a class."""
+        if new is old or self.splice is not None:
+            return new is old or old.node is not new.node or old.node in self.splice.around
+        first, last = _rows(old.node)
+        return self._overlaps(first, last) or _rows(new.node) != (self._moved(first), self._moved(last))
+
     def _overlaps(self, first: int, last: int) -> bool:
         return self.window.old[0] <= last and self.window.old[1] >= first
 
@@ -229,7 +214,8 @@ class Graft:
             old.functions = {name: scopes[inner] for name, inner in new.functions.items()}
             old.parent = scopes[new.parent] if new.parent is not None else None
             old.owner = classes[new.owner] if new.owner is not None else None
-            old.statements, old.node = new.statements, new.node
+            if old.node is not new.node:
+                self._renew(old, new)
         for new_class, old_class in classes.items():
             old_class.methods = {name: scopes[method] for name, method in new_class.methods.items()}
             old_class.attributes = {
@@ -242,6 +228,13 @@ class Graft:
         for part, kept in (*scopes.items(), *classes.items()):
             if part is not kept:
                 vars(part).clear()  # they point at one another
+
+
+    def _renew(self, old: Scope, new: Scope) -> None:
+        """Give a function the nodes of another, and note who may hold those that it had."""
+        called = {terminal(call) for scope in (old, new) for statement in scope.statements for call in statement.calls}
+        self.renewed += [scope_need(self.path, old), *(("calls", self.path, name) for name in called)]
+        old.statements, old.node = new.statements, new.node
 
 
 def _calls_of(scope: Scope | None) -> dict[str, list[str]]:

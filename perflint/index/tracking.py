@@ -6,7 +6,9 @@ and other answers.  A ``Table`` is one of the index's dicts of remembered answer
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -41,6 +43,8 @@ class Log:
         """Functions and classes of watched files, with what an answer about them needs at least."""
         self.tables: list[Table] = []
         self._dependents: dict[Need, set[Entry]] = {}
+        self._of_path: dict[object, set[Need]] = {}
+        """What is needed, by the path (or the word) that it is about."""
 
     def note(self, need: Need) -> None:
         """Say that something is asked."""
@@ -55,12 +59,18 @@ class Log:
             for need in {*asked[start:]} - entry.needs:
                 if need is not entry:
                     entry.needs.add(need)
-                    (need.dependents if isinstance(need, Entry) else self._dependents.setdefault(need, set())).add(
-                        entry
-                    )
+                    (need.dependents if isinstance(need, Entry) else self._needing(need)).add(entry)
             del asked[start:]
         if entry.needs:
             asked.append(entry)
+
+    def _needing(self, need: Need) -> set[Entry]:
+        """The answers that need a part of a file."""
+        known = self._dependents.get(need)
+        if known is None:
+            known = self._dependents[need] = set()
+            self._of_path.setdefault(need[1], set()).add(need)  # type: ignore[index]
+        return known
 
     def dropped(self, needs: Iterable[Need]) -> list[Entry]:
         """Work out again what needs one of these, or forget it where it cannot be worked out by itself; the forgotten.
@@ -97,11 +107,13 @@ class Log:
         del self.asked[start:]
         return table.is_filled(key) and bool(dict.__getitem__(table, key) == before)
 
-    def outdate(self, needs: Iterable[Need]) -> None:
+    def outdate(self, needs: Iterable[Need], keeps: Callable[[object], bool] | None = None) -> None:
         """Work out again, when it is asked for, what holds places in the code that these stand for.
 
-        The answer says the same in the end, so nothing that needs it is dropped.
+        The answer says the same in the end, so nothing that needs it is dropped.  ``keeps`` tells an answer that holds
+        no such place; None: ``lasts``.
         """
+        keeps = keeps or lasts
         found: set[Entry] = set()
         queue = [entry for need in needs for entry in self._dependents.get(need, ())]
         while queue:
@@ -110,12 +122,12 @@ class Log:
                 found.add(entry)
                 queue += entry.dependents
         for entry in found:
-            if dict.__contains__(entry.table, entry.key) and not lasts(dict.__getitem__(entry.table, entry.key)):
+            if dict.__contains__(entry.table, entry.key) and not keeps(dict.__getitem__(entry.table, entry.key)):
                 dict.__delitem__(entry.table, entry.key)
 
     def needs_of(self, path: str) -> list[Need]:
         """What answers need of one file: its parts are tuples of a kind, the path and what else there is to say."""
-        return [need for need in self._dependents if type(need) is tuple and need[1] == path]
+        return list(self._of_path.get(path, ()))
 
     def cut(self, entry: Entry) -> None:
         """Let an answer need nothing."""
@@ -125,6 +137,7 @@ class Log:
                 dependents.discard(entry)
                 if not dependents and not isinstance(need, Entry):
                     del self._dependents[need]
+                    self._of_path[need[1]].discard(need)  # type: ignore[index]
         entry.needs.clear()
 
     def rest(self) -> None:
@@ -228,6 +241,17 @@ def lasts(value: object) -> bool:
     if isinstance(value, Mapping):
         return all(lasts(key) and lasts(item) for key, item in value.items())
     return False
+
+
+def stays(value: object) -> bool:
+    """Whether an answer says nothing of rows and offsets: whatever nodes it holds move with their function."""
+    if lasts(value) or isinstance(value, ast.AST):
+        return True
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return all(map(stays, value))
+    if isinstance(value, Mapping):
+        return all(stays(key) and stays(item) for key, item in value.items())
+    return is_dataclass(value) and all(stays(getattr(value, part.name)) for part in fields(value))
 
 
 class Registry(dict[Any, Any]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 _NO_NODES = frozenset(
     {"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "level", "module", "asname", "is_async", "simple"}
@@ -48,3 +49,20 @@ def walk(node: ast.AST) -> list[ast.AST]:
             elif isinstance(value, ast.AST):
                 found.append(value)
     return found
+
+
+def alike(one: ast.AST, other: ast.AST) -> bool:
+    """Whether two nodes say the same, wherever they stand: ``ast.dump`` of both, but for its time and its recursion."""
+    pairs: list[tuple[Any, Any]] = [(one, other)]
+    for first, second in pairs:  # which grows on the way
+        if first.__class__ is not second.__class__:
+            return False
+        if isinstance(first, ast.AST):
+            pairs += [(getattr(first, name, None), getattr(second, name, None)) for name in first._fields]
+        elif first.__class__ is list:
+            if len(first) != len(second):
+                return False
+            pairs += zip(first, second, strict=True)
+        elif first != second:
+            return False
+    return True

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Any, cast
 
 from perflint.index import evaluation, layers
 from perflint.index.file import Answer, FileIndex
-from perflint.index.graft import Graft, WatchedScope, Window, watch
+from perflint.index.graft import Graft, WatchedScope, watch
 from perflint.index.live import Live
 from perflint.index.mentions import Mentions, Uses
-from perflint.index.mentions import uses as uses_of
-from perflint.index.mentions import words as words_of
 from perflint.index.names import Names
+from perflint.index.pieces import Pieces
 from perflint.index.project import Project
 from perflint.index.scopes import Class, FileScopes, Scope, Statement
 from perflint.index.sizes import Sizes
-from perflint.index.tracking import Asked, Entry, Log, Need, Registry, Table
+from perflint.index.splice import Nodes, Splice, Window
+from perflint.index.tracking import Asked, Entry, Log, Need, Registry, Table, stays
 from perflint.settings import DeclaredCall
-from perflint.source import LineTable, Source
+from perflint.source import LineTable, Source, lines_of
 
 _WORD = "word"
+_ACROSS = "[^"
+"""What a pattern has that may match from one definition into the next."""
 _LIVE: Need = "what may train"
 _FROM_OTHERS = (
     "module_env",
@@ -145,7 +148,13 @@ class WatchedFile(KeptFile):
         self._needs: dict[str, Need] = {name: (name, path) for name in (*_OF_TEXT, "names")}
         self._needs |= dict.fromkeys(_CONTENT, ("content", path)) | {"scopes": ("list", path)}
         self._calls: dict[str, list[tuple[Scope, Statement, ast.Call]]] = {}
-        self._parsed: tuple[str, ast.Module, FileScopes] | None = None
+        self._parsed: tuple[str, ast.Module | Splice] | None = None
+        self.window = Window((1, 0), (1, 0))
+        """The rows in which the text parsed last is not as the one before it."""
+        self._pieces = Pieces(source.text)
+        self._nodes = Nodes()
+        self.renewed: list[Need] | None = None
+        """What holds other nodes since the last edit; None: everything."""
         self.is_as_it_was = False
         """Whether the last edit has changed no more than comments and layout."""
         self._where: dict[str, tuple[Callable[[FileIndex, Scope], bool], list[Scope]]] = {}
@@ -162,6 +171,12 @@ class WatchedFile(KeptFile):
         if question not in self._questions:
             self._questions[question] = answer, answer(self.source.plain_text)
         return cast("Answer", self._questions[question][1])
+
+    def matches(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern matches somewhere in the text."""
+        if _ACROSS in pattern.pattern:
+            return super().matches(pattern)
+        return self.of_text(("matches", pattern.pattern), lambda _: self._pieces.matches(pattern))
 
     def of_itself(self, question: str, answer: Callable[[FileIndex], Answer]) -> Answer:
         """What a function of this file alone says of it."""
@@ -225,24 +240,35 @@ class WatchedFile(KeptFile):
 
     def parse(self, text: str) -> Exception | None:
         """Parse what may take the place of the text; what is wrong with it."""
+        old, new = (lines_of(one) for one in (self.source.plain_text, text))
+        self.window = Window.between(old, new)
+        known = vars(self)
         try:
-            tree = ast.parse(text)
-            self._parsed = text, tree, FileScopes(tree, Names(self.module, self.is_package))
+            splice = Splice.of(known["tree"], self.window, new) if self._is_whole else None
+            self._parsed = text, splice or ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return error
         return None
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the tree is that of the text."""
+        return "tree" in vars(self) and self.source.path not in self.project.broken
 
     def replace(self, text: str) -> list[Need]:
         """Put another text in the place of the old one; what is not as it was."""
         path, log, known = self.source.path, self.project.log, vars(self)
         before = {name: known[name] for name in (*_OF_TEXT, "scopes", "words", "uses")}
-        rows = self.source.plain_text.splitlines(), text.splitlines()
-        parsed = path not in self.project.broken
+        if self._parsed is None or self._parsed[0] != text:
+            self.parse(text)
+        splice = self._parsed[1] if self._parsed is not None and isinstance(self._parsed[1], Splice) else None
+        parsed = self._is_whole
         self._forget()
         self.source = _WatchedSource(path, text, self.source.encoding, self.source.bom)
         self._look()
-        graft = Graft(path, before["scopes"], known["scopes"], Window.between(*rows))
+        graft = Graft(path, before["scopes"], known["scopes"], self.window, splice)
         grafted = parsed and path not in self.project.broken and graft.apply()
+        self.renewed = graft.renewed if grafted and splice is not None else None
         if grafted:
             changed = [("content", path), *graft.changed, *(("calls", path, name) for name in graft.calls)]
             self._let_go(graft.gone)
@@ -276,13 +302,20 @@ class WatchedFile(KeptFile):
         log, known, source = self.project.log, vars(self), self.source
         start = len(log.asked)
         if self._parsed is not None and self._parsed[0] == source.text:
-            _, known["tree"], known["scopes"] = self._parsed
+            parsed = self._parsed[1]
+            if isinstance(parsed, Splice):
+                parsed.apply(self._nodes)
+                parsed = parsed.tree
+            else:
+                self._nodes.clear()
+            known["tree"], known["scopes"] = parsed, FileScopes(parsed, Names(self.module, self.is_package))
         self._parsed = None
         assert self.tree is not None
         for name in _OF_TEXT:
             getattr(self, name)
-        known["words"] = Asked(words_of(source.text), log, (_WORD,))
-        kinds = zip(("called", "others", "bases"), _parts(uses_of(source.text)), strict=True)
+        self._pieces.put(source.text)
+        known["words"] = Asked(self._pieces.words, log, (_WORD,))
+        kinds = zip(("called", "others", "bases"), _parts(self._pieces.uses), strict=True)
         known["uses"] = Uses(*(cast("frozenset[str]", Asked(part, log, (kind, source.path))) for kind, part in kinds))
         del log.asked[start:]
 
@@ -530,13 +563,22 @@ class KeptProject(Project):
             assert isinstance(table, Table)
             table.again = again
 
+    def _outdate(self, path: str, changed: Iterable[Need]) -> None:
+        """Let go of answers that hold nodes which are gone, or rows and offsets in an edited file."""
+        renewed = self.watched(path).renewed
+        if renewed is None:
+            self.log.outdate(self.log.needs_of(path))
+            return
+        self.log.outdate([*changed, *renewed])
+        self.log.outdate(self.log.needs_of(path), stays)
+
     def replace(self, path: str, text: str) -> list[Entry]:
         """Put another text in the place of a watched file's; the answers that had to be forgotten."""
         before = dict(self.facts)
         changed = [*self.watched(path).replace(text), *self._what_may_train(self.files[path])]
         for registry in (self._classes, self._functions):
             cast("Registry", registry).drop(self.files[path], self.log.owned)
-        self.log.outdate(self.log.needs_of(path))  # first: the nodes of the old tree are gone
+        self._outdate(path, changed)  # first: the nodes of the old tree are gone
         dropped = self.log.dropped(changed)
         while outdated := [name for name in before if not dict.__contains__(self.facts, name)]:
             for name in outdated:
