@@ -36,6 +36,9 @@ _OTHER_FRAMEWORKS = frozenset(
     {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
 )
 
+_STATIC = re.compile(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\.Executor\(")
+_STATIC_WORDS = frozenset({"enable_static", "program_guard", "Executor"})
+
 Answer = TypeVar("Answer")
 _STAR = re.compile(r"import[\s\\(]*\*")
 
@@ -310,9 +313,7 @@ class FileIndex:
     @cached_property
     def is_static(self) -> bool:
         """Whether the file builds static graphs."""
-        return bool(
-            re.search(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\.Executor\(", self.source.text)
-        )
+        return not self.words.isdisjoint(_STATIC_WORDS) and bool(_STATIC.search(self.source.text))
 
     @cached_property
     def is_offline(self) -> bool:

@@ -25,13 +25,25 @@ _MOST_ROUNDS = 3
 class Entry:
     """One remembered answer: where it is kept, what it needs, and which answers need it."""
 
-    __slots__ = ("dependents", "key", "needs", "table")
+    __slots__ = ("dependents", "key", "needs", "said", "table")
 
     def __init__(self, table: Table, key: Hashable) -> None:
         self.table = table
         self.key = key
         self.needs: set[Need] = set()
         self.dependents: set[Entry] = set()
+        self.said: tuple[object, bool, bool] = (None, True, True)
+        """What it said when that was looked at last, and whether that ``lasts`` and ``stays``."""
+
+    def says_the_same(self, value: object, moved: bool) -> bool:
+        """Whether an answer is right after an edit that changed nothing but where its nodes are (or are not ``moved``).
+
+        A value does not change once it is there, so it is looked at once.
+        """
+        if self.said[0] is not value:
+            remains = lasts(value)
+            self.said = value, remains, remains or stays(value)
+        return self.said[2 if moved else 1]
 
 
 class Log:
@@ -107,13 +119,12 @@ class Log:
         del self.asked[start:]
         return table.is_filled(key) and bool(dict.__getitem__(table, key) == before)
 
-    def outdate(self, needs: Iterable[Need], keeps: Callable[[object], bool] | None = None) -> None:
+    def outdate(self, needs: Iterable[Need], moved: bool = False) -> None:
         """Work out again, when it is asked for, what holds places in the code that these stand for.
 
-        The answer says the same in the end, so nothing that needs it is dropped.  ``keeps`` tells an answer that holds
-        no such place; None: ``lasts``.
+        The answer says the same in the end, so nothing that needs it is dropped.  ``moved``: the nodes are still there,
+        and only where they stand is not as it was.
         """
-        keeps = keeps or lasts
         found: set[Entry] = set()
         queue = [entry for need in needs for entry in self._dependents.get(need, ())]
         while queue:
@@ -122,8 +133,10 @@ class Log:
                 found.add(entry)
                 queue += entry.dependents
         for entry in found:
-            if dict.__contains__(entry.table, entry.key) and not keeps(dict.__getitem__(entry.table, entry.key)):
-                dict.__delitem__(entry.table, entry.key)
+            table, key = entry.table, entry.key
+            if table.is_filled(key) and not entry.says_the_same(dict.__getitem__(table, key), moved):
+                entry.said = (None, True, True)
+                dict.__delitem__(table, key)
 
     def needs_of(self, path: str) -> list[Need]:
         """What answers need of one file: its parts are tuples of a kind, the path and what else there is to say."""

@@ -19,7 +19,7 @@ from perflint.index.project import Project
 from perflint.index.scopes import Class, FileScopes, Scope, Statement
 from perflint.index.sizes import Sizes
 from perflint.index.splice import Nodes, Splice, Window
-from perflint.index.tracking import Asked, Entry, Log, Need, Registry, Table, stays
+from perflint.index.tracking import Asked, Entry, Log, Need, Registry, Table
 from perflint.settings import DeclaredCall
 from perflint.source import LineTable, Source, lines_of
 
@@ -311,10 +311,10 @@ class WatchedFile(KeptFile):
             known["tree"], known["scopes"] = parsed, FileScopes(parsed, Names(self.module, self.is_package))
         self._parsed = None
         assert self.tree is not None
-        for name in _OF_TEXT:
-            getattr(self, name)
         self._pieces.put(source.text)
         known["words"] = Asked(self._pieces.words, log, (_WORD,))
+        for name in _OF_TEXT:
+            getattr(self, name)
         kinds = zip(("called", "others", "bases"), _parts(self._pieces.uses), strict=True)
         known["uses"] = Uses(*(cast("frozenset[str]", Asked(part, log, (kind, source.path))) for kind, part in kinds))
         del log.asked[start:]
@@ -570,7 +570,7 @@ class KeptProject(Project):
             self.log.outdate(self.log.needs_of(path))
             return
         self.log.outdate([*changed, *renewed])
-        self.log.outdate(self.log.needs_of(path), stays)
+        self.log.outdate(self.log.needs_of(path), moved=True)
 
     def replace(self, path: str, text: str) -> list[Entry]:
         """Put another text in the place of a watched file's; the answers that had to be forgotten."""
