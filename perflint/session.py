@@ -198,7 +198,7 @@ class _Look:
         file = self.project.files[path]
         dropped = self.project.replace(path, text)
         leading = self.trail.leading(file, changed_nodes(self.trail, dropped))
-        self.trail.forget(file)
+        self.trail.forget(file, self.project.watched(path).window.new)
         Steps(self.project, self._names, self.trail, file, leading).run()
 
     def rest(self) -> None:

@@ -18,6 +18,7 @@ from perflint.index.forward_text import may_call
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join
 from perflint.index.live import held_names
 from perflint.index.project import Project
+from perflint.index.reads import Read
 from perflint.index.scopes import Loop, Place, Scope, Statement, required_parameters
 from perflint.index.timing import ends_timed_part
 
@@ -172,6 +173,9 @@ class Hot:
                 return
             parameters = merged
         self._seen[scope] = (parameters, step)
+        self._look(file, scope, parameters, step, depth)
+
+    def _look(self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], step: Step, depth: int) -> None:
         env = self._project.base_env(file, scope, parameters)
         for name in scope.parameters:
             if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and is_loss_name(name):
@@ -186,7 +190,9 @@ class Hot:
 
     def _keep_defaults(self, target: Scope, call: ast.Call, definitions: Mapping[str, ast.expr]) -> None:
         """Remember what every call at a step makes a parameter stand for: ``if verbose:`` may be dead."""
-        found = default_values(target, call, definitions)
+        self._take_defaults(target, default_values(target, call, definitions))
+
+    def _take_defaults(self, target: Scope, found: dict[str, ast.expr]) -> None:
         known = self._defaults.get(target)
         kept = found
         if known is not None:
@@ -206,12 +212,9 @@ class Hot:
         depth: int,
     ) -> None:
         env = flow.before.get(statement.node, {})
-        known = file.points.get(statement.node)
-        if known is not None and known.step is not None and step is None:
-            return
         if step is not None and ends_timed_part(file, scope, statement):
             step = None
-        file.points[statement.node] = Point(statement, scope, step, env, loop, file)
+        self._put(Point(statement, scope, step, env, loop, file))
         if step is None or depth >= _MAX_DEPTH:
             return
         for call in statement.calls:
@@ -220,6 +223,12 @@ class Hot:
                 self._drawn(file, scope, sources, step, depth)
             if self._follow(file, scope, call, step, env, depth, statement) and depth == 0:
                 self._note_read(file, scope, call, env, statement)
+
+    def _put(self, point: Point) -> None:
+        points = point.file.points
+        known = points.get(point.statement.node)
+        if known is None or known.step is None or point.step is not None:
+            points[point.statement.node] = point
 
     def _follow(
         self, file: FileIndex, scope: Scope, call: ast.Call, step: Step, env: Env, depth: int, statement: Statement
@@ -251,7 +260,10 @@ class Hot:
         env = {**self._project.functions_of(file, scope), **with_comprehensions(statement.node, env, file)}
         read = self._project.reads.in_call(file, scope, call, env)
         if read is not None:
-            file.reading_calls[file.source.lines.offset(call.lineno, call.col_offset)] = read
+            self._put_read(file, call, read)
+
+    def _put_read(self, file: FileIndex, call: ast.Call, read: Read) -> None:
+        file.reading_calls[file.source.lines.offset(call.lineno, call.col_offset)] = read
 
     def _drawn(self, file: FileIndex, scope: Scope, sources: Iterable[Source], step: Step, depth: int) -> None:
         """Follow what a step draws from: of a generator, the passes up to its next ``yield``."""

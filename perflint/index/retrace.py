@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from perflint.index import hot
-from perflint.index.file import FileIndex, Step
+from perflint.index.file import FileIndex, Point, Step
 from perflint.index.kinds import Kind
+from perflint.index.reads import Read
 from perflint.index.scopes import Scope
 from perflint.index.tracking import Entry, Table
 from perflint.index.watched import KeptProject
@@ -25,6 +28,7 @@ class Trail:
 
     def __init__(self, project: KeptProject) -> None:
         self.visits = Table(project.log)
+        self.looks = Table(project.log)
         self._callers: dict[Scope, set[Node]] = defaultdict(set)
         self._targets: dict[Node, set[Scope]] = defaultdict(set)
         self._handed: dict[Scope, set[Hashable]] = defaultdict(set)
@@ -65,8 +69,12 @@ class Trail:
                     queue += self._callers.get(node, ())
         return found
 
-    def forget(self, file: FileIndex) -> None:
-        """Forget a file whose functions are no longer there."""
+    def forget(self, file: FileIndex, rows: tuple[int, int]) -> None:
+        """Forget a file whose functions are no longer there; what was found on these rows may stand on others now."""
+        for key, look in [*self.looks.items()]:
+            node = vars(key[0])["node"]
+            if look.file is file and node.lineno <= rows[1] + 1 and rows[0] <= node.end_lineno:
+                dict.__delitem__(self.looks, key)
         for node in self._of_file.pop(file, ()):
             for target in self._targets.pop(node, ()):
                 self._callers[target].discard(node)
@@ -98,8 +106,44 @@ class _Calls(list[_Call]):
         self._steps = steps
 
     def append(self, call: _Call) -> None:
+        self._steps.record(call)
         if self._steps.takes(call):
             super().append(call)
+
+
+@dataclass(frozen=True)
+class _Read:
+    call: ast.Call
+    read: Read
+
+
+@dataclass(frozen=True)
+class _Defaults:
+    target: Scope
+    found: dict[str, ast.expr]
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What a look at a function has found: the next one finds the same, if no answer it asked for has been dropped.
+
+    ``row``: where the function stood.  ``step``: the one that led there; None for a look for loops, where steps begin.
+    ``defaults``: what every call made its parameters stand for.
+    """
+
+    file: FileIndex
+    row: int
+    step: Step | None
+    defaults: Mapping[str, ast.expr] | None
+    found: list[Point | _Call | _Read | _Defaults]
+    moves_along: ClassVar[bool] = True
+
+    def step_now(self, then: Step, base: Step | None, shift: int) -> Step:
+        """What is now a step that was found then: ``base`` leads to the function, which has moved by some rows."""
+        via = tuple((path, row + shift) for path, row in then.via[len(self.step.via) if self.step else 0 :])
+        if base is None:
+            return replace(then, line=then.line + shift, via=via)
+        return replace(base, via=base.via + via, sure=then.sure)
 
 
 class Steps(hot.Hot):
@@ -125,6 +169,7 @@ class Steps(hot.Hot):
         self._leading = frozenset(leading)
         self._node: Node = None
         self._queue = _Calls(self)
+        self._found: list[Point | _Call | _Read | _Defaults] | None = None
 
     def takes(self, call: _Call) -> bool:
         """Whether a call has to be followed; it is noted in any case."""
@@ -143,7 +188,67 @@ class Steps(hot.Hot):
 
     def _own_loops(self, file: FileIndex, scope: Scope) -> None:
         if self._begins(_LOOPS, file, scope) and not self._is_barren((_LOOPS, scope)):
-            self._noted((_LOOPS, scope), file, super()._own_loops, file, scope)
+            self._noted((_LOOPS, scope), file, self._own_loops_again, file, scope)
+
+    def _own_loops_again(self, file: FileIndex, scope: Scope) -> None:
+        self._again((scope, _LOOPS), file, scope, None, lambda: hot.Hot._own_loops(self, file, scope))
+
+    def _look(self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], step: Step, depth: int) -> None:
+        key = scope, _key(parameters), depth, step.sure
+        self._again(key, file, scope, step, lambda: hot.Hot._look(self, file, scope, parameters, step, depth))
+
+    def _again(
+        self, key: Hashable, file: FileIndex, scope: Scope, step: Step | None, look: Callable[[], None]
+    ) -> None:
+        """Look at a function, or find again what an earlier look has found."""
+        row = getattr(scope.node, "lineno", None)
+        if self._only is None or row is None:
+            look()
+            return
+        looks, defaults = self._trail.looks, self._defaults.get(scope)
+        if looks.is_filled(key) and dict.__getitem__(looks, key).defaults != defaults:
+            dict.__delitem__(looks, key)
+        if key not in looks:
+            self._found = []
+            look()
+            looks[key], self._found = _Look(file, row, step, defaults, self._found), None
+        else:
+            self._find_again(looks[key], scope, step, row)
+
+    def _find_again(self, look: _Look, scope: Scope, step: Step | None, row: int) -> None:
+        steps: dict[Step | None, Step | None] = {None: None}
+        for item in look.found:
+            then = item.step if isinstance(item, Point) else item[3] if isinstance(item, tuple) else None
+            if then not in steps:
+                steps[then] = look.step_now(then, step, row - look.row)  # type: ignore[arg-type]
+            now: Any = steps[then]
+            if isinstance(item, Point):
+                self._put(Point(item.statement, scope, now, item.env, item.loop, look.file))
+            elif isinstance(item, _Read):
+                self._put_read(look.file, item.call, item.read)
+            elif isinstance(item, _Defaults):
+                self._take_defaults(item.target, item.found)
+            else:
+                self._queue.append((*item[:3], now, item[4]))
+
+    def record(self, item: Point | _Call | _Read | _Defaults) -> None:
+        """Note what a look finds."""
+        if self._found is not None:
+            self._found.append(item)
+
+    def _put(self, point: Point) -> None:
+        self.record(point)
+        super()._put(point)
+
+    def _put_read(self, file: FileIndex, call: ast.Call, read: Read) -> None:
+        self.record(_Read(call, read))
+        start = len(self._log.asked)
+        super()._put_read(file, call, read)
+        del self._log.asked[start:]  # where it stands is no part of what was found
+
+    def _take_defaults(self, target: Scope, found: dict[str, ast.expr]) -> None:
+        self.record(_Defaults(target, found))
+        super()._take_defaults(target, found)
 
     def _step_methods(self, file: FileIndex) -> None:
         if self._begins(_METHODS, file, file):

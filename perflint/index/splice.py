@@ -7,7 +7,7 @@ functions holds their nodes, which therefore need not be worked out again: their
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from perflint.index.scopes import FUNCTIONS, Function
@@ -48,7 +48,7 @@ class Window:
 class Splice:
     """A function that takes the place of one in a tree.
 
-    ``around``: the classes around it, the outermost first.
+    ``around``: the classes around it, the outermost first.  ``node``: what of the two is in the tree.
     """
 
     tree: ast.Module
@@ -56,6 +56,10 @@ class Splice:
     old: Function
     new: Function
     shift: int
+    node: Function = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.node = self.old
 
     @staticmethod
     def of(tree: ast.Module, window: Window, rows: list[str]) -> Splice | None:
@@ -94,7 +98,7 @@ class Splice:
                 _place(old, new)
         else:
             nodes.pop(self.old, None)
-            body[at] = self.new
+            body[at] = self.node = self.new
         if self.shift:
             self._move_what_follows(body[at], nodes)
         for owner in reversed(self.around):

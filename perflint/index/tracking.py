@@ -258,7 +258,7 @@ def lasts(value: object) -> bool:
 
 def stays(value: object) -> bool:
     """Whether an answer says nothing of rows and offsets: whatever nodes it holds move with their function."""
-    if lasts(value) or isinstance(value, ast.AST):
+    if lasts(value) or isinstance(value, ast.AST) or getattr(value, "moves_along", False):
         return True
     if isinstance(value, (tuple, list, set, frozenset)):
         return all(map(stays, value))

@@ -556,6 +556,7 @@ class KeptProject(Project):
             (self.callers, "_handed", self._of(lambda _, scope: self.callers.handed(scope))),
             (self.no_grad, "_held", lambda key: self._of(partial(self.no_grad.over_scope, guesses=key[1]))(key[0])),
             (self.gradients, "_known", self._of(self.gradients.wanted_in)),
+            (self.settled, "_stores_of", self.settled._stored_in),
             (self.training_calls, "_trains", self._of(self.trains)),
         ]
         for owner, name, again in parts:
