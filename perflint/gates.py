@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from perflint import registry
 from perflint.findings import Confidence
@@ -139,21 +139,27 @@ def _wanted_calls(
 
 
 def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
-    wanted, methods, words = _wanted_calls(codes)
-    methods = methods if "paddle" in file.source.text else frozenset()
+    _, methods, words = _wanted_calls(codes)
+    methods = methods if file.has("paddle") else frozenset()
     found: set[int] = set()
     if file.words.isdisjoint(words | methods):
         return found
-    known: dict[str, str] = {}
     for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            for call in (*statement.calls, *statement.later):
-                if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
-                    found.add(statement.node.lineno)
-                local = dotted(call.func)
-                if local is None:
-                    continue
-                name = known.setdefault(local, file.names.resolve(local))
-                if any(code in codes and gate(call, file) for code, gate in wanted.get(name, ())):
-                    found.add(statement.node.lineno)
+        held = file.of_scope(("calls", codes, methods), scope, partial(_with_calls, scope, file, codes, methods))
+        found.update(node.lineno for node in held)
+    return found
+
+
+def _with_calls(scope: Scope, file: FileIndex, codes: frozenset[str], methods: frozenset[str]) -> list[ast.stmt]:
+    """The statements of a function with calls that have gates, and are let through."""
+    wanted, names = _wanted_calls(codes)[0], file.names
+    found: list[ast.stmt] = []
+    for statement in scope.statements:
+        for call in (*statement.calls, *statement.later):
+            if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
+                found.append(statement.node)
+            local = dotted(call.func)
+            asked = wanted.get(names.resolve(local), ()) if local is not None else ()
+            if any(code in codes and gate(call, file) for code, gate in asked):
+                found.append(statement.node)
     return found

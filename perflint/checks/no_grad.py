@@ -25,10 +25,11 @@ _NAME_TAKEN = "`paddle` is another name in this file"
 
 
 def _evaluating(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    if "for" in file.words and file.evaluations:
+    evaluations = file.evaluations if "for" in file.words else {}
+    if evaluations:
         for scope in file.scopes.scopes:
             for statement in scope.statements:
-                found = file.evaluations.get(statement.node)
+                found = evaluations.get(statement.node)
                 if found is not None:
                     yield statement, found.confidence
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -15,7 +16,7 @@ from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
-from perflint.index.scopes import Statement
+from perflint.index.scopes import Scope, Statement
 from perflint.registry import check, gate, statement_gate
 
 CODE = "PPF801"
@@ -35,10 +36,17 @@ def _may_wrap(call: ast.Call, _: FileIndex) -> bool:
 
 def _setting(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     for scope in file.scopes.scopes if PARAMETER in file.words else ():
-        for statement in scope.statements:
-            targets = statement.node.targets if isinstance(statement.node, ast.Assign) else ()
-            if any(isinstance(target, ast.Attribute) and target.attr == PARAMETER for target in targets):
-                yield statement, Confidence.HIGH
+        for statement in file.of_scope("unused parameters", scope, partial(_set_in, scope)):
+            yield statement, Confidence.HIGH
+
+
+def _set_in(scope: Scope) -> list[Statement]:
+    assignments = ((item, item.node.targets) for item in scope.statements if isinstance(item.node, ast.Assign))
+    return [
+        item
+        for item, targets in assignments
+        if any(isinstance(target, ast.Attribute) and target.attr == PARAMETER for target in targets)
+    ]
 
 
 gate(CODE, WRAPPER, _may_wrap)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from perflint.index.mentions import Uses, uses, words
 
 Answer = TypeVar("Answer")
-_CUT = re.compile(r"^(?=[ \t]*(?:async def|def|class)\b)", re.MULTILINE)
+_CUT = re.compile(r"\n(?=[ \t]*(?:async def|def|class)\b)")
 """Rows before which no word, and nothing that a pattern looks for, goes on from one to the next."""
 
 
@@ -22,7 +23,9 @@ class Pieces:
 
     def put(self, text: str) -> None:
         """Take another text."""
-        self._known = {piece: self._known.get(piece, {}) for piece in _CUT.split(text)}
+        cuts = [0, *(match.end() for match in _CUT.finditer(text)), len(text)]
+        pieces = (text[start:end] for start, end in pairwise(cuts))
+        self._known = {piece: self._known.get(piece, {}) for piece in pieces}
 
     def ask(self, question: Hashable, answer: Callable[[str], Answer]) -> list[Answer]:
         """What a function says of each piece; ``question`` names the function and what else it is given."""

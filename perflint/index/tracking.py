@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from perflint.index.kinds import Kind
-from perflint.index.scopes import Class, Scope
+from perflint.index.scopes import Class, Scope, Statement
 
 Need = Hashable
 """Something that an answer was worked out from: an ``Entry``, or whatever else names a part of a file."""
@@ -258,7 +258,7 @@ def lasts(value: object) -> bool:
 
 def stays(value: object) -> bool:
     """Whether an answer says nothing of rows and offsets: whatever nodes it holds move with their function."""
-    if lasts(value) or isinstance(value, ast.AST) or getattr(value, "moves_along", False):
+    if lasts(value) or isinstance(value, (ast.AST, Statement)) or getattr(value, "moves_along", False):
         return True
     if isinstance(value, (tuple, list, set, frozenset)):
         return all(map(stays, value))

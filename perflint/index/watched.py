@@ -101,7 +101,7 @@ class KeptFile(FileIndex):
 
     def evaluations_in(self, scope: Scope) -> list[evaluation.Candidate]:
         """The loops of one function that may evaluate a model and keep a graph for nothing."""
-        return self._by_scope("evaluations", scope, lambda: list(evaluation.Finder(self).in_scope(scope)))
+        return self.of_scope("evaluations", scope, lambda: list(evaluation.Finder(self).in_scope(scope)))
 
     @property
     def may_be_misaligned(self) -> bool:
@@ -110,9 +110,10 @@ class KeptFile(FileIndex):
 
     def layers_in(self, scope: Scope) -> list[layers.LayerSize]:
         """The Linear and Conv layers that one function makes."""
-        return self._by_scope("layers", scope, lambda: layers.layers_in(scope, Sizes(self, self.scopes.module)))
+        return self.of_scope("layers", scope, lambda: layers.layers_in(scope, Sizes(self, self.scopes.module)))
 
-    def _by_scope(self, question: str, scope: Scope, answer: Callable[[], Answer]) -> Answer:
+    def of_scope(self, question: Hashable, scope: Scope, answer: Callable[[], Answer]) -> Answer:
+        """What a function says of one function of the file, whatever it asks; no rows and offsets."""
         key = scope, question
         if key not in self._of_scopes:
             self._of_scopes[key] = answer()
