@@ -199,8 +199,10 @@ class Graft:
 
     def _touches(self, old: Class, new: Class) -> bool:
         """Whether an edit may have changed something in the rows of a class."""
-        if new is old or self.splice is not None:
-            return new is old or old.node is not new.node or old.node in self.splice.around
+        if new is old:
+            return True
+        if self.splice is not None:
+            return old.node is not new.node or old.node in self.splice.around
         first, last = _rows(old.node)
         return self._overlaps(first, last) or _rows(new.node) != (self._moved(first), self._moved(last))
 
@@ -228,7 +230,6 @@ class Graft:
         for part, kept in (*scopes.items(), *classes.items()):
             if part is not kept:
                 vars(part).clear()  # they point at one another
-
 
     def _renew(self, old: Scope, new: Scope) -> None:
         """Give a function the nodes of another, and note who may hold those that it had."""

@@ -197,9 +197,7 @@ class Steps(hot.Hot):
         key = scope, _key(parameters), depth, step.sure
         self._again(key, file, scope, step, lambda: hot.Hot._look(self, file, scope, parameters, step, depth))
 
-    def _again(
-        self, key: Hashable, file: FileIndex, scope: Scope, step: Step | None, look: Callable[[], None]
-    ) -> None:
+    def _again(self, key: Hashable, file: FileIndex, scope: Scope, step: Step | None, look: Callable[[], None]) -> None:
         """Look at a function, or find again what an earlier look has found."""
         row = getattr(scope.node, "lineno", None)
         if self._only is None or row is None:

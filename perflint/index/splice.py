@@ -7,7 +7,7 @@ functions holds their nodes, which therefore need not be worked out again: their
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from perflint.index.scopes import FUNCTIONS, Function
@@ -46,29 +46,26 @@ class Window:
 
 @dataclass
 class Splice:
-    """A function that takes the place of one in a tree.
+    """What an edit changes in a tree: one function, or no more than the rows of what stands behind it.
 
-    ``around``: the classes around it, the outermost first.  ``node``: what of the two is in the tree.
+    ``around``: the classes around it, the outermost first.  ``old``, ``new``: the function before and after, if any.
     """
 
     tree: ast.Module
+    window: Window
     around: list[ast.ClassDef]
-    old: Function
-    new: Function
-    shift: int
-    node: Function = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.node = self.old
+    old: Function | None = None
+    new: Function | None = None
 
     @staticmethod
-    def of(tree: ast.Module, window: Window, rows: list[str]) -> Splice | None:
-        """The function of a tree in whose body all changed rows stand, parsed again.
+    def of(tree: ast.Module, window: Window, old: list[str], new: list[str]) -> Splice | None:
+        """The one function in whose body all changed rows stand, parsed again, or none where they hold no code.
 
         Args:
             tree: the tree of the old text, which this does not change.
             window: the changed rows.
-            rows: the new text, with its line ends.
+            old: the old text in rows.
+            new: the new text in rows, with their line ends.
 
         Returns:
             None where the whole text has to be parsed: the rows stand elsewhere, or the header of the function or what
@@ -76,41 +73,41 @@ class Splice:
         """
         around: list[ast.ClassDef] = []
         node = _holding(tree.body, window)
-        while isinstance(node, ast.ClassDef):
+        while isinstance(node, ast.ClassDef) and _first(node.body[0]) < window.old[0]:
             around.append(node)
             node = _holding(node.body, window)
-        if not isinstance(node, FUNCTIONS) or not _in_body(node, window):
+        if node is None:
+            return Splice(tree, window, around) if _hold_no_code(window, old, new) else None
+        if not isinstance(node, FUNCTIONS) or _first(node.body[0]) > window.old[0] or window.old[1] > _last(node):
             return None
-        new = _parsed(node, window.shift, rows, indented=bool(around))
-        if new is None or _header(new) != _header(node) or _imports(new) != _imports(node):
+        function = _parsed(node, window.shift, new, indented=bool(around))
+        if function is None or _header(function) != _header(node) or _imports(function) != _imports(node):
             return None
-        return Splice(tree, around, node, new, window.shift)
+        return Splice(tree, window, around, node, function)
 
     def apply(self, nodes: Nodes) -> None:
         """Put the function into the tree, or its layout where that alone is new, and move what stands behind it.
 
         The tree must not have changed since.
         """
-        body = (self.around[-1] if self.around else self.tree).body
-        at = body.index(self.old)
-        if alike(self.old, self.new):
-            for old, new in zip(walk(self.old), walk(self.new), strict=True):
-                _place(old, new)
-        else:
-            nodes.pop(self.old, None)
-            body[at] = self.node = self.new
-        if self.shift:
-            self._move_what_follows(body[at], nodes)
-        for owner in reversed(self.around):
-            last = owner.body[-1]
-            owner.end_lineno, owner.end_col_offset = last.end_lineno, last.end_col_offset
+        if self.old is not None and self.new is not None:
+            self._put(self.old, self.new, nodes)
+        for body in (self.tree.body, *(owner.body for owner in self.around)) if self.window.shift else ():
+            for statement in body:
+                if statement.lineno > self.window.old[1]:  # which those around it are not
+                    nodes.move(statement, self.window.shift)
+        for outer in reversed(self.around):
+            last = outer.body[-1]
+            outer.end_lineno, outer.end_col_offset = last.end_lineno, last.end_col_offset
 
-    def _move_what_follows(self, node: ast.stmt, nodes: Nodes) -> None:
-        for owner in (*reversed(self.around), self.tree):
-            for statement in owner.body[owner.body.index(node) + 1 :]:
-                nodes.move(statement, self.shift)
-            if isinstance(owner, ast.ClassDef):
-                node = owner
+    def _put(self, old: Function, new: Function, nodes: Nodes) -> None:
+        if alike(old, new):
+            for node, other in zip(walk(old), walk(new), strict=True):
+                _place(node, other)
+            return
+        body = (self.around[-1] if self.around else self.tree).body
+        body[body.index(old)] = new
+        nodes.pop(old, None)
 
 
 class Nodes(dict[ast.stmt, list[Any]]):
@@ -125,33 +122,39 @@ class Nodes(dict[ast.stmt, list[Any]]):
             self.move(inner, shift)
 
     def __missing__(self, statement: ast.stmt) -> list[Any]:
-        parts = [statement]
+        found = walk(statement)
         if isinstance(statement, ast.ClassDef):  # a method of it may be another one after the next edit
-            parts = [node for node in children(statement) if node not in statement.body]
-        found = [node for part in parts for node in walk(part) if hasattr(node, "lineno")]
-        found = self[statement] = [statement, *found] if isinstance(statement, ast.ClassDef) else found
+            header = (node for node in children(statement) if node not in statement.body)
+            found = [statement, *(node for part in header for node in walk(part))]
+        self[statement] = found = [node for node in found if hasattr(node, "lineno")]
         return found
 
 
 def _holding(body: list[ast.stmt], window: Window) -> ast.stmt | None:
-    """The statement among whose rows, but for the first, all changed rows stand."""
-    return next((node for node in body if node.lineno < window.old[0] and window.old[1] <= _last(node)), None)
+    """The first statement in which changed rows stand."""
+    return next((node for node in body if _first(node) <= window.old[1] and window.old[0] <= _last(node)), None)
+
+
+def _first(node: ast.stmt) -> int:
+    """The first row of a statement, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(item.lineno for item in decorators)])
 
 
 def _last(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def _in_body(node: Function, window: Window) -> bool:
-    """Whether changed rows stand in the body of a function, none of them behind its last one."""
-    first = node.body[0]
-    decorators = getattr(first, "decorator_list", [])
-    return min(item.lineno for item in (first, *decorators)) <= window.old[0] <= _last(node)
+def _hold_no_code(window: Window, old: list[str], new: list[str]) -> bool:
+    """Whether changed rows between two statements are blank, or hold comments alone."""
+    changed = (*old[window.old[0] - 1 : window.old[1]], *new[window.new[0] - 1 : window.new[1]])
+    before = new[window.new[0] - 2] if window.new[0] > 1 else ""
+    return all(not row.strip() or row.lstrip()[0] == "#" for row in changed) and not before.rstrip().endswith("\\")
 
 
 def _parsed(node: Function, shift: int, rows: list[str], indented: bool) -> Function | None:
     """The function that now stands where another has stood, on the rows that it has in the text."""
-    first = min(item.lineno for item in (node, *node.decorator_list))
+    first = _first(node)
     piece = "".join(rows[first - 1 : _last(node) + shift])
     header = _HEADER if indented else ""
     if indented and first < 2:

@@ -43,7 +43,8 @@ class Entry:
         if self.said[0] is not value:
             remains = lasts(value)
             self.said = value, remains, remains or stays(value)
-        return self.said[2 if moved else 1]
+        _, remains, follows = self.said
+        return follows if moved else remains
 
 
 class Log:

@@ -245,7 +245,7 @@ class WatchedFile(KeptFile):
         self.window = Window.between(old, new)
         known = vars(self)
         try:
-            splice = Splice.of(known["tree"], self.window, new) if self._is_whole else None
+            splice = Splice.of(known["tree"], self.window, old, new) if self._is_whole else None
             self._parsed = text, splice or ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return error
