@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from perflint.index import hot
 from perflint.index.file import FileIndex, Point, Step
@@ -128,7 +128,8 @@ class _Look:
     """What a look at a function has found: the next one finds the same, if no answer it asked for has been dropped.
 
     ``row``: where the function stood.  ``step``: the one that led there; None for a look for loops, where steps begin.
-    ``defaults``: what every call made its parameters stand for.
+    ``defaults``: what every call made its parameters stand for.  ``moves_along``: no row in it is one of a file that
+    may be edited, but for those of the function itself.
     """
 
     file: FileIndex
@@ -136,7 +137,7 @@ class _Look:
     step: Step | None
     defaults: Mapping[str, ast.expr] | None
     found: list[Point | _Call | _Read | _Defaults]
-    moves_along: ClassVar[bool] = True
+    moves_along: bool
 
     def step_now(self, then: Step, base: Step | None, shift: int) -> Step:
         """What is now a step that was found then: ``base`` leads to the function, which has moved by some rows."""
@@ -164,6 +165,7 @@ class Steps(hot.Hot):
     ) -> None:
         super().__init__(project, forward_names)
         self._log = project.log
+        self._paths = project.paths
         self._trail = trail
         self._only = only
         self._leading = frozenset(leading)
@@ -207,9 +209,12 @@ class Steps(hot.Hot):
         if looks.is_filled(key) and dict.__getitem__(looks, key).defaults != defaults:
             dict.__delitem__(looks, key)
         if key not in looks:
-            self._found = []
+            found: list[Point | _Call | _Read | _Defaults] = []
+            self._found = found
             look()
-            looks[key], self._found = _Look(file, row, step, defaults, self._found), None
+            self._found = None
+            rows = {item.read.path for item in found if isinstance(item, _Read)}
+            looks[key] = _Look(file, row, step, defaults, found, moves_along=rows.isdisjoint(self._paths))
         else:
             self._find_again(looks[key], scope, step, row)
 

@@ -258,9 +258,14 @@ def lasts(value: object) -> bool:
 
 
 def stays(value: object) -> bool:
-    """Whether an answer says nothing of rows and offsets: whatever nodes it holds move with their function."""
-    if lasts(value) or isinstance(value, (ast.AST, Statement)) or getattr(value, "moves_along", False):
+    """Whether an answer says nothing of rows and offsets: whatever nodes it holds move with their function.
+
+    An object that knows by itself says so in ``moves_along``.
+    """
+    if lasts(value) or isinstance(value, (ast.AST, Statement)):
         return True
+    if hasattr(value, "moves_along"):
+        return bool(value.moves_along)
     if isinstance(value, (tuple, list, set, frozenset)):
         return all(map(stays, value))
     if isinstance(value, Mapping):
