@@ -61,13 +61,13 @@ class Examination:
 
     def _find_together(self, others: int, done: Done) -> tuple[list[Draft], dict[str, Exception]]:
         """This process follows the steps, the others look at what statements name and do; each checks what it knows."""
-        self.project.parse()  # once, for all processes: what is in memory now is shared
         shares = _shares({path: len(file.source.text) for path, file in self.project.files.items()}, others)
         with _partners([partial(self._help, share) for share in shares]) as partners:
             self._follow_steps()
             mine = list(self.rows)
             for partner in partners:
                 partner.tell(mine)
+            self._work_ahead(mine)
             broken: dict[str, Exception] = {}
             for partner in partners:
                 broken |= self._take(partner.hear())
@@ -76,6 +76,13 @@ class Examination:
                 drafts += partner.hear()
             done(len(self.project.files) - len(mine))
             return drafts, broken
+
+    def _work_ahead(self, paths: list[str]) -> None:
+        """Work out what checking these files will ask for anyway, while the others are at work."""
+        for path in paths:
+            if self.rows[path].all:
+                gates.type_rows(self.project.files[path], self.rows[path].typed)
+                assert self.project.files[path].runs_on_cpu in (True, False)
 
     def _help(self, paths: list[str], tell: Callable[[object], None], hear: Callable[[], list[str]]) -> None:
         """What another process does: ask the gates that need no steps, and check the files left to it."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from perflint.index.mentions import places
 from perflint.index.names import dotted
 from perflint.index.scopes import Statement
 
@@ -15,12 +17,17 @@ if TYPE_CHECKING:
     from perflint.index.file import FileIndex
     from perflint.index.project import Project
 
+_NAMES = re.compile(r"[\w\s,.()\\]*")
+_DOTS_ALONE = re.compile(r"from\s+\.[.\s]*import\b")
+
 
 class Devices:
     """Answers for the files of one project."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
+        self._candidates: dict[FileIndex, list[FileIndex]] = {}
+        self._known: dict[FileIndex, frozenset[FileIndex]] = {}
 
     def runs_on_cpu(self, file: FileIndex) -> bool:
         """Whether a run of this file is pinned to the CPU, where a host read costs nothing."""
@@ -28,37 +35,75 @@ class Devices:
         devices = [device for device in map(_literal, calls) if device is not None]
         if calls:
             return bool(devices) and all(device == "cpu" for device in devices)
-        return bool(self._pinned) and self._is_driven(file, {file})
+        return bool(self._pinned) and self._is_driven(file)
 
     @cached_property
     def _pinned(self) -> frozenset[FileIndex]:
         """The files that put the whole run on the CPU, whatever they are told; tests are not what trains."""
         return frozenset(file for file in self._project.files.values() if not file.is_quiet and _pins(file))
 
-    def _is_driven(self, file: FileIndex, seen: set[FileIndex]) -> bool:
-        """Whether every file that imports this one is pinned, or is driven by such files itself."""
-        drivers = self._importers.get(file, set()) - seen
-        return bool(drivers) and all(
-            driver in self._pinned
-            or (next(_set_device_calls(driver), None) is None and self._is_driven(driver, {*seen, driver}))
-            for driver in drivers
-        )
+    def _is_driven(self, file: FileIndex) -> bool:
+        """Whether all that imports this file, and so on, begins in pinned files."""
+        seen = {file}
+        path: list[Iterator[FileIndex]] = [self._importers(file)]
+        while path:
+            driver = next(path[-1], None)
+            if driver is None:
+                path.pop()
+            elif driver not in seen:
+                seen.add(driver)
+                if driver not in self._pinned:
+                    above = self._importers(driver)
+                    first = next(above, None)
+                    if first is None or next(_set_device_calls(driver), None) is not None:
+                        return False
+                    path.append(chain([first], above))
+        return not self._pinned.isdisjoint(seen)
 
-    @cached_property
-    def _importers(self) -> dict[FileIndex, set[FileIndex]]:
-        importers: dict[FileIndex, set[FileIndex]] = defaultdict(set)
-        for file in self._project.files.values():
-            if not file.is_quiet:
-                for imported in self._imported(file):
-                    if imported is not file:
-                        importers[imported].add(file)
-        return importers
+    def _importers(self, file: FileIndex) -> Iterator[FileIndex]:
+        """The files that import a file: each is parsed when it is asked for, scripts first, for nobody imports those.
 
-    def _imported(self, file: FileIndex) -> Iterator[FileIndex]:
-        for name in (*file.names.targets, *file.names.modules, *file.names.stars):
-            module = self._project.module_named(name, file) or self._project.module_named(name.rpartition(".")[0], file)
-            found = self._project.find(name, file)
-            yield from {part for part in (module, found[0] if found else None) if part is not None}
+        Who imports by way of a package imports the package.
+        """
+        if file not in self._candidates:
+            self._candidates[file] = sorted(self._may_import(file), key=lambda other: not other.has("__main__"))
+        for other in self._candidates[file]:
+            if other is not file and not other.is_quiet and file in self._imported(other):
+                yield other
+
+    def _may_import(self, file: FileIndex) -> Iterator[FileIndex]:
+        """The files whose text allows for an import of a file."""
+        name, depth = file.module.rpartition(".")[2], len(file.parts) - 1
+        for other in self._project.files.values():
+            is_below = file.is_package and other.parts[:depth] == file.parts[:depth]
+            if (name and name in other.words and _imports(other, name)) or (is_below and other.matches(_DOTS_ALONE)):
+                yield other
+
+    def _imported(self, file: FileIndex) -> frozenset[FileIndex]:
+        if file not in self._known:
+            named = (*file.names.targets, *file.names.modules, *file.names.stars)
+            self._known[file] = frozenset(filter(None, (self._module(name, file) for name in named)))
+        return self._known[file]
+
+    def _module(self, name: str, file: FileIndex) -> FileIndex | None:
+        found = self._project.module_named(name, file)
+        return found or self._project.module_named(name.rpartition(".")[0], file)
+
+
+def _imports(file: FileIndex, name: str) -> bool:
+    """Whether the text of a file allows for an import of a module of this name, or from it."""
+    return file.of_text(("imports", name), lambda text: any(_is_imported(text, at, name) for at in places(text, name)))
+
+
+def _is_imported(text: str, at: int, name: str) -> bool:
+    """Whether a name stands in what may be an import: behind the word itself, or among names and commas alone."""
+    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    row = text[start : end if end >= 0 else len(text)].partition("#")[0]
+    if at >= start + len(row):
+        return False
+    if "from" in row:
+        return not text.startswith(".", at + len(name))  # from name.module import other
+    return "import" in row or _NAMES.fullmatch(row) is not None
 
 
 def _pins(file: FileIndex) -> bool:
