@@ -8,7 +8,7 @@ import tokenize
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -26,8 +26,16 @@ def lines_of(text: str) -> list[str]:
     rows = text.splitlines(keepends=True)
     if _ELSE_ENDS.search(text) is None:
         return rows
-    starts = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
+    starts = [*_starts(text), len(text)]
     return [text[start:end] for start, end in pairwise(starts) if start < end]
+
+
+def _starts(text: str) -> list[int]:
+    """The offset of each row; the last one is empty where the text ends with a line end."""
+    if "\r" in text:
+        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+    rows = text.split("\n")  # many times faster than the pattern
+    return [0, *(end + number for number, end in enumerate(accumulate(map(len, rows[:-1])), 1))]
 
 
 class LineTable:
@@ -35,7 +43,7 @@ class LineTable:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        self._starts = _starts(text)
 
     def position(self, offset: int) -> tuple[int, int]:
         """Row and column of a character offset, both counted from 1."""
@@ -49,6 +57,10 @@ class LineTable:
         if line.isascii():
             return start + utf8_column
         return start + len(line.encode("utf-8")[:utf8_column].decode("utf-8", "ignore"))
+
+    def between(self, first: int, last: int) -> str:
+        """The text of some rows (from 1), with their line ends."""
+        return self.text[self.line_start(first) : self.line_end(last)]
 
     def line_start(self, row: int) -> int:
         """Offset of the first character of a row (from 1)."""

@@ -92,6 +92,14 @@ def test_rows_and_columns_with_every_kind_of_line_end() -> None:
     assert [(lines.line_start(row), lines.line_end(row)) for row in range(1, 5)] == [(0, 3), (3, 7), (7, 10), (10, 12)]
 
 
+@pytest.mark.parametrize("text", ["", "a", "a\n", "\n\n", "a\nb", "a\n\nb\n", "a\x0cb\nc\u2028d\n"])
+def test_rows_begin_behind_each_line_end(text: str) -> None:
+    starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
+    table = LineTable(text)
+    assert [table.line_start(row) for row in range(1, len(starts) + 1)] == starts
+    assert table.between(1, len(starts)) == text
+
+
 def test_a_text_that_ends_in_a_line_end_has_an_empty_last_row() -> None:
     lines = LineTable("a\n")
     assert lines.rows == 2

@@ -164,7 +164,7 @@ class Settled:
         if constant is None or name in owner.methods or not self._is_plain(file, owner):
             return None
         stores = [where for where in self._stores(name) if where is None or self._are_related(where, owner)]
-        own = ast.get_source_segment(file.source.text, owner.node) or ""
+        own = file.source.lines.between(owner.node.lineno, owner.node.end_lineno or owner.node.lineno)
         return constant if stores == [owner] and "setattr(" not in own and "__dict__" not in own else None
 
     def _is_plain(self, file: FileIndex, owner: Class, depth: int = 0) -> bool:
