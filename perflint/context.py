@@ -20,8 +20,6 @@ from perflint.index.scopes import Statement
 from perflint.settings import Settings
 from perflint.units import ParsedUnit
 
-STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
-
 
 @dataclass(frozen=True)
 class Draft:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+import libcst as cst
+
 from perflint import catalogue, gates, messages, noqa, registry, units
 from perflint.context import Context, Draft
 from perflint.findings import Finding
@@ -65,10 +67,12 @@ class Examination:
         with _partners([partial(self._help, share) for share in shares]) as partners:
             self._follow_steps()
             mine = list(self.rows)
+            parsed = [path for path, file in self.project.files.items() if file.is_parsed]
             for partner in partners:
-                partner.tell(mine)
+                partner.tell((mine, parsed))
+            self._ask(gates.place_rows, mine)
             self._work_ahead(mine)
-            broken: dict[str, Exception] = {}
+            broken = self._broken(parsed)
             for partner in partners:
                 broken |= self._take(partner.hear())
             drafts = self._check_together(mine, others, done)
@@ -79,18 +83,22 @@ class Examination:
 
     def _work_ahead(self, paths: list[str]) -> None:
         """Work out what checking these files will ask for anyway, while the others are at work."""
+        assert cst.Module is not None  # loads it, where it is to be imported later
         for path in paths:
             if self.rows[path].all:
                 gates.type_rows(self.project.files[path], self.rows[path].typed)
                 assert self.project.files[path].runs_on_cpu in (True, False)
 
-    def _help(self, paths: list[str], tell: Callable[[object], None], hear: Callable[[], list[str]]) -> None:
+    def _help(
+        self, paths: list[str], tell: Callable[[object], None], hear: Callable[[], tuple[list[str], list[str]]]
+    ) -> None:
         """What another process does: ask the gates that need no steps, and check the files left to it."""
         self._ask(gates.named_rows, paths)
-        self._ask(gates.place_rows, paths)
-        not_mine = set(hear())
+        not_mine, parsed = map(frozenset, hear())
+        self._ask(gates.place_rows, [path for path in paths if path not in not_mine])
         rows = {path: rows for path, rows in self.rows.items() if path in not_mine and rows.all}
-        tell(_Answer(rows, self._broken(paths), self.project.worked))
+        broken = self._broken(path for path in paths if path not in parsed)
+        tell(_Answer(rows, broken, self.project.worked))
         tell(self._check_files([path for path in paths if path not in not_mine], _say_nothing))
 
     def _take(self, answer: _Answer) -> Mapping[str, Exception]:

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 if TYPE_CHECKING:
     from perflint.context import Context
     from perflint.findings import Confidence
@@ -20,8 +18,8 @@ StatementGate = Callable[["Point"], "bool | Confidence"]
 PlaceGate = Callable[["FileIndex"], "Iterable[tuple[Statement, Confidence]]"]
 RowGate = Callable[["FileIndex"], Iterable[int]]
 
-checks: dict[type[cst.CSTNode], list[Check]] = {}
-"""Node type to functions."""
+checks: dict[str, list[Check]] = {}
+"""Name of a LibCST node type to functions."""
 
 step_triggers: dict[str, set[str]] = {}
 """Code to the last names of calls that may make a finding of it in step code (``*format*``: formatting)."""
@@ -48,8 +46,8 @@ method_gates: dict[str, list[tuple[str, str]]] = {}
 """Last name of a method to (code, qualified name), for calls on objects that a name does not show."""
 
 
-def check(node_type: type[cst.CSTNode]) -> Callable[[Check], Check]:
-    """Register a function for a node type; it reports findings through its context.
+def check(node_type: str) -> Callable[[Check], Check]:
+    """Register a function for a LibCST node type (``Call``); it reports findings through its context.
 
     All checks run whatever is selected, so that the rules which share a place always agree on who speaks.
     """

@@ -7,7 +7,7 @@ from types import TracebackType
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
-Spans = dict[cst.CSTNode, tuple[int, int]]
+Spans = dict["cst.CSTNode", tuple[int, int]]
 
 
 class SpanState(CodegenState):

@@ -8,12 +8,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from perflint.blanks import Range, blanked, blanks
 from perflint.source import Source
-from perflint.spans import Spans, SpanState
+
+if TYPE_CHECKING:
+    from perflint.spans import Spans
 
 _HEADER = "if 1:\n"
 _DEEPEST = 500
@@ -153,6 +156,8 @@ def _tree(text: str) -> tuple[cst.Module, Spans]:
 
 
 def _spans(module: cst.Module, text: str) -> Spans:
+    from perflint.spans import SpanState  # which needs LibCST at once
+
     state = SpanState(module)
     try:
         module._codegen(state)

@@ -9,21 +9,10 @@ from typing import Any
 
 import libcst as cst
 
-from perflint.context import STATEMENTS, Context
+from perflint.context import Context
 from perflint.registry import Check
 
-_SKIPPED = (
-    cst.BaseParenthesizableWhitespace,
-    cst.TrailingWhitespace,
-    cst.EmptyLine,
-    cst.Comma,
-    cst.AssignEqual,
-    cst.Dot,
-    cst.Semicolon,
-    cst.LeftParen,
-    cst.RightParen,
-)
-_LINES = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
+_SKIPPED = frozenset({"TrailingWhitespace", "EmptyLine", "Comma", "AssignEqual", "Dot", "Semicolon"})
 
 
 class Walk:
@@ -32,9 +21,7 @@ class Walk:
     LibCST's own ``visit`` makes a new node for each that it meets, which takes twice as long as all checks together.
     """
 
-    def __init__(
-        self, context: Context, table: Mapping[type[cst.CSTNode], list[Check]], rows: Iterable[int] | None = None
-    ) -> None:
+    def __init__(self, context: Context, table: Mapping[str, list[Check]], rows: Iterable[int] | None = None) -> None:
         """``rows``: the rows of the statements to look at; None looks at all of them."""
         self._context = context
         self._table = table
@@ -53,7 +40,7 @@ class Walk:
         is_statement = _is_statement(kind)
         if is_statement:
             context.enter(node)
-        for function in self._table.get(kind, ()):
+        for function in self._table.get(kind.__name__, ()):
             function(node, context)
         context.parents.append(node)
         for child in children(node):
@@ -83,17 +70,18 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 # Asking of a type once is many times faster than of each node: LibCST's are abstract classes.
 @cache
 def _is_line(kind: type[object]) -> bool:
-    return issubclass(kind, _LINES)
+    return issubclass(kind, (cst.SimpleStatementLine, cst.BaseCompoundStatement))
 
 
 @cache
 def _is_statement(kind: type[object]) -> bool:
-    return issubclass(kind, STATEMENTS)
+    return issubclass(kind, (cst.BaseSmallStatement, cst.BaseCompoundStatement))
 
 
 @cache
 def _is_walked(kind: type[object]) -> bool:
-    return issubclass(kind, cst.CSTNode) and not issubclass(kind, _SKIPPED)
+    skipped = (cst.BaseParenthesizableWhitespace, cst.LeftParen, cst.RightParen)
+    return issubclass(kind, cst.CSTNode) and not issubclass(kind, skipped) and kind.__name__ not in _SKIPPED
 
 
 @cache

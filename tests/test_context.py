@@ -21,7 +21,7 @@ def ask(text: str, question: Check, node_type: type[cst.CSTNode] = cst.Call) -> 
     for unit in units.units_of(file.tree):
         parsed = units.parse(file.source, unit)
         context = Context(file, parsed, Settings(), catalogue.shipped(), frozenset(), points)
-        Walk(context, {node_type: [question]}).run()
+        Walk(context, {node_type.__name__: [question]}).run()
         assert context.parents == []
         assert context.statement is None
 

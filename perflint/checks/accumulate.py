@@ -26,11 +26,7 @@ _NUMPY_REASON = "the value becomes a Python float where it was a NumPy array"
 _FACTOR_REASON = "the factor must be a plain number, and its type is not known"
 
 
-_OPERATORS: dict[type[cst.BaseAugOp], str] = {
-    cst.DivideAssign: "/",
-    cst.MultiplyAssign: "*",
-    cst.SubtractAssign: "-",
-}
+_OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
 
 
 @dataclass(frozen=True)
@@ -206,7 +202,7 @@ def _uses(name: str, scope: Scope, loop: Loop, context: Context, but: cst.CSTNod
         if isinstance(parent, cst.AugAssign) and parent.target is found:
             if isinstance(parent.operator, cst.AddAssign):
                 continue
-            if type(parent.operator) not in _OPERATORS:
+            if type(parent.operator).__name__ not in _OPERATORS:
                 return None
             uses.append(_Use(found, each_step, parent))
         else:
@@ -243,7 +239,7 @@ def _read_edits(use: _Use, name: str, context: Context) -> list[Edit]:
     start = context.range(use.node)[0]
     value = use.updated.value
     value_start, value_end = context.range(value)
-    head = f"{name} = float({name}) {_OPERATORS[type(use.updated.operator)]} "
+    head = f"{name} = float({name}) {_OPERATORS[type(use.updated.operator).__name__]} "
     bare = isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.Integer, cst.Float)) or value.lpar
     if bare:
         return [Edit(start, value_start - sum(len(_code(paren)) for paren in value.lpar), head)]

@@ -39,7 +39,7 @@ def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
 row_gate(CODE, _rows)
 
 
-@check(cst.Call)
+@check("Call")
 def misaligned_layer(call: cst.Call, context: Context) -> None:
     """Report a layer whose width is no multiple of 8."""
     known = _misaligned(context.file)

@@ -46,7 +46,7 @@ for _rule in catalogue.shipped().values():
     register(_rule)
 
 
-@check(cst.Call)
+@check("Call")
 def call_argument(call: cst.Call, context: Context) -> None:
     """Report a call whose argument has one of the costly values."""
     if context.claimed or context.file.is_offline:

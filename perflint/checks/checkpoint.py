@@ -29,7 +29,7 @@ for _name in sorted(SAVES):
     gate(EACH_EPOCH, _name, _any)
 
 
-@check(cst.Call)
+@check("Call")
 def save_in_step(call: cst.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
     step = context.step
@@ -41,7 +41,7 @@ def _saves(call: cst.Call, context: Context) -> bool:
     return context.callee(call) in SAVES or bool(declaration(call, context.settings.checkpoint_calls, context))
 
 
-@check(cst.Call)
+@check("Call")
 def save_each_epoch(call: cst.Call, context: Context) -> None:
     """Report a checkpoint that training waits for at each epoch."""
     if context.callee(call) != "paddle.save":

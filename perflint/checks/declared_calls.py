@@ -41,7 +41,7 @@ def given(call: cst.Call, declared: DeclaredCall, context: Context) -> list[cst.
     return [] if position is not None else [item for item in call.args if item.keyword is None and not item.star]
 
 
-@check(cst.Call)
+@check("Call")
 def declared_sync(call: cst.Call, context: Context) -> None:
     """Report a call at each step that the configuration declares to wait for the device."""
     step = context.step

@@ -10,7 +10,7 @@ from perflint.context import Context
 from perflint.findings import Edit
 from perflint.source import Source
 
-Deletable = Callable[[cst.BaseSmallStatement], bool]
+Deletable = Callable[["cst.BaseSmallStatement"], bool]
 
 
 def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:

@@ -123,8 +123,8 @@ def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
 step_gate(CODE, _may_match)
 
 
-@check(cst.Call)
-@check(cst.Subscript)
+@check("Call")
+@check("Subscript")
 def dynamic_shape(node: cst.Call | cst.Subscript, context: Context) -> None:
     """Report an operation whose result the host must know the size of before it can go on."""
     step, point = context.hot, context.point

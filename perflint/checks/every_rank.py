@@ -30,7 +30,7 @@ def _rows(file: FileIndex) -> Iterator[int]:
 row_gate(CODE, _rows)
 
 
-@check(cst.Call)
+@check("Call")
 def save_on_every_rank(call: cst.Call, context: Context) -> None:
     """Report a save that no rank test stands before, in a program that runs on several cards."""
     if context.name(call.func) not in SAVES or context.step is not None:

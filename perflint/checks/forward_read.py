@@ -21,7 +21,7 @@ _OF_LISTS = frozenset({"max", "min", "sum", "len", "round", "abs"})
 triggers(CODE, READ_METHODS | CONVERSIONS | NUMPY_READS, forward=True)
 
 
-@check(cst.Call)
+@check("Call")
 def forward_read(call: cst.Call, context: Context) -> None:
     """Report the outermost read of a tensor that the forward pass of a layer makes whenever it runs."""
     step, point = context.hot, context.point

@@ -33,9 +33,9 @@ def _may_grow(point: Point) -> bool:
 step_gate(CODE, _may_grow)
 
 
-@check(cst.AugAssign)
-@check(cst.Assign)
-@check(cst.Expr)
+@check("AugAssign")
+@check("Assign")
+@check("Expr")
 def graph_grows(statement: cst.AugAssign | cst.Assign | cst.Expr, context: Context) -> None:
     """Report a statement that adds the graph of a step to something that outlives the step."""
     step, point = context.step, context.point

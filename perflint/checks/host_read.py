@@ -83,7 +83,7 @@ def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | Non
     return None
 
 
-@check(cst.Call)
+@check("Call")
 def host_read(call: cst.Call, context: Context) -> None:
     """Report the outermost read of a place; the reads inside it belong to it."""
     step = context.step

@@ -35,7 +35,7 @@ triggers(CODE, {"iter"})
 gate(CODE, LOADER, _any)
 
 
-@check(cst.Call)
+@check("Call")
 def loader_rebuilt(call: cst.Call, context: Context) -> None:
     """Report ``next(iter(loader))``, ``it = iter(loader)`` and ``DataLoader(...)`` at each step."""
     step, point = context.step, context.point

@@ -32,7 +32,6 @@ _MESSAGES["unknown"] = _MESSAGES["fallback"]
 # A constant or a call is what it is; a default may be overruled on each start, and a configuration that nobody has
 # read mostly says how many workers it wants.
 _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": Confidence.LOW}
-_SHOWN = (cst.Arg, cst.Param, cst.DictElement, cst.Assign, cst.AnnAssign)
 
 
 def _rows(file: FileIndex) -> Iterator[int]:
@@ -43,8 +42,8 @@ def _rows(file: FileIndex) -> Iterator[int]:
 row_gate(CODE, _rows)
 
 
-@check(cst.Integer)
-@check(cst.Call)
+@check("Integer")
+@check("Call")
 def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
     """Report the place that leaves a training loader in this file, or in another, without workers."""
     if CODE not in context.codes:  # nothing is claimed here, so the other rules see no difference
@@ -78,7 +77,7 @@ def _shown(context: Context) -> cst.CSTNode | None:
     if isinstance(parent, cst.Arg) and parent.keyword is None:
         call = context.parents[-2]  # `config.get("num_workers", 0)`
         return call if isinstance(call, cst.Call) else None
-    return parent if isinstance(parent, _SHOWN) else None
+    return parent if isinstance(parent, (cst.Arg, cst.Param, cst.DictElement, cst.Assign, cst.AnnAssign)) else None
 
 
 def _fix(node: cst.Integer | cst.Call, found: WorkerDefault, context: Context) -> Fix:

@@ -27,7 +27,7 @@ _GIVES = frozenset({"compute", "numpy"})
 _DEEPEST = 5
 
 
-@check(cst.Call)
+@check("Call")
 def metric_in_step(call: cst.Call, context: Context) -> None:
     """Report the update of a metric, or a metric function of another library, at each training step."""
     step, point = context.step, context.point
@@ -41,7 +41,7 @@ def metric_in_step(call: cst.Call, context: Context) -> None:
         context.report(CODE, call, _fix(context), step, confidence=confidence)
 
 
-@check(cst.FunctionDef)
+@check("FunctionDef")
 def metric_method(node: cst.FunctionDef, context: Context) -> None:
     """What a metric class of the project reads in its ``update`` is reported where the step calls it."""
     if node.name.value != "update":

@@ -37,7 +37,7 @@ def _evaluating(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
 statement_gate(CODE, _evaluating)
 
 
-@check(cst.For)
+@check("For")
 def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
     """Report the header of an evaluation loop that runs with gradients on."""
     statement = context.ast_statement

@@ -29,7 +29,7 @@ triggers(CODE, _READS, forward=True)
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 
 
-@check(cst.Call)
+@check("Call")
 def back_and_forth(call: cst.Call, context: Context) -> None:
     """Report ``paddle.to_tensor(x.numpy())`` and ``x.cpu().cuda()`` at their read."""
     step = context.hot
@@ -47,7 +47,7 @@ def back_and_forth(call: cst.Call, context: Context) -> None:
         context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
 
 
-@check(cst.Assign)
+@check("Assign")
 def by_a_name(node: cst.Assign, context: Context) -> None:
     """Report ``a = x.numpy()`` where ``paddle.to_tensor(a)`` is all that is done with ``a``."""
     step = context.hot

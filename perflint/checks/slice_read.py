@@ -78,7 +78,7 @@ def _best(call: ast.Call) -> Confidence | None:
 statement_gate(CODE, _reading)
 
 
-@check(cst.Call)
+@check("Call")
 def slice_read(call: cst.Call, context: Context) -> None:
     """Report a read of another slice of the same tensor at each pass of a Python loop."""
     read = _read(call, context) if not context.claimed else None

@@ -48,7 +48,6 @@ _REDUCED = frozenset(
 )
 # What a list, a tuple or a dict does not have.
 _ATTRIBUTES = _ONE | _REDUCED | {"shape", "ndim", "dtype", "T", "numpy", "item", "stop_gradient", "place"}
-_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,10 @@ def _comprehensions(context: Context) -> Iterator[Loop]:
     for parent in reversed(context.parents):
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.Lambda)):
             return
-        if isinstance(parent, _COMPREHENSIONS) and inner is not parent.for_in:
+        if (
+            isinstance(parent, (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp))
+            and inner is not parent.for_in
+        ):
             node = context.expression(parent)
             row = context.file.source.lines.position(context.range(parent)[0])[0]
             for generator in reversed(getattr(node, "generators", [])):

@@ -32,7 +32,7 @@ for _rule in catalogue.shipped().values():
     register(_rule)
 
 
-@check(cst.Call)
+@check("Call")
 def step_call(call: cst.Call, context: Context) -> None:
     """Report a call that should not run at each step."""
     step = context.step

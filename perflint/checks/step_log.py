@@ -62,7 +62,7 @@ def log_family(call: cst.Call, context: Context) -> str:
     return ""
 
 
-@check(cst.Call)
+@check("Call")
 def log_call(call: cst.Call, context: Context) -> None:
     """Report a logging call: it holds everything that is read for it."""
     step = context.step
@@ -84,9 +84,9 @@ def code_of(call: cst.Call, context: Context) -> str:
     return TENSOR_LOG if any(True for _ in _tensors(call, context)) else PLAIN_LOG
 
 
-@check(cst.FormattedString)
-@check(cst.BinaryOperation)
-@check(cst.Call)
+@check("FormattedString")
+@check("BinaryOperation")
+@check("Call")
 def formatted_tensor(node: cst.FormattedString | cst.BinaryOperation | cst.Call, context: Context) -> None:
     """Report a tensor made into text outside of a logging call."""
     step = context.step

@@ -45,7 +45,7 @@ def makes_tensor(call: cst.Call, context: Context) -> bool:
     return isinstance(last, cst.Name) and last.value in _CALLS and context.callee(call) in NAMES
 
 
-@check(cst.Call)
+@check("Call")
 def to_tensor(call: cst.Call, context: Context) -> None:
     """Report a call that moves host data to the device at each step."""
     step, point = context.hot, context.point

@@ -12,7 +12,6 @@ from perflint.index.scopes import headers
 from perflint.index.tree import walk
 
 _QUANTIFIERS = frozenset({"any", "all"})
-_TESTED = (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)
 
 
 def candidates(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
@@ -53,7 +52,7 @@ def is_asked(node: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> bool:
     inner = node
     for index in range(len(parents) - 1, -1, -1):
         parent = parents[index]
-        if isinstance(parent, _TESTED):
+        if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
             return inner is parent.test
         if isinstance(parent, cst.BooleanOperation):
             if inner is parent.left:

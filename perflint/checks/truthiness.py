@@ -36,13 +36,13 @@ _FORWARD_MESSAGE = (
 forward_clue(CODE, _CERTAIN)
 
 
-@check(cst.Name)
-@check(cst.Attribute)
-@check(cst.Subscript)
-@check(cst.Call)
-@check(cst.Comparison)
-@check(cst.BinaryOperation)
-@check(cst.UnaryOperation)
+@check("Name")
+@check("Attribute")
+@check("Subscript")
+@check("Call")
+@check("Comparison")
+@check("BinaryOperation")
+@check("UnaryOperation")
 def decision(node: cst.BaseExpression, context: Context) -> None:
     """Report a tensor whose truth Python asks for, here or inside of ``max``, ``in`` and their kind."""
     asked = places.is_asked(node, context.parents)

@@ -53,7 +53,7 @@ gate(CODE, WRAPPER, _may_wrap)
 statement_gate(CODE, _setting)
 
 
-@check(cst.Call)
+@check("Call")
 def wrapped_model(call: cst.Call, context: Context) -> None:
     """Report ``paddle.DataParallel(..., find_unused_parameters=True)``."""
     if context.claimed or context.callee(call) != WRAPPER or any(argument.star for argument in call.args):
@@ -63,7 +63,7 @@ def wrapped_model(call: cst.Call, context: Context) -> None:
         _report(argument, argument.value, context)
 
 
-@check(cst.Assign)
+@check("Assign")
 def strategy_attribute(assign: cst.Assign, context: Context) -> None:
     """Report ``strategy.find_unused_parameters = True`` on a ``fleet.DistributedStrategy``."""
     target = assign.targets[0].target

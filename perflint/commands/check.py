@@ -12,6 +12,7 @@ from perflint.commands import InternalError, saving, showing
 from perflint.commands.reading import Batch, read
 from perflint.findings import Finding, Level
 from perflint.fixer import Check, FixOutcome, fix_all
+from perflint.later import import_later
 from perflint.output import summary
 from perflint.output.console import Console
 from perflint.output.progress import Progress
@@ -147,7 +148,8 @@ def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
     last = options.is_program and not options.fix and not options.diff
 
     def check(projects: list[dict[str, Source]]) -> list[list[Finding]]:
-        from perflint import engine  # LibCST with it, which a run that the cache answers does not need
+        import_later("libcst")
+        from perflint import engine  # which a run that the cache answers does not need
 
         progress = Progress(sys.stderr, enabled=not options.quiet)
         try:
