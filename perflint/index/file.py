@@ -117,17 +117,28 @@ class FileIndex:
     def _folded(self) -> str:
         return folded(self.source.text)
 
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], bool]:
+        return {}
+
+    def _told(self, how: str, name: str, answer: Callable[[str, str], bool]) -> bool:
+        """What the text says of a name, asked once: functions of the same name in many files ask all files again."""
+        key = how, name
+        if key not in self._known:
+            self._known[key] = answer(self._folded, name)
+        return self._known[key]
+
     def may_call(self, name: str) -> bool:
         """Whether something by this name is called, as the text has it."""
-        return is_called(self._folded, name)
+        return self._told("called", name, is_called)
 
     def may_hold(self, name: str) -> bool:
         """Whether something by this name stands in the text without being called."""
-        return is_held(self._folded, name)
+        return self._told("held", name, is_held)
 
     def may_derive(self, name: str) -> bool:
         """Whether a class has a base of this name, as the text has it."""
-        return is_derived(self._folded, name)
+        return self._told("derived", name, is_derived)
 
     @cached_property
     def tree(self) -> ast.Module:
