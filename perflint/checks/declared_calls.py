@@ -45,7 +45,7 @@ def given(call: cst.Call, declared: DeclaredCall, context: Context) -> list[cst.
 def declared_sync(call: cst.Call, context: Context) -> None:
     """Report a call at each step that the configuration declares to wait for the device."""
     step = context.step
-    if step is None or context.claimed or context.file.runs_on_cpu:
+    if step is None or context.claimed:
         return
     declared = declaration(call, context.settings.sync_calls, context)
     if declared is None:

@@ -128,7 +128,7 @@ step_gate(CODE, _may_match)
 def dynamic_shape(node: cst.Call | cst.Subscript, context: Context) -> None:
     """Report an operation whose result the host must know the size of before it can go on."""
     step, point = context.hot, context.point
-    if step is None or point is None or context.claimed or context.file.runs_on_cpu or context.file.is_static:
+    if step is None or point is None or context.claimed or context.file.is_static:
         return
     if isinstance(node, cst.Subscript) and _is_set(node, context):
         return

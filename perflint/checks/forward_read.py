@@ -25,7 +25,7 @@ triggers(CODE, READ_METHODS | CONVERSIONS | NUMPY_READS, forward=True)
 def forward_read(call: cst.Call, context: Context) -> None:
     """Report the outermost read of a tensor that the forward pass of a layer makes whenever it runs."""
     step, point = context.hot, context.point
-    if step is None or point is None or not step.forward or context.claimed or context.file.runs_on_cpu:
+    if step is None or point is None or not step.forward or context.claimed:
         return
     tensor = tensor_read_by(call, context)
     if tensor is None or is_untrained(point, step.function) or _is_of_a_list(tensor):

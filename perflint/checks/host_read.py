@@ -87,7 +87,7 @@ def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | Non
 def host_read(call: cst.Call, context: Context) -> None:
     """Report the outermost read of a place; the reads inside it belong to it."""
     step = context.step
-    if step is None or context.claimed or context.file.runs_on_cpu:
+    if step is None or context.claimed:
         return
     tensor = tensor_read_by(call, context)
     if tensor is not None:

@@ -33,7 +33,7 @@ _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 def back_and_forth(call: cst.Call, context: Context) -> None:
     """Report ``paddle.to_tensor(x.numpy())`` and ``x.cpu().cuda()`` at their read."""
     step = context.hot
-    if step is None or context.claimed or context.file.runs_on_cpu:
+    if step is None or context.claimed:
         return
     if makes_tensor(call, context):
         data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
@@ -51,7 +51,7 @@ def back_and_forth(call: cst.Call, context: Context) -> None:
 def by_a_name(node: cst.Assign, context: Context) -> None:
     """Report ``a = x.numpy()`` where ``paddle.to_tensor(a)`` is all that is done with ``a``."""
     step = context.hot
-    if step is None or context.claimed or context.file.runs_on_cpu or len(node.targets) != 1:
+    if step is None or context.claimed or len(node.targets) != 1:
         return
     target = node.targets[0].target
     trip = _trip(node.value, context) if isinstance(target, cst.Name) else None

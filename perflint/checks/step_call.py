@@ -39,7 +39,7 @@ def step_call(call: cst.Call, context: Context) -> None:
     if step is None or context.claimed or not _may_match(call):
         return
     for rule, match in _MATCHES.get(callee(call, context), ()):
-        if rule.code in context.rules and not (rule.bottleneck == "sync" and context.file.runs_on_cpu):
+        if rule.code in context.rules:
             _one(call, rule, match, step, context)
 
 

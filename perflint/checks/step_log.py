@@ -90,7 +90,7 @@ def code_of(call: cst.Call, context: Context) -> str:
 def formatted_tensor(node: cst.FormattedString | cst.BinaryOperation | cst.Call, context: Context) -> None:
     """Report a tensor made into text outside of a logging call."""
     step = context.step
-    if step is None or context.claimed or context.file.runs_on_cpu:
+    if step is None or context.claimed:
         return
     for part in _formatted(node, context):
         if context.kind(part).is_tensor:

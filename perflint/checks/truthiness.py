@@ -49,7 +49,7 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
     if not asked and not isinstance(node, (cst.Call, cst.Comparison)):
         return
     step, point = context.hot, context.point
-    if step is None or point is None or context.claimed or context.file.runs_on_cpu:
+    if step is None or point is None or context.claimed:
         return
     expression = context.expression(node)
     if expression is None:

@@ -28,6 +28,8 @@ class Devices:
         self._project = project
         self._candidates: dict[FileIndex, list[FileIndex]] = {}
         self._known: dict[FileIndex, frozenset[FileIndex]] = {}
+        self._free: dict[FileIndex, bool] = {}
+        """Files that are imported, be it by way of others, where nothing puts the run on the CPU."""
 
     def runs_on_cpu(self, file: FileIndex) -> bool:
         """Whether a run of this file is pinned to the CPU, where a host read costs nothing."""
@@ -44,20 +46,24 @@ class Devices:
 
     def _is_driven(self, file: FileIndex) -> bool:
         """Whether all that imports this file, and so on, begins in pinned files."""
+        if file in self._free:
+            return False
         seen = {file}
-        path: list[Iterator[FileIndex]] = [self._importers(file)]
+        path: list[tuple[FileIndex, Iterator[FileIndex]]] = [(file, self._importers(file))]
         while path:
-            driver = next(path[-1], None)
+            driver = next(path[-1][1], None)
             if driver is None:
                 path.pop()
             elif driver not in seen:
                 seen.add(driver)
                 if driver not in self._pinned:
                     above = self._importers(driver)
-                    first = next(above, None)
+                    first = next(above, None) if driver not in self._free else None
                     if first is None or next(_set_device_calls(driver), None) is not None:
+                        for free in (driver, *(below for below, _ in reversed(path))):
+                            self._free[free] = True
                         return False
-                    path.append(chain([first], above))
+                    path.append((driver, chain([first], above)))
         return not self._pinned.isdisjoint(seen)
 
     def _importers(self, file: FileIndex) -> Iterator[FileIndex]:
