@@ -125,7 +125,7 @@ class Examination:
     # -- gates -------------------------------------------------------------------------------------------------
 
     def _follow_steps(self) -> None:
-        hot.analyse(self.project, gates.forward_names(self.codes))
+        hot.analyse(self.project, gates.forward_clues(self.codes))
         self._ask_steps(self.project.files)
 
     def _ask_steps(self, paths: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ from functools import cache, partial
 
 from perflint import registry
 from perflint.findings import Confidence
+from perflint.index.clues import Clues
 from perflint.index.file import FileIndex, Point
 from perflint.index.flow import Flow
 from perflint.index.names import dotted, spellings
@@ -89,9 +90,10 @@ def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
     return frozenset(name.rpartition(".")[2] for setting in wanted for name in getattr(settings, setting))
 
 
-def forward_names(codes: frozenset[str]) -> frozenset[str]:
-    """Last names of the calls that make a model's forward pass worth a look for these rules."""
-    return _selected(registry.forward_triggers, codes) | _selected(registry.forward_clues, codes)
+def forward_clues(codes: frozenset[str]) -> Clues:
+    """What makes a model's forward pass worth a look for these rules."""
+    calls = _selected(registry.forward_triggers, codes) | _selected(registry.forward_clues, codes)
+    return Clues(calls, _selected(registry.forward_decisions, codes))
 
 
 def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset[str]:

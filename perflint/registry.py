@@ -33,6 +33,9 @@ forward_triggers: dict[str, set[str]] = {}
 forward_clues: dict[str, set[str]] = {}
 """Code to the last names of calls that a forward pass has to make before a rule can have anything to say there."""
 
+forward_decisions: dict[str, set[str]] = {}
+"""The same where Python also has to decide on what the call gives."""
+
 step_statements: dict[str, list[StatementGate]] = {}
 """Code to functions that say whether a statement at a step (or in a forward pass) is worth parsing for it."""
 
@@ -69,9 +72,12 @@ def renamed(code: str, call: str) -> None:
     renamed_triggers.setdefault(code, set()).add(call)
 
 
-def forward_clue(code: str, names: Iterable[str]) -> None:
-    """Say which calls make a forward pass worth a look, where a ``step_gate`` finds the statements in it."""
-    forward_clues.setdefault(code, set()).update(names)
+def forward_clue(code: str, names: Iterable[str], decided: bool = False) -> None:
+    """Say which calls make a forward pass worth a look, where a ``step_gate`` finds the statements in it.
+
+    ``decided``: they do so only where Python decides on what they give (``index.clues``).
+    """
+    (forward_decisions if decided else forward_clues).setdefault(code, set()).update(names)
 
 
 def step_gate(code: str, may_match: StatementGate) -> None:

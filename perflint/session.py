@@ -190,8 +190,8 @@ class _Look:
 
     def __post_init__(self) -> None:
         self.trail = Trail(self.project)
-        self._names = gates.forward_names(self.examination.codes)
-        Steps(self.project, self._names, self.trail).run()
+        self._clues = gates.forward_clues(self.examination.codes)
+        Steps(self.project, self._clues, self.trail).run()
 
     def replace(self, path: str, text: str) -> None:
         """Put another text in the place of a file, and follow the steps that may lead into it again."""
@@ -199,7 +199,7 @@ class _Look:
         dropped = self.project.replace(path, text)
         leading = self.trail.leading(file, changed_nodes(self.trail, dropped))
         self.trail.forget(file, self.project.watched(path).window.new)
-        Steps(self.project, self._names, self.trail, file, leading).run()
+        Steps(self.project, self._clues, self.trail, file, leading).run()
 
     def rest(self) -> None:
         """Let go of what only the last question needed."""

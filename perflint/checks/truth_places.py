@@ -7,44 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from perflint.index.names import dotted
-from perflint.index.scopes import headers
-from perflint.index.tree import walk
-
-_QUANTIFIERS = frozenset({"any", "all"})
-
-
-def candidates(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
-    """The expressions of a statement that may read a tensor to decide, each with whether its own truth is asked for."""
-    if isinstance(node, (ast.If, ast.While, ast.Assert)):
-        yield leaf(node.test), True
-    for header in headers(node):
-        for item in walk(header):
-            if isinstance(item, (ast.Call, ast.Compare)):
-                yield item, False
-            for part in _asked_in(item):
-                yield leaf(part), True
-
-
-def _asked_in(item: ast.AST) -> Sequence[ast.expr]:
-    if isinstance(item, ast.BoolOp):
-        return item.values
-    if isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not):
-        return [item.operand]
-    if isinstance(item, ast.IfExp):
-        return [item.test]
-    if isinstance(item, ast.comprehension):
-        return item.ifs
-    if isinstance(item, ast.Call) and dotted(item.func) in _QUANTIFIERS and item.args:
-        return [item.args[0].elt] if isinstance(item.args[0], (ast.GeneratorExp, ast.ListComp)) else []
-    return []
-
-
-def leaf(node: ast.expr) -> ast.expr:
-    """What ``(name := value)`` asks about."""
-    while isinstance(node, ast.NamedExpr):
-        node = node.value
-    return node
+from perflint.index.decisions import QUANTIFIERS
 
 
 def is_asked(node: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> bool:
@@ -89,4 +52,4 @@ def required(test: ast.expr) -> Iterator[ast.expr]:
 
 def _is_quantified(parents: Sequence[cst.CSTNode]) -> bool:
     call = parents[-2] if len(parents) > 1 and isinstance(parents[-1], cst.Arg) else None
-    return isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in _QUANTIFIERS
+    return isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in QUANTIFIERS

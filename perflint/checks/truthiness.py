@@ -13,6 +13,8 @@ from perflint.checks import truth_places as places
 from perflint.checks.single_tensor import Evidence
 from perflint.context import Context
 from perflint.findings import Confidence
+from perflint.index import decisions
+from perflint.index.clues import PICKS
 from perflint.index.file import Point, Step
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
@@ -20,7 +22,6 @@ from perflint.index.tree import walk
 from perflint.registry import check, forward_clue, step_gate
 
 CODE = "PPF203"
-_PICKS = frozenset({"max", "min", "sorted"})
 _MATH = frozenset({"math.isnan", "math.isfinite", "math.isinf"})
 # Calls that make a number or a truth value of a tensor: a forward pass without one decides on nothing for certain.
 _CERTAIN = frozenset(
@@ -33,7 +34,7 @@ _FORWARD_MESSAGE = (
     "`{what}` is a Python decision on a tensor and waits for the device at {where}; choose on the device instead."
 )
 
-forward_clue(CODE, _CERTAIN)
+forward_clue(CODE, _CERTAIN, decided=True)
 
 
 @check("Name")
@@ -76,7 +77,7 @@ def _may_match(point: Point) -> bool:
     """Whether a statement holds a decision on a tensor, guards left aside."""
     node = point.statement.node
     evidence: Evidence | None = None
-    for expression, asked in places.candidates(node):
+    for expression, asked in decisions.candidates(node):
         evidence = evidence or Evidence(point)
         if _read_by(expression, asked, evidence) is not None:
             return True
@@ -93,7 +94,7 @@ def _never_asked(node: cst.CSTNode, context: Context, evidence: Evidence) -> boo
         if isinstance(parent, cst.BooleanOperation):
             left = context.expression(parent.left) if inner is parent.right else None
             for item in places.operands(left) if left is not None else ():
-                if _read_by(places.leaf(item), True, evidence) is not None:
+                if _read_by(decisions.leaf(item), True, evidence) is not None:
                     return True
                 if isinstance(parent.operator, cst.And) and evidence.is_off(item):
                     return True
@@ -143,7 +144,7 @@ def _inside_call(call: ast.Call, evidence: Evidence) -> Kind | None:
     name = evidence.builtin(call.func)
     if name in _MATH and len(call.args) == 1:
         return evidence.operand(call.args[0])
-    if name not in _PICKS or call.keywords or not call.args:
+    if name not in PICKS or call.keywords or not call.args:
         return None
     if len(call.args) == 1:
         return evidence.item(call.args[0])
@@ -170,7 +171,7 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
     if any("beam" in attribute for attribute in scope.owner.attributes):
         return None  # a search for the best sequence: it runs when a model predicts
     # In a forward pass the arguments are tensors only by convention, so a call has to say it.
-    picks = isinstance(node, ast.Call) and dotted(node.func) in _PICKS
+    picks = isinstance(node, ast.Call) and dotted(node.func) in PICKS
     calls = (item for part in evidence.sources(node) for item in walk(part) if isinstance(item, ast.Call))
     if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
         return Confidence.LOW if kind.guess else Confidence.MEDIUM

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from perflint.index import guards, training
 from perflint.index.bindings import default_values, parameter_env
+from perflint.index.clues import Clues
 from perflint.index.drawing import Drawing, Source
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, Point, Step
@@ -19,7 +20,7 @@ from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind, j
 from perflint.index.live import held_names
 from perflint.index.project import Project
 from perflint.index.reads import Read
-from perflint.index.scopes import Loop, Place, Scope, Statement, required_parameters
+from perflint.index.scopes import Class, Loop, Place, Scope, Statement, required_parameters
 from perflint.index.timing import ends_timed_part
 
 _MAX_DEPTH = 5
@@ -31,21 +32,24 @@ _MAX_VISITS = 8
 _QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
 
 
-def analyse(project: Project, forward_names: frozenset[str] = frozenset()) -> None:
+_NO_CLUES = Clues()
+
+
+def analyse(project: Project, clues: Clues = _NO_CLUES) -> None:
     """Find the step loops and every statement that runs at each step; fills ``FileIndex.points``.
 
     Args:
-        forward_names: last names of the calls that make the inside of a model's ``forward`` worth a look.
+        clues: what makes the inside of a model's ``forward`` worth a look.
     """
-    Hot(project, forward_names).run()
+    Hot(project, clues).run()
 
 
 class Hot:
     """Finds what runs at each step: from the step loops through the calls in them."""
 
-    def __init__(self, project: Project, forward_names: frozenset[str] = frozenset()) -> None:
+    def __init__(self, project: Project, clues: Clues = _NO_CLUES) -> None:
         self._project = project
-        self._forward_names = forward_names
+        self._clues = clues
         self._drawing = Drawing(project)
         self._seen: dict[Scope, tuple[Env, Step]] = {}
         self._visits: Counter[Scope] = Counter()
@@ -63,7 +67,7 @@ class Hot:
             if not file.is_quiet and not file.is_foreign:
                 self._step_methods(file)
         self._follow_all()
-        for file in self._project.mentions.of(*sorted(self._forward_names)):
+        for file in self._project.mentions.of(*sorted(self._clues.names)):
             if "forward" in file.words and not file.is_quiet and not file.is_offline and self._may_follow_forward(file):
                 self._forwards(file)
         self._follow_all()
@@ -74,7 +78,7 @@ class Hot:
             self._called(file, scope, parameters, step, depth)
 
     def _may_follow_forward(self, file: FileIndex) -> bool:
-        names = self._forward_names
+        names = self._clues.names
         return file.of_text(("forward", names), lambda text: may_call(text, names)) and not file.is_foreign
 
     def _forwards(self, file: FileIndex) -> None:
@@ -85,17 +89,21 @@ class Hot:
                 continue
             if self._project.kind_of_instance(file, owner).tag != LAYER_TAG:
                 continue
-            inside = {name for statement in scope.statements for name in training.terminal_names(statement)}
-            helpers = {
-                name: owner.methods[name]
-                for name in inside & owner.methods.keys()
-                if any(self._forward_names & training.terminal_names(item) for item in owner.methods[name].statements)
-            }
-            if not inside & self._forward_names and not helpers:
+            if not self._is_worth_a_look(file, scope, owner):
                 continue
             step = Step(file.source.path, 0, function=scope.qualname, forward=True)
             parameters = dict.fromkeys(required_parameters(scope), GUESS)
             self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
+
+    def _is_worth_a_look(self, file: FileIndex, forward: Scope, owner: Class) -> bool:
+        """Whether a forward pass, or a method of its own that it calls, holds what a rule may speak of."""
+        called = frozenset().union(*map(training.terminal_names, forward.statements))
+        own = [owner.methods[name] for name in sorted(called & owner.methods.keys())]
+        return any(self._holds_clues(file, scope) for scope in (forward, *own))
+
+    def _holds_clues(self, file: FileIndex, scope: Scope) -> bool:
+        clues = self._clues
+        return file.of_scope(("clues", clues), scope, lambda: clues.are_in(scope.statements))
 
     def _own_loops(self, file: FileIndex, scope: Scope) -> None:
         if not any(statement.loop for statement in scope.statements):
@@ -245,6 +253,8 @@ class Hot:
         arguments, keywords, spread = _handed(call, Evaluator(file, env))
         via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
         for target in targets:
+            if step.forward and not self._holds_clues(target.file, target.scope):
+                continue
             if is_generator(target.scope):
                 continue  # calling one runs nothing yet: ``_drawn`` follows those that a step draws from
             known = (arguments, keywords, spread) if target.bound else ([], {}, [])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from perflint.index import hot
+from perflint.index.clues import Clues
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.kinds import Kind
 from perflint.index.reads import Read
@@ -158,12 +159,12 @@ class Steps(hot.Hot):
     def __init__(
         self,
         project: KeptProject,
-        forward_names: frozenset[str],
+        clues: Clues,
         trail: Trail,
         only: FileIndex | None = None,
         leading: Iterable[Node] = (),
     ) -> None:
-        super().__init__(project, forward_names)
+        super().__init__(project, clues)
         self._log = project.log
         self._paths = project.paths
         self._trail = trail
