@@ -38,6 +38,11 @@ class Partner:
         with contextlib.suppress(OSError):
             self._here.send(message)
 
+    @property
+    def has_told(self) -> bool:
+        """Whether there is something to ``hear`` without waiting."""
+        return self._here.poll()
+
     def hear(self) -> Any:
         """Wait for the next thing that the other process tells.
 

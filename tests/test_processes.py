@@ -121,7 +121,7 @@ def test_a_partner_that_does_not_heed_sigterm_can_be_ended() -> None:
     assert not end.is_alive()
 
 
-@pytest.mark.parametrize("part", ["_follow_steps", "_broken"])
+@pytest.mark.parametrize("part", ["follow_steps", "broken"])
 def test_an_error_in_a_large_project_leaves_no_process_behind(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here, or in the other process: whoever waits for the one that fell over is ended."""
 

@@ -143,6 +143,8 @@ class FileIndex:
     @cached_property
     def tree(self) -> ast.Module:
         """The parsed file; an empty module where it does not parse, which the project is then told."""
+        if self.project.parsed is not None:
+            self.project.parsed.take(self.source.path)
         try:
             tree = ast.parse(self.source.text)
             self.scopes = FileScopes(tree, Names(self.module, self.is_package))

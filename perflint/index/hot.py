@@ -234,6 +234,8 @@ class Hot:
 
     def _put(self, point: Point) -> None:
         points = point.file.points
+        if not points and self._project.stepped is not None:
+            self._project.stepped.take(point.file.source.path)
         known = points.get(point.statement.node)
         if known is None or known.step is None or point.step is not None:
             points[point.statement.node] = point

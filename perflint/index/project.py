@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar
 
+from perflint.claims import Claims
 from perflint.findings import Confidence
 from perflint.index import amp, loader_facts, open_widths, registries, training
 from perflint.index.bindings import bound_by, definitions_of, parameter_env
@@ -85,6 +86,10 @@ class Project:
         self._defined: dict[Scope, dict[str, ast.expr]] = {}
         self._registered: dict[str, tuple[FileIndex, Class] | None] = {}
         self._depth = 0
+        self.parsed: Claims | None = None
+        """Where processes share the project: the files that this one has parsed."""
+        self.stepped: Claims | None = None
+        """Where processes share the project: the files in which steps have been found so far."""
         for path, parts in relative_parts(sources, common_root(sources)).items():
             self._add(sources[path], module_parts(parts))
         self.mentions = Mentions(self.files.values())
