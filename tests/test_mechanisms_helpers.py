@@ -1,0 +1,216 @@
+"""Helpers that a step calls, in its own file and in others, run at each step; others of their name do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.step_loops import expect_loop_named, loop_row, train
+from tests.support import check, expect_reads
+
+# --- functions and methods of the same file
+
+
+def test_a_function_of_the_same_file() -> None:
+    expect_reads(
+        """
+        import paddle
+        import paddle.nn.functional as F
+
+
+        def accuracy_of(logits, labels):
+            correct = (logits.argmax(axis=-1) == labels).astype("float32").mean()
+            return correct.item()  #: PPF201
+
+
+        def summary_of(logits, labels):
+            correct = (logits.argmax(axis=-1) == labels).astype("float32").mean()
+            return correct.item()
+
+
+        def train_one_epoch(model, loader, optimizer, history):
+            for images, labels in loader:
+                logits = model(images)
+                loss = F.cross_entropy(logits, labels)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                history.append(accuracy_of(logits, labels))
+            history.append(summary_of(logits, labels))
+        """
+    )
+
+
+def test_a_function_that_a_called_function_calls() -> None:
+    expect_reads(
+        train(
+            "report(step, loss)",
+            """
+            def as_number(value):
+                return float(value)  #: PPF201
+
+
+            def line_of(step, value):
+                return "step %d loss %.4f" % (step, as_number(value))
+
+
+            def report(step, value):
+                print(line_of(step, value))  #: PPF405
+            """,
+        )
+    )
+
+
+def test_methods_of_the_trainer() -> None:
+    expect_reads(
+        """
+        import paddle
+
+
+        class Trainer:
+            def __init__(self, model, optimizer, criterion):
+                self.model, self.optimizer, self.criterion = model, optimizer, criterion
+                self.losses = []
+
+            def fit(self, loader, epochs):
+                self._announce(paddle.zeros([1]))
+                for epoch in range(epochs):
+                    for images, labels in loader:
+                        loss = self._forward_backward(images, labels)
+                        self._record(loss)
+                    self._end_of_epoch(loss)
+
+            def _forward_backward(self, images, labels):
+                loss = self.criterion(self.model(images), labels)
+                loss.backward()
+                self.optimizer.step()
+                self.optimizer.clear_grad()
+                return loss
+
+            def _record(self, loss):
+                self.losses.append(loss.item())  #: PPF201
+
+            def _end_of_epoch(self, loss):
+                print("last loss", loss.item())
+
+            def _announce(self, loss):
+                print("first loss", loss.item())
+        """
+    )
+
+
+# --- helpers in other files
+
+HOT_HELPER = """\
+def note(value):
+    print("loss", value.item())  #: PPF202
+"""
+COLD_HELPER = HOT_HELPER.replace("  #: PPF202", "")
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("from vision.utils.log import note", "note(loss)"),
+        ("from vision.utils import note", "note(loss)"),
+        ("from vision import utils", "utils.note(loss)"),
+        ("from vision.utils import log", "log.note(loss)"),
+        ("import vision.utils.log", "vision.utils.log.note(loss)"),
+        ("import vision.utils as helpers", "helpers.note(loss)"),
+        ("from ..utils.log import note", "note(loss)"),
+        ("from ..utils import note as remember", "remember(loss)"),
+        ("from ..utils import *", "note(loss)"),
+        ("from .. import utils", "utils.note(loss)"),
+        ("from ..utils import log as _log", "_log.note(loss)"),
+        ("from vision import note", "note(loss)"),
+        ("import vision", "vision.utils.log.note(loss)"),
+    ],
+)
+def test_a_helper_of_the_package(imports: str, call: str) -> None:
+    files = {
+        "setup.py": "",
+        "vision/__init__.py": "from .utils import note\n",
+        "vision/engine/__init__.py": "",
+        "vision/engine/trainer.py": train(call, imports),
+        "vision/utils/__init__.py": "from .log import note\n",
+        "vision/utils/log.py": HOT_HELPER,
+        "vision/utils/other.py": COLD_HELPER,
+    }
+    expect_reads(files)
+    expect_loop_named(files, "vision/utils/log.py", "vision/engine/trainer.py")
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from other_package import note",
+        "from vision.utils.other import note as unused\n\ndef note(value):\n    return value",
+        "from vision.utils import log",
+    ],
+)
+def test_a_helper_with_the_same_name_elsewhere_is_left_alone(imports: str) -> None:
+    expect_reads(
+        {
+            "setup.py": "",
+            "vision/__init__.py": "",
+            "vision/engine/trainer.py": train("note(loss)", imports),
+            "vision/utils/__init__.py": "",
+            "vision/utils/log.py": COLD_HELPER,
+            "vision/utils/other.py": COLD_HELPER,
+        }
+    )
+
+
+def test_a_package_that_is_checked_without_what_is_beside_it() -> None:
+    expect_reads(
+        {
+            "vision/__init__.py": "",
+            "vision/engine/__init__.py": "",
+            "vision/engine/trainer.py": train("note(loss)", "from vision.utils.log import note"),
+            "vision/utils/__init__.py": "",
+            "vision/utils/log.py": HOT_HELPER,
+        }
+    )
+
+
+def test_a_message_names_the_loop_and_the_call() -> None:
+    files = {
+        "tools/train.py": train("recorder.note(step, loss)", "from core import recorder\n"),
+        "core/__init__.py": "",
+        "core/recorder.py": "def note(step, loss):\n    print(step, loss.item())\n",
+    }
+    (finding,) = check(files, "PPF202")
+    assert finding.path == "core/recorder.py"
+    row = loop_row(files["tools/train.py"])
+    assert f"tools/train.py:{row}" in finding.message
+    assert f"tools/train.py:{row + 5}" in finding.message
+    assert [(item.path, item.line) for item in finding.related] == [
+        ("tools/train.py", row + 5),
+        ("tools/train.py", row),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("helper", "call", "shown"),
+    [
+        (COLD_HELPER, "note(loss)", True),
+        (COLD_HELPER, "if step % 10 == 0:\n    note(loss)", False),
+        (COLD_HELPER, "step % 10 or note(loss)", False),
+        ("def note(value):\n    return value * 2\n", "note(loss)", False),
+        ("def note(value):\n    return value.item()\n", "note(0.5)", False),
+    ],
+)
+def test_a_call_in_the_loop_points_to_the_read_in_another_file(helper: str, call: str, shown: bool) -> None:
+    text = train(call, "from log import note")
+    at_the_call = [item for item in check({"log.py": helper, "train.py": text}, "PPF201") if item.path == "train.py"]
+    assert [f"log.py:{helper.count(chr(10))}" in item.message for item in at_the_call] == ([True] if shown else [])
+
+
+def test_a_call_of_a_helper_beside_it_is_not_shown_twice() -> None:
+    text = train("note(loss)", f"\n\n{COLD_HELPER}")
+    assert [item.code for item in check(text, "PPF201", "PPF202")] == ["PPF202"]
+
+
+def test_a_finding_beside_the_loop_names_its_row() -> None:
+    text = train("print(step, loss.item())")
+    (finding,) = check({"tools/train.py": text}, "PPF202")
+    assert f"line {loop_row(text)}" in finding.message

@@ -1,0 +1,261 @@
+"""A step that is handed on, chosen, kept or made by another function is one; in other loops it is not."""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+import pytest
+
+from tests.step_loops import expect_loop_named
+from tests.support import expect_reads
+
+# --- step functions as values
+
+STEP_FUNCTIONS = """\
+import functools
+
+import paddle
+import paddle.nn.functional as F
+
+
+def train_step(model, optimizer, batch):
+    images, labels = batch
+    loss = F.cross_entropy(model(images), labels)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    return loss.item(){mark}
+
+
+@paddle.no_grad()
+def eval_step(model, batch):
+    images, labels = batch
+    return F.cross_entropy(model(images), labels).item()
+
+
+def run_epoch(loader, step_function):
+    values = []
+    for batch in loader:
+        values.append(step_function(batch))
+    return sum(values) / len(values)
+
+
+def main(model, optimizer, loader, eval_loader, epochs):
+{body}
+"""
+
+
+def step_functions(body: str, mark: bool = True) -> str:
+    return STEP_FUNCTIONS.format(mark="  #: PPF201" if mark else "", body=indent(dedent(body).strip("\n"), "    "))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "run_epoch(loader, functools.partial(train_step, model, optimizer))",
+        "step = functools.partial(train_step, model, optimizer)\nrun_epoch(loader, step)",
+        "run_epoch(loader, step_function=functools.partial(train_step, model, optimizer))",
+        "run_epoch(loader, lambda batch: train_step(model, optimizer, batch))",
+        "step = lambda batch: train_step(model, optimizer, batch)\nfor epoch in range(epochs):\n"
+        "    run_epoch(loader, step)\n    run_epoch(eval_loader, lambda batch: eval_step(model, batch))",
+        "def step(batch):\n    return train_step(model, optimizer, batch)\n\nrun_epoch(loader, step)",
+        "step = functools.partial(train_step, model, optimizer)\nfor batch in loader:\n    step(batch)",
+        "step = lambda batch: train_step(model, optimizer, batch)\nfor batch in loader:\n    step(batch)",
+        "step = train_step\nfor batch in loader:\n    step(model, optimizer, batch)",
+        "for mode, data in (('train', loader), ('eval', eval_loader)):\n    for batch in data:\n"
+        "        train_step(model, optimizer, batch) if mode == 'train' else eval_step(model, batch)",
+    ],
+)
+def test_a_step_function_handed_to_the_loop(body: str) -> None:
+    expect_reads(step_functions(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "run_epoch(eval_loader, functools.partial(eval_step, model))",
+        "run_epoch(eval_loader, lambda batch: eval_step(model, batch))",
+        "train_step(model, optimizer, next(iter(loader)))",
+        "step = functools.partial(train_step, model, optimizer)\nstep(next(iter(loader)))",
+        "register(train_step)",
+        "for epoch in range(epochs):\n    train_step(model, optimizer, next(iter(loader)))",
+    ],
+)
+def test_a_function_handed_to_a_loop_that_does_not_train(body: str) -> None:
+    expect_reads(step_functions(body, mark=False))
+
+
+def test_a_step_function_handed_to_a_loop_in_another_file() -> None:
+    files = {
+        "engine.py": """\
+            def run_epoch(loader, step_function):
+                values = []
+                for batch in loader:
+                    values.append(step_function(batch))
+                return sum(values) / len(values)
+            """,
+        "tools/train.py": """\
+            import paddle
+            from engine import run_epoch
+
+
+            class Task:
+                def step(self, batch):
+                    loss = self.model(batch).mean()
+                    loss.backward()
+                    self.optimizer.step()
+                    self.optimizer.clear_grad()
+                    return loss.item()  #: PPF201
+
+                def fit(self, loader):
+                    return run_epoch(loader, self.step)
+            """,
+    }
+    expect_reads(files)
+    expect_loop_named(files, "tools/train.py", "engine.py")
+
+
+def test_a_step_function_that_is_chosen() -> None:
+    expect_reads(
+        """
+        import paddle
+
+
+        def amp_step(model, optimizer, scaler, x):
+            with paddle.amp.auto_cast():
+                loss = model(x).mean()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            return float(loss)  #: PPF201
+
+
+        def plain_step(model, optimizer, scaler, x):
+            loss = model(x).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            return float(loss)  #: PPF201
+
+
+        def train(model, loader, optimizer, scaler, use_amp):
+            step = amp_step if use_amp else plain_step
+            for x in loader:
+                step(model, optimizer, scaler, x)
+        """
+    )
+
+
+def test_a_step_function_kept_on_the_object() -> None:
+    expect_reads(
+        """
+        import paddle
+
+
+        class Trainer:
+            def __init__(self, model, optimizer, use_amp):
+                self.model, self.optimizer = model, optimizer
+                self.step_function = self._plain_step
+
+            def _plain_step(self, x):
+                loss = self.model(x).mean()
+                loss.backward()
+                self.optimizer.step()
+                self.optimizer.clear_grad()
+                return float(loss)  #: PPF201
+
+            def _unused_step(self, x):
+                loss = self.model(x).mean()
+                loss.backward()
+                self.optimizer.step()
+                return float(loss)
+
+            def fit(self, loader):
+                for x in loader:
+                    self.step_function(x)
+        """
+    )
+
+
+# --- closures
+
+
+def test_a_closure_that_the_loop_calls() -> None:
+    expect_reads(
+        """
+        import paddle
+
+
+        def train(model, loader, optimizer, writer):
+            history = []
+
+            def record(loss):
+                history.append(loss.item())  #: PPF201
+
+            def finish(loss):
+                history.append(loss.item())
+
+            def step_once(images):
+                loss = model(images).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                record(loss)
+                return loss
+
+            for images in loader:
+                loss = step_once(images)
+            finish(loss)
+        """
+    )
+
+
+def test_a_closure_reads_what_the_loop_binds() -> None:
+    expect_reads(
+        """
+        import paddle
+
+
+        def train(model, loader, optimizer):
+            for step, images in enumerate(loader):
+                loss = model(images).mean()
+
+                def text():
+                    return f"loss {loss.item():.4f}"  #: PPF201
+
+                def unused():
+                    return loss.item()
+
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                print(text())  #: PPF405
+        """
+    )
+
+
+def test_a_step_that_a_factory_makes() -> None:
+    expect_reads(
+        """
+        import paddle
+
+
+        def make_step(model, optimizer):
+            print("weight", model.weight.mean().item())
+
+            def step(images):
+                loss = model(images).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                return loss.item()  #: PPF201
+
+            return step
+
+
+        def train(model, loader, optimizer):
+            step = make_step(model, optimizer)
+            for images in loader:
+                step(images)
+        """
+    )
