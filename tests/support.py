@@ -57,6 +57,11 @@ def check(files: Files, *select: str, **options: int) -> list[Finding]:
     return engine.check(sources(files), Settings(select=select or ("ALL",), **options))  # type: ignore[arg-type]
 
 
+def levels(text: str, *select: str) -> list[Level]:
+    """How far the fix of each finding that has one can be trusted."""
+    return [item.fix.level for item in check(text, *select) if item.fix is not None]
+
+
 def places(files: Files, *select: str) -> list[tuple[str, int, str]]:
     """Path, row and code of each finding."""
     given = sources(files)

@@ -1,0 +1,324 @@
+"""PPF202 and PPF405 fixed in code as people format it: logs go under a guard."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflint import engine, fixer
+from perflint.findings import Level
+from perflint.settings import Settings
+from perflint.source import Source
+from tests.support import fixed, fixed_body, in_step, levels
+from tests.trained_scripts import BATCHES, READ, SUM, run, script
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("print(step, loss)\n", "if step % 10 == 0:\n    print(step, loss)\n"),
+        ("print(step)  # the step\nx = 1\n", "if step % 10 == 0:\n    print(step)  # the step\nx = 1\n"),
+        ("logger.info('%f', loss)\n", "if step % 10 == 0:\n    logger.info('%f', loss)\n"),
+        ("pbar.set_postfix(loss=loss.item())\n", "if step % 10 == 0:\n    pbar.set_postfix(loss=loss.item())\n"),
+        ("print(loss);\n", "if step % 10 == 0:\n    print(loss);\n"),
+        (
+            "print(\n    step,\n    loss,\n)\n",
+            "if step % 10 == 0:\n    print(\n        step,\n        loss,\n    )\n",
+        ),
+        (
+            "print('a', \\\n      loss)\n",
+            "if step % 10 == 0:\n    print('a', \\\n          loss)\n",
+        ),
+        (
+            "print(step)\nprint(loss)\nprint('done')\n",
+            "if step % 10 == 0:\n    print(step)\n    print(loss)\n    print('done')\n",
+        ),
+        (
+            "# before\nprint(step)\n# between\n\n  # askew\nprint(loss)  # after\n# below\n",
+            "# before\nif step % 10 == 0:\n    print(step)\n    # between\n\n"
+            "      # askew\n    print(loss)  # after\n# below\n",
+        ),
+        (
+            "print(step)\nx = 1\nprint(loss)\n",
+            "if step % 10 == 0:\n    print(step)\nx = 1\nif step % 10 == 0:\n    print(loss)\n",
+        ),
+        (
+            "if args.a:\n    print(loss)\nelse:\n    print(step)\n",
+            "if args.a:\n    if step % 10 == 0:\n        print(loss)\nelse:\n"
+            "    if step % 10 == 0:\n        print(step)\n",
+        ),
+        (
+            "for k in 'ab':\n  with a:\n    print(k, loss)\n",
+            "for k in 'ab':\n  with a:\n    if step % 10 == 0:\n      print(k, loss)\n",
+        ),
+        (
+            "try:\n    print(loss)\nfinally:\n    pass\n",
+            "try:\n    if step % 10 == 0:\n        print(loss)\nfinally:\n    pass\n",
+        ),
+    ],
+)
+def test_logs_go_under_a_guard(body: str, expected: str) -> None:
+    assert fixed_body(body, "PPF202", "PPF405") == expected
+
+
+def test_strings_over_several_rows_stay_as_they_are() -> None:
+    text = in_step("") + (
+        '        print("""step\n'
+        "            %d\n"
+        'end""" % step, f"""\n'
+        "  {float(loss):.4f}\n"
+        '        """,\n'
+        "              'a\\\n"
+        "        b')\n"
+        "        x = 1\n"
+    )
+    assert fixed(text, "PPF202") == in_step("") + (
+        "        if step % 10 == 0:\n"
+        '            print("""step\n'
+        "            %d\n"
+        'end""" % step, f"""\n'
+        "  {float(loss):.4f}\n"
+        '        """,\n'
+        "                  'a\\\n"
+        "        b')\n"
+        "        x = 1\n"
+    )
+
+
+def test_a_guarded_run_prints_every_tenth_step_of_the_same_training() -> None:
+    text = script("", "print(step, loss.item())\nprint(f'step {step}:', float(loss))", "return float(loss)")
+    result = fixed(text)
+    lines, value, weights = run(text)
+    assert len(lines) == 2 * BATCHES
+    assert run(result) == ([lines[2 * step + k] for step in (0, 10, 20) for k in (0, 1)], value, weights)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("for x in loader:", "for step, x in enumerate(loader):"),
+        ("for x, y in loader:", "for step, (x, y) in enumerate(loader):"),
+        ("for (x, y) in loader:", "for step, (x, y) in enumerate(loader):"),
+        ("for [x, y] in loader:", "for step, [x, y] in enumerate(loader):"),
+        ("for x, in loader:", "for step, (x,) in enumerate(loader):"),
+        ("for x, (y, z) in loader():", "for step, (x, (y, z)) in enumerate(loader()):"),
+        ("for x.a, y in loader:", "for step, (x.a, y) in enumerate(loader):"),
+        ("for x in tqdm(loader, desc='a'):", "for step, x in enumerate(tqdm(loader, desc='a')):"),
+        ("for x in (loader):", "for step, x in (enumerate(loader)):"),
+        ("for  x  in  loader :  # all", "for  step, x  in  enumerate(loader) :  # all"),
+        ("for x, y in zip(\n        loader,\n        labels,\n    ):", None),
+        ("for x in \\\n            loader:", "for step, x in \\\n            enumerate(loader):"),
+        ("for _, x in enumerate(loader):", "for step, x in enumerate(loader):"),
+        ("for _, (x, y) in tqdm(enumerate(loader)):", "for step, (x, y) in tqdm(enumerate(loader)):"),
+        ("for _ in range(100):", "for step in range(100):"),
+        ("for i, x in enumerate(loader):", "for i, x in enumerate(loader):"),
+        ("for i in range(100):", "for i in range(100):"),
+        ("for x in a_loader if args.a else b_loader:", "for step, x in enumerate(a_loader if args.a else b_loader):"),
+        ("for x in (f(b) for b in loader):", "for step, x in enumerate((f(b) for b in loader)):"),
+    ],
+)
+def test_a_loop_learns_to_count(header: str, expected: str | None) -> None:
+    if expected is None:
+        expected = "for step, (x, y) in enumerate(zip(\n        loader,\n        labels,\n    )):"
+    name = "i" if "for i" in header else "step"
+    text = f"""\
+import paddle
+
+
+def train(model, loader, optimizer):
+    {header}
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.clear_grad()
+        optimizer.step()
+        print(loss)
+"""
+    result = text.replace(header, expected).replace(
+        "        print(loss)", f"        if {name} % 10 == 0:\n            print(loss)"
+    )
+    assert fixed(text, "PPF202") == result
+
+
+def test_two_logs_share_the_new_count() -> None:
+    text = """\
+import paddle
+
+
+def train(model, loader, optimizer):
+    for x in loader:
+        loss = model(x).mean()
+        print(x.shape)
+        loss.backward()
+        optimizer.step()
+        for part in x:
+            print(part)
+"""
+    assert (
+        fixed(text)
+        == """\
+import paddle
+
+
+def train(model, loader, optimizer):
+    for step, x in enumerate(loader):
+        loss = model(x).mean()
+        if step % 10 == 0:
+            print(x.shape)
+        loss.backward()
+        optimizer.step()
+        for part in x:
+            if step % 10 == 0:
+                print(part)
+"""
+    )
+
+
+@pytest.mark.parametrize("counter", ["global_step", "self.step"])
+def test_a_counter_of_ones_own_guards_a_while_loop(counter: str) -> None:
+    text = f"""\
+import paddle
+
+
+def train(self, model, data, optimizer):
+    {counter} = 0
+    while {counter} < 100:
+        loss = model(data).mean()
+        loss.backward()
+        optimizer.step()
+        print("loss", loss.item())
+        {counter} += 1
+"""
+    assert fixed(text, "PPF202") == text.replace("        print", f"        if {counter} % 10 == 0:\n            print")
+
+
+def test_names_that_are_taken_are_not_taken_again() -> None:
+    text = """\
+import paddle
+
+
+def train(model, loader, optimizer, step):
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        print(step, loss)
+"""
+    result = fixed(text, "PPF202")
+    assert "for step_id, x in enumerate(loader):\n" in result
+    assert "        if step_id % 10 == 0:\n            print(step, loss)\n" in result
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = 1; print(loss)",
+        "print(loss); a = 1",
+        "if args.a: print(loss)",
+        "value = print(loss)",
+        "args.a and print(loss)",
+        "print(loss) if args.a else None",
+        "[print(v) for v in (loss, x)]",
+        "text = f'{loss}'",
+        "text = '%f' % loss",
+        "text = str(loss)",
+        "with open(f'{loss}') as f:\n    pass",
+        "if f'{loss}' == 'a':\n    pass",
+    ],
+)
+def test_logs_that_share_their_row_are_left_to_a_person(body: str) -> None:
+    text = in_step(body)
+    assert set(levels(text, "PPF202")) == {Level.DISPLAY}
+    assert fixed(text, "PPF202", level=Level.UNSAFE) == text
+
+
+def test_logs_that_no_name_counts_are_left_to_a_person() -> None:
+    loop = "import paddle\ndef train(model, x, optimizer):\n    while True:\n        loss = model(x).mean()\n"
+    text = f"{loop}        loss.backward()\n        optimizer.step()\n        print(loss)\n"
+    assert levels(text, "PPF202") == [Level.DISPLAY]
+    text = in_step("helper(loss)") + "\n\ndef helper(loss):\n    print(loss)\n"
+    assert levels(text, "PPF202") == [Level.DISPLAY]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "writer.add_scalar('loss', loss, step)",
+        "wandb.log({'loss': loss})",
+        "print(evaluate_more(loss))",
+        "print(loss, next(names))",
+        "print(value := loss)",
+        "print(loss, stack.pop())",
+        "logger.log(20, loss)",
+        "print((yield loss))",
+    ],
+)
+def test_logs_that_do_more_than_log_wait_to_be_asked_for(body: str) -> None:
+    text = in_step(body)
+    assert set(levels(text, "PPF202", "PPF405")) == {Level.UNSAFE}
+    assert fixed(text, "PPF202", "PPF405") == text
+    guarded = in_step(f"if step % 10 == 0:\n    {body}")
+    assert fixed(text, "PPF202", "PPF405", level=Level.UNSAFE) == guarded
+
+
+def test_logs_of_different_trust_are_guarded_apart() -> None:
+    body = "print(loss)\nwriter.add_scalar('loss', loss, step)\n"
+    assert fixed_body(body, "PPF202") == "if step % 10 == 0:\n    print(loss)\nwriter.add_scalar('loss', loss, step)\n"
+
+
+def test_tabs_and_line_ends_in_guards() -> None:
+    text, result = (
+        in_step("print(\n    loss,\n)\nx = 1"),
+        in_step("if step % 10 == 0:\n    print(\n        loss,\n    )\nx = 1"),
+    )
+    for old, new in (("    ", "\t"), ("\n", "\r\n"), ("    ", "  ")):
+        assert fixed(text.replace(old, new), "PPF202") == result.replace(old, new)
+
+
+def test_a_sum_is_freed_by_the_guard_of_its_print() -> None:
+    text = script("total = 0.0", "total += loss.item()\nprint(step, total)", "return total")
+    expected = script(
+        "total = 0.0",
+        f"{SUM}\nif step % 10 == 0:\n    print(step, float(total))",
+        f"{READ}\nreturn total",
+    )
+    assert fixed(text) == expected
+
+
+def test_high_level_logs() -> None:
+    text = "import paddle\nmodel = paddle.Model(net)\nmodel.fit(train_loader, epochs=2, log_freq=1, verbose=1)\n"
+    assert fixed(text, "PPF405") == text.replace("log_freq=1", "log_freq=10")
+    text = "from paddle.callbacks import ProgBarLogger as P\ncallbacks = [P(1), P(log_freq=1), P(2), P()]\n"
+    result = fixed(text, "PPF405")
+    assert result == text.replace("P(1)", "P(10)").replace("P(log_freq=1)", "P(log_freq=10)").replace(
+        "P()", "P(log_freq=10)"
+    )
+
+
+NEIGHBOURS = """\
+import paddle
+
+
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = paddle.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        print("loss", loss)
+        print("step", step){comment}
+"""
+
+
+@pytest.mark.parametrize(
+    ("comment", "select"),
+    [("  # noqa: PPF405", ("PPF202", "PPF405")), ("  # noqa", ("PPF202", "PPF405")), ("", ("PPF202",))],
+)
+def test_a_neighbour_that_nobody_complains_of_stays_where_it_is(comment: str, select: tuple[str, ...]) -> None:
+    source = Source("train.py", NEIGHBOURS.format(comment=comment))
+    settings = Settings(select=select)
+    outcome = fixer.fix_all({"train.py": source}, lambda given: engine.check(given, settings), Level.SAFE)
+    rows = outcome.changed["train.py"].text.splitlines()
+    assert rows[-3:] == [
+        "        if step % 10 == 0:",
+        '            print("loss", loss)',
+        f'        print("step", step){comment}',
+    ]
