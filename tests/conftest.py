@@ -1,7 +1,26 @@
-"""No test reads or leaves anything in the user's own cache."""
+"""No test reads or leaves anything in the user's own cache; the command line gets a place to run in."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+import pytest
+
+from perflint import catalogue, engine
+from tests import fake_rules
 
 os.environ["PERFLINT_CACHE_DIR"] = ""
+pytest.register_assert_rewrite("tests.evaluation_samples", "tests.step_loops", "tests.support")
+
+
+@pytest.fixture
+def cli_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty project as the current directory, the fake rules, and no colour from outside."""
+    monkeypatch.setattr(catalogue, "shipped", lambda: fake_rules.RULES)
+    monkeypatch.setattr(engine, "check", fake_rules.check)
+    monkeypatch.setattr(engine, "check_projects", fake_rules.check_projects)
+    for name in ("NO_COLOR", "FORCE_COLOR", "PERFLINT_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "perflint.toml").touch()
+    monkeypatch.chdir(tmp_path)
