@@ -1,0 +1,55 @@
+"""Evaluation loops, and what PPF601 finds in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from perflint import engine
+from perflint.findings import Confidence, Finding
+from perflint.settings import Settings
+from tests.support import sources
+
+RULE = "PPF601"
+EVALUATE = """\
+import paddle
+
+
+def evaluate(model, loader):
+    model.eval()
+    for x, y in loader:
+        metric.update(model(x).numpy(), y.numpy())
+"""
+METHOD = """\
+import paddle
+
+
+class Evaluator:
+    def evaluate(self, loader):
+        self.model.eval()
+        for x, y in loader:
+            self.metric.update(self.model(x).numpy(), y.numpy())
+"""
+
+
+def found(files: Mapping[str, str] | str, gated: bool = True) -> list[Finding]:
+    """The findings of the rule, the unsure ones included, which a gated and an ungated run must agree on."""
+    settings = Settings(select=(RULE,), min_confidence=Confidence.LOW)
+    findings = engine.check(sources(files), settings, gated=gated)
+    if gated:
+        assert findings == found(files, gated=False)
+    return findings
+
+
+def confidences(files: Mapping[str, str] | str) -> list[Confidence]:
+    return [finding.confidence for finding in found(files)]
+
+
+def only(files: Mapping[str, str] | str) -> Finding:
+    """The one finding."""
+    (finding,) = found(files)
+    return finding
+
+
+def expect_quiet(files: Mapping[str, str] | str) -> None:
+    """The rule says nothing, not even with a low confidence."""
+    assert [finding.message for finding in found(files)] == []

@@ -1,0 +1,144 @@
+"""PPF601: how the fix of an evaluation is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflint.findings import Level
+from tests.evaluation_samples import EVALUATE, METHOD, RULE, found, only
+from tests.support import fixed
+
+
+def fix_of(text: str) -> tuple[str, Level]:
+    fix = only(text).fix
+    assert fix is not None
+    return fixed(text, RULE, level=Level.UNSAFE), fix.level
+
+
+def test_both_loops_of_a_function_get_one_decorator() -> None:
+    text = EVALUATE + "    for x, y in loader:\n        metric.update(model(x).numpy(), y.numpy())\n"
+    assert len(found(text)) == 2
+    assert fixed(text, RULE) == text.replace("def evaluate", "@paddle.no_grad()\ndef evaluate")
+
+
+@pytest.mark.parametrize("decorator", ["@staticmethod", "@property", "@classmethod", "@staticmethod\n    # a note"])
+def test_decorator_goes_below_others(decorator: str) -> None:
+    text = METHOD.replace("    def evaluate", f"    {decorator}\n    def evaluate")
+    result, level = fix_of(text)
+    assert level is Level.SAFE
+    assert result == text.replace("    def evaluate", "    @paddle.no_grad()\n    def evaluate")
+
+
+def test_loop_is_wrapped_where_a_decorator_is_not_known() -> None:
+    text = EVALUATE.replace("def evaluate", "@registry.register('eval')\ndef evaluate")
+    result, level = fix_of(text)
+    assert level is Level.SAFE
+    assert result.endswith(
+        """\
+    model.eval()
+    with paddle.no_grad():
+        for x, y in loader:
+            metric.update(model(x).numpy(), y.numpy())
+"""
+    )
+
+
+def test_function_that_also_trains_gets_its_loop_wrapped() -> None:
+    result, level = fix_of(EVALUATE + "    tuner.fit(model)\n")
+    assert level is Level.SAFE
+    assert "    with paddle.no_grad():\n        for x, y in loader:\n" in result
+    assert "@" not in result
+
+
+@pytest.mark.parametrize(
+    ("imports", "decorator"),
+    [
+        ("import paddle", "@paddle.no_grad()"),
+        ("import paddle as pd", "@pd.no_grad()"),
+        ("import paddle.nn as nn\nfrom paddle import no_grad", "@no_grad()"),
+        ("import paddle.nn.functional", "@paddle.no_grad()"),
+    ],
+)
+def test_spelling_follows_the_imports(imports: str, decorator: str) -> None:
+    text = EVALUATE.replace("import paddle", imports)
+    assert fix_of(text)[0] == text.replace("def evaluate", f"{decorator}\ndef evaluate")
+
+
+def test_missing_import_is_added() -> None:
+    text = EVALUATE.replace("import paddle", "from paddle import nn")
+    result = text.replace("nn\n", "nn\nimport paddle\n", 1).replace("def evaluate", "@paddle.no_grad()\ndef evaluate")
+    assert fix_of(text)[0] == result
+
+
+def test_import_inside_a_function_does_not_count() -> None:
+    text = EVALUATE.replace("import paddle\n\n\n", "").replace(
+        "    model.eval()", "    import paddle\n\n    model.eval()"
+    )
+    assert fix_of(text)[0] == "import paddle\n" + text.replace("def evaluate", "@paddle.no_grad()\ndef evaluate")
+
+
+def test_name_that_is_taken_is_left_to_a_person() -> None:
+    text = EVALUATE.replace("import paddle", "from paddle import nn\nfrom games import paddle")
+    fix = only(text).fix
+    assert fix is not None
+    assert fix.level is Level.DISPLAY
+
+
+def test_result_that_a_caller_differentiates_makes_the_fix_unsafe() -> None:
+    text = """
+        import paddle
+
+
+        def predict(model, loader):
+            return sum(model(x).mean() for x in loader), [model(x) for x in loader]
+
+
+        def test_loss(model, loader):
+            total = 0
+            for x in loader:
+                total = total + model(x).mean()
+            return total
+
+
+        def train(model, loader, optimizer):
+            for batch in loader:
+                loss = test_loss(model, [batch])
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+        """
+    finding = only(text)
+    assert finding.fix is not None
+    assert finding.fix.level is Level.UNSAFE
+    assert "backward pass" in finding.fix.reason
+
+
+def test_loss_of_the_loop_that_is_differentiated_after_it() -> None:
+    text = """
+        import paddle
+
+
+        def train(model, loader, valid_loader, optimizer, criterion):
+            model.eval()
+            for x, y in valid_loader:
+                loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+        """
+    finding = only(text)
+    assert finding.fix is not None
+    assert finding.fix.level is Level.UNSAFE
+
+
+def test_wrapped_loop_keeps_strings_comments_and_tabs() -> None:
+    text = (
+        "import paddle\n\n\ndef main(model, loader):\n\tmodel.eval()\n\tfor x, y in loader:  # all\n"
+        "\t\t# a batch\n\t\tmetric.update(model(x).numpy(), '''\nleft\n\tright''')\n\n"
+        "\t\t# the end\n\t# after\n\tmodel.train()\n"
+    )
+    assert fix_of(text) == (
+        "import paddle\n\n\ndef main(model, loader):\n\tmodel.eval()\n\twith paddle.no_grad():\n"
+        "\t\tfor x, y in loader:  # all\n\t\t\t# a batch\n"
+        "\t\t\tmetric.update(model(x).numpy(), '''\nleft\n\tright''')\n\n\t\t\t# the end\n\t# after\n\tmodel.train()\n",
+        Level.SAFE,
+    )
