@@ -11,7 +11,7 @@ from paddle.nn import functional
 
 from perflint.index import kinds, paddle_api
 from perflint.index.kinds import DATASET, HOST, ITERABLE, LOADER, LOSS, SCALAR, TENSOR, UNKNOWN, Kind, join
-from tests.support import expect_marked, expect_marked_in_step, kind_at_end, places, returned
+from tests.support import expect_marked, expect_marked_in_step, in_step, kind_at_end, places, returned
 
 HEADER = """\
 import math
@@ -427,17 +427,7 @@ def test_calls_that_only_sound_like_a_log(call: str) -> None:
 
 
 def test_a_print_of_ones_own_is_not_the_builtin() -> None:
-    expect_marked("from rich import print\nimport paddle\n" + STEP_WITH_PRINT)
-
-
-STEP_WITH_PRINT = """
-def train(model, loader, optimizer):
-    for x in loader:
-        loss = model(x).mean()
-        loss.backward()
-        optimizer.step()
-        print(loss)
-"""
+    expect_marked("from rich import print\n" + in_step("print(loss)"))
 
 
 def test_a_dict_of_numbers_read_to_the_host_holds_no_tensor() -> None:

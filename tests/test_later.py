@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from perflint.later import import_later
+from tests.support import in_step
 
 LOADED = 'print("loaded")\nvalue = 1\n'
 
@@ -66,19 +67,6 @@ print([finding.code for finding in found])
 print("libcst._nodes" in sys.modules)
 """
 
-TRAIN = """
-import paddle
-
-def train(model, loader, optimizer):
-    for x in loader:
-        loss = model(x).mean()
-        loss.backward()
-        optimizer.step()
-        optimizer.clear_grad()
-        paddle.device.synchronize()
-"""
-
-
 MODEL = """
 import paddle
 
@@ -88,7 +76,7 @@ class Net(paddle.nn.Layer):
 """
 
 
-@pytest.mark.parametrize(("text", "codes"), [(TRAIN, "['PPF204']"), (MODEL, "[]")])
+@pytest.mark.parametrize(("text", "codes"), [(in_step("paddle.device.synchronize()"), "['PPF204']"), (MODEL, "[]")])
 def test_rules_load_libcst_only_for_what_may_be_wrong(text: str, codes: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(text)
     assert run(CHECKS, tmp_path) == ["False", codes, str(codes != "[]"), ""]

@@ -7,6 +7,12 @@ import pytest
 from tests.support import Files, project
 
 HEADER = "import paddle\nfrom paddle import nn\n"
+NET = HEADER + (
+    "import lib\nfrom lib import Child, Middle, Unit, Unit as Own, make, make_deeper\n"
+    "from paddle.nn import Conv3D, Linear as Dense\n"
+    "def resize(height, width):\n    return height\n"
+    "class Net(nn.Layer):\n    def __init__(self, width, num_classes=100):\n        {body}\n"
+)
 AMP = "import paddle\nwith paddle.amp.auto_cast():\n    pass\n"
 UNIT = HEADER + (
     "class Unit(nn.Layer):\n    def __init__(self, cin, cout):\n"
@@ -46,12 +52,7 @@ def test_a_number_that_may_become_an_odd_width(call: str) -> None:
         "def make(cin, cout=8):\n    return Middle(cin, cout)\n"
         "def make_deeper(n):\n    return Unit(64, 8 * n + 8)\n"
     )
-    user = HEADER + (
-        "import lib\nfrom lib import Child, Middle, Unit, Unit as Own, make, make_deeper\n"
-        "from paddle.nn import Conv3D, Linear as Dense\n"
-        f"class Net(nn.Layer):\n    def __init__(self):\n        self.net = {call}\n"
-    )
-    assert found({"lib.py": lib, "user.py": user}) == {"user.py"}
+    assert found({"lib.py": lib, "user.py": NET.format(body=f"self.net = {call}")}) == {"user.py"}
 
 
 @pytest.mark.parametrize(
@@ -65,11 +66,7 @@ def test_a_number_that_may_become_an_odd_width(call: str) -> None:
     ],
 )
 def test_numbers_that_are_aligned_or_small_or_not_known_or_no_widths(body: str) -> None:
-    user = HEADER + (
-        "from lib import Unit\ndef resize(height, width):\n    return height\n"
-        f"class Net(nn.Layer):\n    def __init__(self, width, num_classes=100):\n        {body}\n"
-    )
-    assert found({"lib.py": UNIT, "user.py": user}) == set()
+    assert found({"lib.py": UNIT, "user.py": NET.format(body=body)}) == set()
 
 
 def test_a_width_is_followed_no_deeper_than_it_is_looked_at() -> None:

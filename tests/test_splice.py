@@ -45,12 +45,13 @@ def g():
 '''
 
 
-def spliced(old: str, new: str) -> Splice | None:
-    """What an edit changes, put into the tree, which is compared with that of the new text."""
-    tree, nodes, rows = ast.parse(old), Nodes(), (lines_of(old), lines_of(new))
+def spliced(before: str, after: str) -> Splice | None:
+    """What an edit of ``TEXT`` changes, put into the tree, which is compared with that of the new text."""
+    new = TEXT.replace(before, after)
+    tree, rows = ast.parse(TEXT), (lines_of(TEXT), lines_of(new))
     splice = Splice.of(tree, Window.between(*rows), *rows)
     if splice is not None:
-        splice.apply(nodes)
+        splice.apply(Nodes())
         assert ast.dump(tree, include_attributes=True) == ast.dump(ast.parse(new), include_attributes=True)
     return splice
 
@@ -71,11 +72,8 @@ def spliced(old: str, new: str) -> Splice | None:
     ],
 )
 def test_what_stays_is_moved(before: str, after: str, function: str | None) -> None:
-    splice = spliced(TEXT, TEXT.replace(before, after))
-    if splice is None:
-        assert function is None
-    else:
-        assert (splice.old.name if splice.old is not None else None) == function
+    splice = spliced(before, after)
+    assert (splice.old.name if splice is not None and splice.old is not None else None) == function
 
 
 @pytest.mark.parametrize(
@@ -94,7 +92,7 @@ def test_what_stays_is_moved(before: str, after: str, function: str | None) -> N
     ],
 )
 def test_what_is_parsed_as_a_whole(before: str, after: str) -> None:
-    assert spliced(TEXT, TEXT.replace(before, after)) is None
+    assert spliced(before, after) is None
 
 
 def test_layout_alone_leaves_the_nodes() -> None:
