@@ -1,4 +1,4 @@
-"""A training function to put something into or around, and its loop as messages name it."""
+"""A training function to put something into or around, meters for it, and its loop as messages name it."""
 
 from __future__ import annotations
 
@@ -6,30 +6,48 @@ from textwrap import dedent, indent
 
 from tests.support import check, sources
 
-TRAIN = """\
+SCRIPT = """\
 import paddle
 import paddle.nn.functional as F
 {imports}
 
-def train(model, loader, optimizer):
+def train(model, loader, optimizer, args):
 {before}
-    for step, (images, labels) in enumerate(loader):
-        loss = F.cross_entropy(model(images), labels)
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
         loss.backward()
         optimizer.step()
         optimizer.clear_grad()
 {inside}
 {after}
 """
+METERS = """\
+class LossMeter:
+    def add(self, value):
+        self.last = value.item(){mark}
 
 
-def train(inside: str, imports: str = "", before: str = "", after: str = "") -> str:
-    """A training function with something in its step, before its step loop (in row 9 at the latest) and after it."""
+class OtherMeter:
+    def add(self, value):
+        self.last = value.item()
+"""
 
-    def part(text: str, depth: int) -> str:
-        return indent(dedent(text).strip("\n"), " " * depth)
 
-    return TRAIN.format(imports=dedent(imports), before=part(before, 4), inside=part(inside, 8), after=part(after, 4))
+def script(before: str, inside: str, after: str = "return None", imports: str = "") -> str:
+    """A training function with something before its step loop, at the end of a step, and after the loop."""
+    parts = {"before": (before, 4), "inside": (inside, 8), "after": (after, 4)}
+    placed = {name: indent(dedent(text).strip("\n"), " " * depth) for name, (text, depth) in parts.items()}
+    return SCRIPT.format(imports=dedent(imports), **placed)
+
+
+def train(inside: str, imports: str = "") -> str:
+    """A training function with something at the end of a step, and what that asks for above the function."""
+    return script("", inside, "", imports)
+
+
+def meters(mark: bool) -> str:
+    """Two meters that read what they are handed; where it is marked, the first does so at each step."""
+    return METERS.format(mark="  #: PPF201" if mark else "")
 
 
 def loop_row(text: str) -> int:

@@ -8,8 +8,9 @@ from perflint import engine, fixer
 from perflint.findings import Level
 from perflint.settings import Settings
 from perflint.source import Source
+from tests.step_loops import script
 from tests.support import fixed, fixed_body, in_step, levels
-from tests.trained_scripts import BATCHES, READ, SUM, run, script
+from tests.trained_scripts import BATCHES, READ, SUM, run
 
 
 @pytest.mark.parametrize(

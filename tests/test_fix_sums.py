@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from perflint.findings import Level
+from tests.step_loops import script
 from tests.support import check, fixed, in_step, levels
-from tests.trained_scripts import READ, SUM, run, script
+from tests.trained_scripts import READ, SUM, run
 
 
 @pytest.mark.parametrize(

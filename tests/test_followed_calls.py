@@ -9,20 +9,10 @@ from textwrap import dedent
 
 import pytest
 
+from tests.step_loops import meters
 from tests.support import check, expect_reads
 
 # --- classes by a literal name
-
-METERS = """\
-class LossMeter:
-    def add(self, value):
-        self.last = value.item(){mark}
-
-
-class OtherMeter:
-    def add(self, value):
-        self.last = value.item()
-"""
 
 TABLE_TRAIN = """\
 import paddle
@@ -67,7 +57,7 @@ def table_project(
     build: str, mark: bool, above: str = "", before: str = "", parameter: str = "", tables: str = TABLES
 ) -> dict[str, str]:
     text = TABLE_TRAIN.format(build=build, above=dedent(above), before=before, parameter=parameter)
-    return {"meters.py": METERS.format(mark="  #: PPF201" if mark else ""), "tables.py": tables, "train.py": text}
+    return {"meters.py": meters(mark), "tables.py": tables, "train.py": text}
 
 
 @pytest.mark.parametrize(

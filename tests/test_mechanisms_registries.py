@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.step_loops import train
+from tests.step_loops import meters, train
 from tests.support import expect_reads
 
 REGISTRY = """\
@@ -103,18 +103,6 @@ def test_a_class_from_a_registry_by_a_name_that_is_not_known(build: str) -> None
     expect_reads(registry_project("@METERS.register()", build, mark=False))
 
 
-METER_CLASSES = """\
-class LossMeter:
-    def add(self, value):
-        self.last = value.item(){mark}
-
-
-class OtherMeter:
-    def add(self, value):
-        self.last = value.item()
-"""
-
-
 @pytest.mark.parametrize(
     ("build", "mark"),
     [
@@ -142,7 +130,7 @@ def test_a_class_from_a_dict_by_a_literal_name(build: str, mark: bool) -> None:
         """
     expect_reads(
         {
-            "meters.py": METER_CLASSES.format(mark="  #: PPF201" if mark else ""),
+            "meters.py": meters(mark),
             "train.py": text.replace("import meters\n", "import meters\n" + dedent(head)),
         }
     )

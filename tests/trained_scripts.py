@@ -1,45 +1,21 @@
-"""Training scripts to put something into or around, which tests of fixes run on a few batches."""
+"""Trains by a script on a few batches, before a fix and after it."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-from textwrap import dedent, indent
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import paddle
 
-SCRIPT = """\
-import paddle
-import paddle.nn.functional as F
-
-
-def train(model, loader, optimizer, args):
-{before}
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.clear_grad()
-{inside}
-{after}
-"""
 BATCHES = 23
 SUM = 'total += loss.detach().astype("float64")'
 """How ``total += loss.item()`` is fixed."""
 
 READ = "total = float(total)"
 """What then stands after the loop."""
-
-
-def script(before: str, inside: str, after: str = "return None") -> str:
-    """A training function with something before its step loop, at the end of a step, and after the loop."""
-    parts = {"before": (before, 4), "inside": (inside, 8), "after": (after, 4)}
-    return SCRIPT.format(
-        **{name: indent(dedent(text).strip("\n"), " " * depth) for name, (text, depth) in parts.items()}
-    )
 
 
 def run(text: str) -> tuple[list[str], Any, bytes]:
