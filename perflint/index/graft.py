@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from perflint.index.scopes import FUNCTIONS, Class, FileScopes, Scope, terminal
 from perflint.index.splice import Splice, Window
-from perflint.index.tracking import Log, Need
+from perflint.index.tracking import Log, Need, Part
 from perflint.index.tree import alike
 
 _OF_SCOPE = frozenset({"statements", "functions", "node"})
@@ -72,12 +72,12 @@ def watch(scopes: FileScopes, path: str, log: Log) -> None:
             log.owned[owner] = class_need(path, owner, "itself")
 
 
-def scope_need(path: str, scope: Scope) -> Need:
+def scope_need(path: str, scope: Scope) -> Part:
     """What an answer needs that was worked out from the contents of a function."""
     return ("scope", path, scope.qualname)
 
 
-def class_need(path: str, owner: Class, name: str) -> Need:
+def class_need(path: str, owner: Class, name: str) -> Part:
     """What an answer needs that was worked out from this part of a class."""
     return ("class", path, owner.qualname, name)
 

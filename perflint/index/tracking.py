@@ -10,13 +10,15 @@ import ast
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
 from perflint.index.kinds import Kind
 from perflint.index.scopes import Class, Scope, Statement
 
-Need = Hashable
-"""Something that an answer was worked out from: an ``Entry``, or whatever else names a part of a file."""
+Part = tuple[Hashable, ...]
+"""A part of a file by name: its kind, the path (or the word) that it is about, and what else there is to say."""
+Need: TypeAlias = "Entry | Part"
+"""Something that an answer was worked out from: another answer, or a part of a file."""
 
 _MOST_ROUNDS = 3
 """How often an answer is worked out again after one edit, where answers need one another."""
@@ -52,7 +54,7 @@ class Log:
 
     def __init__(self) -> None:
         self.asked: list[Need] = []
-        self.owned: dict[object, Need] = {}
+        self.owned: dict[object, Part] = {}
         """Functions and classes of watched files, with what an answer about them needs at least."""
         self.tables: list[Table] = []
         self._dependents: dict[Need, set[Entry]] = {}
@@ -77,12 +79,12 @@ class Log:
         if entry.needs:
             asked.append(entry)
 
-    def _needing(self, need: Need) -> set[Entry]:
+    def _needing(self, need: Part) -> set[Entry]:
         """The answers that need a part of a file."""
         known = self._dependents.get(need)
         if known is None:
             known = self._dependents[need] = set()
-            self._of_path.setdefault(need[1], set()).add(need)  # type: ignore[index]
+            self._of_path.setdefault(need[1], set()).add(need)
         return known
 
     def dropped(self, needs: Iterable[Need]) -> list[Entry]:
@@ -151,7 +153,7 @@ class Log:
                 dependents.discard(entry)
                 if not dependents and not isinstance(need, Entry):
                     del self._dependents[need]
-                    self._of_path[need[1]].discard(need)  # type: ignore[index]
+                    self._of_path[need[1]].discard(need)
         entry.needs.clear()
 
     def rest(self) -> None:

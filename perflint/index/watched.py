@@ -26,7 +26,7 @@ from perflint.source import LineTable, Source, lines_of
 _WORD = "word"
 _ACROSS = "[^"
 """What a pattern has that may match from one definition into the next."""
-_LIVE: Need = "what may train"
+_LIVE: Need = ("what may train", "")
 _FROM_OTHERS = (
     "module_env",
     "knows_paddle",
@@ -539,7 +539,7 @@ class KeptProject(Project):
         """The file of a function; None where it is gone."""
         need = self.log.owned.get(scope)
         if need is not None:
-            return self.files[need[1]]  # type: ignore[index]
+            return self.files[cast("str", need[1])]
         if scope not in self._homes and not isinstance(scope, WatchedScope):
             self._homes = {
                 one: file
