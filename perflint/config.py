@@ -19,7 +19,7 @@ from perflint.settings import DeclaredCall, Settings
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]  # not installed where tomllib is there
 
 OWN_FILES = (".perflint.toml", "perflint.toml")
 PYPROJECT = "pyproject.toml"

@@ -18,7 +18,7 @@ class _Later(ModuleType):
         spec = self.__spec__
         assert spec is not None
         assert spec.loader is not None
-        self.__class__ = ModuleType  # type: ignore[assignment]
+        self.__class__ = ModuleType  # type: ignore[assignment]  # a module like any other, its base class, from now on
         try:
             spec.loader.exec_module(self)
         except BaseException:

@@ -63,7 +63,7 @@ def _split(sources: Mapping[str, Source], found: Split) -> None:
 
 def is_project(root: str) -> bool:
     """Whether what stands in a directory says that all below it is one project."""
-    return any(os.path.exists(os.path.join(root, name)) for name in _ROOT_MARKS)  # noqa: PTH110, PTH118 - as above
+    return any(os.path.exists(os.path.join(root, name)) for name in _ROOT_MARKS)
 
 
 def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]]:
@@ -73,7 +73,7 @@ def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]
     for path in paths:
         directory, name = os.path.split(path)
         if directory not in directories:
-            absolute = os.path.abspath(directory)  # noqa: PTH100 - no Path per file
+            absolute = os.path.abspath(directory)
             relative = os.path.relpath(absolute, root) if root else absolute
             directories[directory] = tuple(part for part in PurePath(relative).parts if part != ".")
         found[path] = (*directories[directory], name)
@@ -82,24 +82,24 @@ def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]
 
 def common_root(paths: Mapping[str, Source]) -> str:
     """The directory that holds all files and that their modules are named from; empty where there is none."""
-    directories = {os.path.dirname(path) for path in paths}  # noqa: PTH120 - no Path per file
-    absolute = {directory: os.path.abspath(directory) for directory in directories}  # noqa: PTH100
+    directories = {os.path.dirname(path) for path in paths}
+    absolute = {directory: os.path.abspath(directory) for directory in directories}
     if not absolute:
         return ""
     try:
         root = os.path.commonpath(list(absolute.values()))
     except ValueError:  # different drives
         return ""
-    packages = {absolute[os.path.dirname(path)] for path in paths if path.endswith("__init__.py")}  # noqa: PTH120
+    packages = {absolute[os.path.dirname(path)] for path in paths if path.endswith("__init__.py")}
     while root in packages:  # a package that is checked alone is still imported by its name
-        root = os.path.dirname(root)  # noqa: PTH120 - a string like the others
+        root = os.path.dirname(root)
     return root
 
 
 def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str, str]:
     """The directories by the one that stands for all that import from one another."""
     owner = {top: top for top in tops.values()}
-    names = {os.path.splitext(top)[0]: top for top in owner if top}  # noqa: PTH122 - a string like the others
+    names = {os.path.splitext(top)[0]: top for top in owner if top}
     names |= {_stem(path): "" for path, top in tops.items() if not top}
 
     def find(top: str) -> str:
@@ -116,7 +116,7 @@ def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str,
 
 
 def _stem(path: str) -> str:
-    return os.path.splitext(os.path.basename(path))[0]  # noqa: PTH119, PTH122 - a string like the others
+    return os.path.splitext(os.path.basename(path))[0]
 
 
 def _imported(text: str) -> Iterator[str]:

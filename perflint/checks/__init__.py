@@ -8,7 +8,7 @@ from functools import cache
 @cache
 def load_checks() -> None:
     """Import every check module, which registers its functions."""
-    from perflint.checks import (  # noqa: F401 - LibCST is imported only when something is to be checked
+    from perflint.checks import (  # noqa: F401 - imported to register, and here since LibCST comes with them
         alignment,
         call_argument,
         checkpoint,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from perflint.index.evaluate import Env, Evaluator, Resolver, bind
 from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join, tuple_of
 from perflint.index.names import dotted
-from perflint.index.scopes import LOOPS, Scope, headers, leaves
+from perflint.index.scopes import LOOPS, TRIES, Scope, headers, leaves
 from perflint.index.tree import walk
 
 _LOSS_NAME = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|loss$|^loss", re.IGNORECASE)
@@ -118,8 +118,8 @@ class Flow:
             return self._loop(node, env)
         if isinstance(node, (ast.With, ast.AsyncWith)):
             return self._with(node, env)
-        if isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
-            return self._try(node, env)  # type: ignore[arg-type]
+        if isinstance(node, TRIES):
+            return self._try(node, env)
         if isinstance(node, ast.Match):
             for case in node.cases:
                 env = _merged(env, self._block(case.body, dict(env)))

@@ -20,7 +20,7 @@ from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind, j
 from perflint.index.live import held_names
 from perflint.index.project import Project
 from perflint.index.reads import Read
-from perflint.index.scopes import Class, Loop, Place, Scope, Statement, required_parameters
+from perflint.index.scopes import LOOPS, Class, Loop, Place, Scope, Statement, required_parameters
 from perflint.index.timing import ends_timed_part
 
 _MAX_DEPTH = 5
@@ -331,6 +331,6 @@ def _chain(place: Place | None) -> list[Place]:
 def _outermost(place: Place | None, steps: Container[ast.stmt]) -> Loop | None:
     found: Loop | None = None
     for link in _chain(place):
-        if link.branch == "body" and link.node in steps:
-            found = link.node  # type: ignore[assignment]
+        if link.branch == "body" and link.node in steps and isinstance(link.node, LOOPS):
+            found = link.node
     return found

@@ -109,11 +109,14 @@ class Live:
 def _calling_held(file: FileIndex, holder: str) -> Iterator[str]:
     """The functions of this name, or methods of classes of this name, that call what they hold."""
     for scope in file.scopes.scopes:
-        if holder in (scope.name, scope.owner.name if scope.owner else "") and _name(scope):
-            held = {*scope.parameters, *(scope.owner.attributes if scope.owner else ())}
-            held |= set(held_names(scope))
-            if training.trains_outside_loops(scope, lambda call, held=held: terminal(call) in held):  # type: ignore[misc]
-                yield _name(scope)
+        names = scope.name, scope.owner.name if scope.owner else ""
+        if holder in names and _name(scope) and _calls_what_it_holds(scope):
+            yield _name(scope)
+
+
+def _calls_what_it_holds(scope: Scope) -> bool:
+    held = {*scope.parameters, *(scope.owner.attributes if scope.owner else ()), *held_names(scope)}
+    return training.trains_outside_loops(scope, lambda call: terminal(call) in held)
 
 
 def _may_loop(file: FileIndex, has_evidence: bool, known: Iterable[str]) -> bool:
@@ -176,7 +179,7 @@ def _is_function(node: ast.Name | ast.Attribute, file: FileIndex, scope: Scope) 
                 return True
             enclosing = enclosing.parent
         return file.names.is_bound(first) or bool(file.names.stars) or first in held_names(scope)
-    return first == "self" or file.names.is_bound(first) or "_" in node.attr  # type: ignore[union-attr]
+    return first == "self" or file.names.is_bound(first) or "_" in local.rpartition(".")[2]
 
 
 def _around(statement: Statement, node: ast.expr) -> Iterator[str]:

@@ -220,20 +220,24 @@ class Steps(hot.Hot):
             self._find_again(looks[key], scope, step, row)
 
     def _find_again(self, look: _Look, scope: Scope, step: Step | None, row: int) -> None:
-        steps: dict[Step | None, Step | None] = {None: None}
-        for item in look.found:
-            then = item.step if isinstance(item, Point) else item[3] if isinstance(item, tuple) else None
+        steps: dict[Step, Step] = {}
+
+        def now(then: Step) -> Step:
             if then not in steps:
-                steps[then] = look.step_now(then, step, row - look.row)  # type: ignore[arg-type]
-            now: Any = steps[then]
+                steps[then] = look.step_now(then, step, row - look.row)
+            return steps[then]
+
+        for item in look.found:
             if isinstance(item, Point):
-                self._put(Point(item.statement, scope, now, item.env, item.loop, look.file))
+                new = now(item.step) if item.step is not None else None
+                self._put(Point(item.statement, scope, new, item.env, item.loop, look.file))
             elif isinstance(item, _Read):
                 self._put_read(look.file, item.call, item.read)
             elif isinstance(item, _Defaults):
                 self._take_defaults(item.target, item.found)
             else:
-                self._queue.append((*item[:3], now, item[4]))
+                file, target, parameters, then, depth = item
+                self._queue.append((file, target, parameters, now(then), depth))
 
     def record(self, item: Point | _Call | _Read | _Defaults) -> None:
         """Note what a look finds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,10 @@ Loop = ast.For | ast.AsyncFor | ast.While
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+if sys.version_info >= (3, 11):
+    TRIES = (ast.Try, ast.TryStar)
+else:
+    TRIES = (ast.Try,)
 _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 
 
@@ -169,22 +174,18 @@ class FileScopes:
                 place = Place(place, node, "after")
 
     def _statement(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
-        kind = node.__class__
-        if kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
-            self._function(scope, node, None)  # type: ignore[arg-type]
-            return
-        if kind is ast.ClassDef:
-            self._class(scope, node)  # type: ignore[arg-type]
-            return
-        if kind is ast.Import or kind is ast.ImportFrom:
-            self.names.add_import(node)  # type: ignore[arg-type]
-            return
-        scope.statements.append(Statement(node, place))
-        if kind is ast.Assign:
-            if scope.owner is not None:
-                self._self_attribute(scope, node.targets, node.value)  # type: ignore[attr-defined]
-        elif kind is not ast.Expr and kind is not ast.Return:
-            self._compound(scope, node, place)
+        if isinstance(node, FUNCTIONS):
+            self._function(scope, node, None)
+        elif isinstance(node, ast.ClassDef):
+            self._class(scope, node)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            self.names.add_import(node)
+        else:
+            scope.statements.append(Statement(node, place))
+            if isinstance(node, ast.Assign):
+                self._self_attribute(scope, node.targets, node.value)
+            elif not isinstance(node, (ast.Expr, ast.Return)):
+                self._compound(scope, node, place)
 
     def _compound(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
         if isinstance(node, ast.If):
@@ -195,8 +196,8 @@ class FileScopes:
                 self._block(scope, node.orelse, Place(place, node, "else"))
         elif isinstance(node, (ast.With, ast.AsyncWith)):
             self._block(scope, node.body, Place(place, node, "body"))
-        elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
-            self._try(scope, node, place)  # type: ignore[arg-type]
+        elif isinstance(node, TRIES):
+            self._try(scope, node, place)
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 self._block(scope, case.body, Place(place, node, "body"))
@@ -268,11 +269,10 @@ def exits(body: list[ast.stmt]) -> bool:
 
 def headers(node: ast.stmt) -> list[ast.expr]:
     """The expressions that belong to a compound statement itself, or all of a simple one."""
-    kind = type(node)
-    if kind is ast.Expr:
-        return [node.value]  # type: ignore[attr-defined]
-    if kind is ast.Assign:
-        return [*node.targets, node.value]  # type: ignore[attr-defined]
+    if isinstance(node, ast.Expr):
+        return [node.value]
+    if isinstance(node, ast.Assign):
+        return [*node.targets, node.value]
     if isinstance(node, (ast.If, ast.While)):
         return [node.test]
     if isinstance(node, (ast.For, ast.AsyncFor)):
@@ -281,7 +281,7 @@ def headers(node: ast.stmt) -> list[ast.expr]:
         return [item.context_expr for item in node.items]
     if isinstance(node, ast.Match):
         return [node.subject]
-    if isinstance(node, ast.Try) or kind.__name__ == "TryStar":
+    if isinstance(node, TRIES):
         return []
     return [child for child in children(node) if isinstance(child, ast.expr)]
 
@@ -295,7 +295,7 @@ def terminal(call: ast.Call) -> str | None:
 
 def last_row(node: ast.stmt) -> int:
     """The last row of what belongs to a statement itself: of its header, where other statements are inside."""
-    if isinstance(node, (ast.Try, ast.Match)) or type(node).__name__ == "TryStar":
+    if isinstance(node, (*TRIES, ast.Match)):
         return node.subject.end_lineno or node.lineno if isinstance(node, ast.Match) else node.lineno
     if isinstance(node, (*LOOPS, ast.If, ast.With, ast.AsyncWith)):
         return max(header.end_lineno or node.lineno for header in headers(node))
