@@ -113,3 +113,15 @@ def test_python_m_perflint_is_the_same_command() -> None:
         )
         assert done.returncode == 2
         assert "gone.py" in done.stderr
+
+
+def test_python_without_assertions_finds_the_same() -> None:
+    write(broken="def train(:\n", loader="import paddle\nloader = paddle.io.DataLoader(data, shuffle=True)\n")
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for options in ([], ["-O"]):
+        command = [sys.executable, *options, "-m", "perflint", "check", "--output-format", "concise", "--quiet"]
+        done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
+        assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+            ["broken.py:1:11:", "PPF001"],
+            ["loader.py:2:10:", "PPF101"],
+        ]

@@ -157,8 +157,7 @@ class FileIndex:
     @cached_property
     def scopes(self) -> FileScopes:
         """The functions, classes and statements of the file."""
-        tree = self.tree  # which sets the scopes of its file when it is first asked for
-        assert tree is not None
+        _ = self.tree  # sets the scopes of its file when it is first asked for
         return self.scopes
 
     def of_text(self, question: Hashable, answer: Callable[[str], Answer]) -> Answer:
@@ -202,7 +201,7 @@ class FileIndex:
             try:
                 symtable.symtable(self.source.text, self.source.path, "exec")
             except Exception:  # also of what only the compiler minds, so the parser has to be asked
-                assert self.tree is not None
+                _ = self.tree  # tells the project what is wrong
         return self.project.broken.get(self.source.path)
 
     @property

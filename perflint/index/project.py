@@ -98,12 +98,6 @@ class Project:
         index = self.files[source.path] = FileIndex(source, parts, self)
         self._modules[parts[:-1] if parts[-1] == "__init__" else parts] = index
 
-    def parse(self) -> None:
-        """Parse every file that anything may be found in."""
-        for file in self.files.values():
-            if not file.is_quiet:
-                assert file.tree is not None
-
     def close(self) -> None:
         """Let go of everything.  The parts of an index point at one another, so nothing else would free them before
         the garbage collector runs, and that is paused while a project is checked."""
