@@ -195,16 +195,21 @@ class WatchedFile(KeptFile):
         """Ask of some functions again (all, for None) what was asked of all; what is not as it was."""
         changed: list[Need] = []
         for question, (answer, before) in self._where.items():
-            known = frozenset(before)
-
-            def holds(scope: Scope, answer: Any = answer, known: frozenset[Scope] = known) -> bool:
-                return answer(self, scope) if scopes is None or scope in scopes else scope in known
-
-            now = self._unnoted(lambda file, holds=holds: list(filter(holds, file.scopes.scopes)))  # type: ignore[misc]
+            now = self._answers_now(answer, frozenset(before), scopes)
             if now != before:
                 self._where[question] = answer, now
                 changed.append(("where", self.source.path, question))
         return changed
+
+    def _answers_now(
+        self, answer: Callable[[FileIndex, Scope], bool], known: frozenset[Scope], scopes: Container[Scope] | None
+    ) -> list[Scope]:
+        """The functions that a question holds for: as known, but asking again of ``scopes`` (of all, for None)."""
+
+        def holds(scope: Scope) -> bool:
+            return answer(self, scope) if scopes is None or scope in scopes else scope in known
+
+        return self._unnoted(lambda file: list(filter(holds, file.scopes.scopes)))
 
     def _unnoted(self, answer: Callable[[FileIndex], Answer]) -> Answer:
         start = len(self.project.log.asked)
@@ -311,7 +316,7 @@ class WatchedFile(KeptFile):
                 self._nodes.clear()
             known["tree"], known["scopes"] = parsed, FileScopes(parsed, Names(self.module, self.is_package))
         self._parsed = None
-        assert self.tree is not None
+        _ = self.tree  # and the scopes, which the parts below are worked out from
         self._pieces.put(source.text)
         known["words"] = Asked(self._pieces.words, log, (_WORD,))
         for name in _OF_TEXT:
@@ -420,7 +425,7 @@ def _put_text(self: _WatchedSource, text: str) -> None:
     vars(self)["text"] = text
 
 
-_WatchedSource.text = property(_text, _put_text)  # type: ignore[assignment]
+_WatchedSource.text = property(_text, _put_text)  # type: ignore[assignment]  # a field of its base, as a property here
 
 
 def _moved(before: frozenset[str], after: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
@@ -439,7 +444,7 @@ class _KeptMentions(Mentions):
         self._log = log
         self._several = Table(log)
         self._other_names = Table(log)
-        assert self._by_word is not None  # before anything notes who asks for words
+        _ = self._by_word  # before anything notes who asks for words
 
     def of(self, *names: str) -> list[FileIndex]:
         self._log.asked.extend((_WORD, name) for name in names)
@@ -503,7 +508,7 @@ class KeptProject(Project):
         if self._live is None:
             start = len(self.log.asked)
             self._live = Live(self)
-            assert self._live.files is not None  # which is asked for later, but as a part of it
+            _ = self._live.files  # which is asked for later, but as a part of it
             del self.log.asked[start:]
         return self._live
 
