@@ -1,0 +1,206 @@
+"""The files of a run as modules: which function or class a name stands for, through imports and base classes."""
+
+from __future__ import annotations
+
+from perflint.index.file import FileIndex
+from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, layer
+from perflint.index.scopes import Class, Scope
+
+MAX_DEPTH = 5
+"""How far names, base classes and calls are followed."""
+
+
+class Modules:
+    """The functions and classes of a project by their qualified names.
+
+    ``files``: the files by path.  Whoever enters one there enters it under its module too.
+    """
+
+    def __init__(self) -> None:
+        self.files: dict[str, FileIndex] = {}
+        self._modules: dict[tuple[str, ...], FileIndex] = {}
+        self._found: dict[tuple[str, tuple[str, ...]], tuple[FileIndex, Scope | Class] | None] = {}
+        self._classes: dict[str, tuple[FileIndex, Class] | None] = {}
+        self._functions: dict[str, tuple[FileIndex, Scope]] = {}
+        self._stars: dict[tuple[FileIndex, str], FileIndex | None] = {}
+
+    # -- names across files ------------------------------------------------------------------------------------
+
+    def find(self, name: str, origin: FileIndex, depth: int = 0) -> tuple[FileIndex, Scope | Class] | None:
+        """The function or class a qualified name stands for, seen from a file (its directory and those above)."""
+        key = (name, origin.parts if origin.names.stars else origin.parts[:-1])
+        if key not in self._found:
+            self._found[key] = None  # a cycle of re-exports finds nothing
+            self._found[key] = self._find(name, origin, depth)
+        return self._found[key]
+
+    def _find(self, name: str, origin: FileIndex, depth: int) -> tuple[FileIndex, Scope | Class] | None:
+        if depth > MAX_DEPTH or not name:
+            return None
+        parts = tuple(part for part in name.split(".") if part)
+        directory = origin.parts[:-1]
+        for length in range(len(directory), -1, -1):
+            for split in range(len(parts) - 1, 0, -1):
+                file = self._modules.get((*directory[:length], *parts[:split]))
+                if file is not None:
+                    found = self._member(file, parts[split:], depth)
+                    if found is not None:
+                        return found
+        return self._starred(origin, parts, depth) if not depth and not origin.names.is_bound(parts[0]) else None
+
+    def _starred(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
+        """What a name stands for that a file has from one of its ``from x import *``."""
+        source = self._star_source(file, rest[0])
+        return self._member(source, rest, depth + 1) if source is not None and depth <= MAX_DEPTH else None
+
+    def _star_source(self, file: FileIndex, name: str) -> FileIndex | None:
+        """The file from which one of a file's star imports brings in a name."""
+        if not file.may_have_stars:
+            return None
+        key = file, name
+        if key not in self._stars:
+            self._stars[key] = None  # a cycle of star imports adds nothing
+            self._stars[key] = self._find_star_source(file, name)
+        return self._stars[key]
+
+    def _find_star_source(self, file: FileIndex, name: str) -> FileIndex | None:
+        for base in file.names.stars:
+            source = self._module(base, file)
+            if source is not None and source is not file:
+                binds = name in source.words and source.names.is_bound(name)
+                found = source if binds else self._star_source(source, name)
+                if found is not None:
+                    return found
+        return None
+
+    def module_named(self, name: str, origin: FileIndex) -> FileIndex | None:
+        """The file of a module by its qualified name, seen from a file."""
+        return self._module(name, origin) if name else None
+
+    def _module(self, name: str, origin: FileIndex) -> FileIndex | None:
+        parts, directory = tuple(name.split(".")), origin.parts[:-1]
+        files = (self._modules.get((*directory[:length], *parts)) for length in range(len(directory), -1, -1))
+        return next((file for file in files if file is not None), None)
+
+    def _member(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
+        first = rest[0]
+        if first not in file.words:
+            return self._starred(file, rest, depth)
+        owner = file.scopes.classes.get(first)
+        if owner is not None:
+            if len(rest) == 1:
+                return file, owner
+            method = self.method_of(file, owner, rest[1])
+            return method if len(rest) == 2 else None
+        if first in file.scopes.module.functions and len(rest) == 1:
+            return file, file.scopes.module.functions[first]
+        if file.names.is_bound(first):
+            target = file.names.resolve(".".join(rest))
+            if target != ".".join((file.module, *rest)):
+                return self.find(target, file, depth + 1)
+            return None
+        return self._starred(file, rest, depth)
+
+    # -- classes -----------------------------------------------------------------------------------------------
+
+    def class_named(self, qualified: str) -> tuple[FileIndex, Class] | None:
+        """A project class by the qualified name that ``Kind.type`` holds."""
+        return self._classes.get(qualified)
+
+    def method(self, owner: str, name: str) -> tuple[FileIndex, Scope] | None:
+        """A method of a project class or of its bases (of the first that has it, for one of several classes)."""
+        for part in owner.split(EITHER):
+            found = self.class_named(part)
+            method = self.method_of(found[0], found[1], name) if found else None
+            if method is not None:
+                return method
+        return None
+
+    def method_of(self, file: FileIndex, owner: Class, name: str, depth: int = 0) -> tuple[FileIndex, Scope] | None:
+        """A method of a class of a file, or of its bases."""
+        if name in owner.methods:
+            return file, owner.methods[name]
+        if depth > MAX_DEPTH:
+            return None
+        for base in owner.bases:
+            found = self.find(base, file)
+            if found and isinstance(found[1], Class) and found[1] is not owner:
+                method = self.method_of(found[0], found[1], name, depth + 1)
+                if method:
+                    return method
+        return None
+
+    def kind_of_instance(self, file: FileIndex, owner: Class) -> Kind:
+        """What constructing a project class gives."""
+        qualified = f"{file.module}.{owner.qualname}"
+        self._classes.setdefault(qualified, (file, owner))
+        family = self._family(file, owner)
+        if family == "loader":
+            return LOADER
+        if family in ("dataset", "iterable"):
+            return ITERABLE if family == "iterable" else DATASET
+        return layer(qualified) if family == "layer" else instance(qualified)
+
+    def _family(self, file: FileIndex, owner: Class, depth: int = 0) -> str:
+        for base in owner.bases:
+            if base in ("paddle.nn.Layer", "paddle.nn.Sequential") or base.endswith((".Layer", "nn.Layer")):
+                return "layer"
+            if base == "paddle.io.DataLoader":
+                return "loader"
+            if base.startswith("paddle.io.") or base.endswith("Dataset"):
+                return "iterable" if base.endswith("IterableDataset") else "dataset"
+            found = self.find(base, file) if depth < MAX_DEPTH else None
+            if found and isinstance(found[1], Class) and found[1] is not owner:
+                family = self._family(found[0], found[1], depth + 1)
+                if family != "object":
+                    return family
+        return "layer" if "forward" in owner.methods and owner.bases else "object"
+
+    def is_callback(self, file: FileIndex, owner: Class, depth: int = 0) -> bool:
+        """Whether a class is a ``paddle.callbacks.Callback``, directly or through classes of the project."""
+        for base in owner.bases:
+            if base.startswith("paddle.callbacks."):
+                return True
+            found = self.find(base, file) if depth < MAX_DEPTH else None
+            if found and isinstance(found[1], Class) and self.is_callback(found[0], found[1], depth + 1):
+                return True
+        return False
+
+    # -- functions as values -----------------------------------------------------------------------------------
+
+    def function_named(self, qualified: str) -> tuple[FileIndex, Scope] | None:
+        """A project function by the qualified name that ``Kind.type`` holds."""
+        return self._functions.get(qualified)
+
+    def functions_of_kind(self, kind: Kind) -> list[tuple[FileIndex, Scope]]:
+        """The project functions that a value may be."""
+        parts = kind.type.split(EITHER) if kind.tag == FUNCTION_TAG else []
+        return [place for place in map(self.function_named, parts) if place is not None]
+
+    def function_value(self, file: FileIndex, scope: Scope | None, name: str) -> Kind | None:
+        """The kind of a name that stands for a project function (not for its result)."""
+        enclosing = scope
+        while enclosing is not None:
+            if name in enclosing.functions:
+                return self.as_value(file, enclosing.functions[name])
+            enclosing = enclosing.parent
+        if not file.names.is_bound(name.partition(".")[0]):
+            return None
+        found = self.find(file.names.resolve(name), file)
+        return self.as_value(found[0], found[1]) if found and isinstance(found[1], Scope) else None
+
+    def as_value(self, file: FileIndex, scope: Scope) -> Kind:
+        """A function of the project as a value."""
+        qualified = f"{file.module}:{scope.qualname}"
+        self._functions[qualified] = (file, scope)
+        return function(qualified)
+
+    def functions_of(self, file: FileIndex, scope: Scope) -> dict[str, Kind]:
+        """The nested functions that a scope sees, as values."""
+        env: dict[str, Kind] = {}
+        enclosing: Scope | None = scope
+        while enclosing is not None and enclosing is not file.scopes.module:
+            for name, inner in enclosing.functions.items():
+                env.setdefault(name, self.as_value(file, inner))
+            enclosing = enclosing.parent
+        return env

@@ -1,0 +1,342 @@
+"""What names, attributes and calls give across functions and files, and which function a call thereby reaches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import TypeVar
+
+from perflint.index.bindings import bound_by, definitions_of, parameter_env
+from perflint.index.call_arguments import position_of
+from perflint.index.callers import Callers
+from perflint.index.dispatch import Dispatch
+from perflint.index.evaluate import Env, Evaluator
+from perflint.index.file import FileIndex
+from perflint.index.flow import Flow
+from perflint.index.kinds import FUNCTION_TAG, LOADER, UNKNOWN, UNKNOWN_TAG, Kind, join
+from perflint.index.modules import MAX_DEPTH, Modules
+from perflint.index.names import dotted
+from perflint.index.scopes import Class, Scope
+from perflint.index.settled import Known, Settled
+from perflint.index.tree import walk
+from perflint.settings import DeclaredCall
+
+Declared = TypeVar("Declared")
+
+
+class Values(Modules):
+    """What stands behind the names and calls of a project, which has the three parts that this asks.
+
+    Args:
+        loaders: the functions that make loaders, by qualified name, as the configuration declares them.
+    """
+
+    def __init__(self, loaders: Mapping[str, DeclaredCall] | None = None) -> None:
+        super().__init__()
+        self.loaders = loaders or {}
+        self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = {}
+        self._attributes: dict[tuple[str, str], Kind | None] = {}
+        self._known: dict[Scope, dict[str, ast.expr]] = {}
+        self._defined: dict[Scope, dict[str, ast.expr]] = {}
+        self._depth = 0
+
+    @property
+    def dispatch(self) -> Dispatch:
+        """Which functions a call may reach."""
+        raise NotImplementedError
+
+    @property
+    def callers(self) -> Callers:
+        """Who calls a function, and what it is handed."""
+        raise NotImplementedError
+
+    @property
+    def settled(self) -> Settled:
+        """Which parameters and attributes nobody changes."""
+        raise NotImplementedError
+
+    # -- calls -------------------------------------------------------------------------------------------------
+
+    def callee(self, file: FileIndex, scope: Scope, name: str, env: Env) -> tuple[FileIndex, Scope] | None:
+        """The project function that a dotted call reaches, None when it is not known."""
+        first, _, rest = name.partition(".")
+        enclosing: Scope | None = scope
+        while enclosing is not None:
+            if name in enclosing.functions:
+                return file, enclosing.functions[name]
+            enclosing = enclosing.parent
+        if first == "self" and rest and "." not in rest and scope.owner is not None:
+            method = self.method_of(file, scope.owner, rest)
+            if method is not None or rest in scope.owner.attributes:
+                return method or self._held_function(file, scope.owner, rest)
+            return self._in_a_subclass(scope.owner, rest)
+        named = file.names.is_bound(first) or file.names.stars
+        found = self.find(file.names.resolve(name), file) if named else None
+        if found and isinstance(found[1], Scope):
+            return found[0], found[1]
+        receiver, _, called = name.rpartition(".")
+        if receiver:
+            kind = self._receiver(file, scope, receiver, env)
+            if kind.type:
+                return self.method(kind.type, called)
+        if not receiver and name in env and env[name].type:
+            return self.method(env[name].type, "__call__")
+        return None
+
+    def _held_function(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
+        """The function or callable object that an attribute holds."""
+        kind = self.attribute(self.kind_of_instance(file, owner).type, name)
+        if kind is None or not kind.type:
+            return None
+        return self.function_named(kind.type) if kind.tag == FUNCTION_TAG else self.method(kind.type, "__call__")
+
+    def _in_a_subclass(self, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
+        """A hook that only subclasses have."""
+        for file, child in self.dispatch.descendants(owner):
+            if name in child.methods:
+                return file, child.methods[name]
+        return None
+
+    def _receiver(self, file: FileIndex, scope: Scope, name: str, env: Env) -> Kind:
+        """The kind of the object a method is called on; without an environment, from its one assignment."""
+        if env:
+            return Evaluator(file, env).kind(ast.parse(name, mode="eval").body)
+        if name.startswith("self.") and name.count(".") == 1 and scope.owner is not None:
+            return self.attribute(self.kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
+        enclosing: Scope | None = scope
+        while enclosing is not None:
+            value = self._definitions(enclosing).get(name)
+            if value is not None:
+                made = isinstance(value, ast.Call)
+                return Evaluator(file, {}).kind(value) if made else self._held(file, scope, value)
+            enclosing = enclosing.parent
+        return UNKNOWN
+
+    def _held(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
+        """The function that a name stands for: ``step = self._step``, ``step = lambda batch: train_step(batch)``."""
+        if not isinstance(value, (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute)):
+            return UNKNOWN
+        kind = Evaluator(file, self._lasting_env(file, scope)).kind(value)
+        return kind if kind.tag == FUNCTION_TAG else UNKNOWN
+
+    def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of calling a project function or class by qualified name; None when it is neither."""
+        if name in self.loaders:
+            return LOADER
+        found = self.find(name, origin)
+        if found is None:
+            return None
+        file, target = found
+        if self.loaders and self._is_declared_loader(file, target):
+            return LOADER
+        if isinstance(target, Class):
+            return self.kind_of_instance(file, target)
+        return self.result(file, target, "", arguments, keywords)
+
+    def _is_declared_loader(self, file: FileIndex, target: Scope | Class) -> bool:
+        defined = f".{file.module}.{target.qualname}"
+        return any(f".{name}".endswith(defined) for name in self.loaders)
+
+    def result(
+        self, file: FileIndex, scope: Scope, owner: str, arguments: list[Kind], keywords: dict[str, Kind]
+    ) -> Kind | None:
+        """What a function returns when it is called with these kinds."""
+        env = parameter_env(scope, arguments, keywords)
+        key = (scope, tuple(sorted(env.items(), key=lambda item: item[0])))
+        if key in self._results:
+            return self._results[key]
+        if self._depth >= MAX_DEPTH or len(scope.statements) > 200:
+            return UNKNOWN
+        self._results[key] = UNKNOWN
+        self._depth += 1
+        try:
+            flow = Flow(scope, file, self.base_env(file, scope, env, owner), guess_losses=False).run()
+        finally:
+            self._depth -= 1
+        self._results[key] = flow.result or UNKNOWN
+        return self._results[key]
+
+    def base_env(self, file: FileIndex, scope: Scope, parameters: Env, owner: str = "") -> dict[str, Kind]:
+        """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
+        env = dict(file.module_env) if scope is not file.scopes.module else {}
+        if scope.owner is not None:
+            kind = self.kind_of_instance(file, scope.owner)
+            if owner and owner in self._classes:
+                kind = Kind(kind.tag, type=owner)
+            env["self"] = kind
+        for name in scope.parameters:
+            env.pop(name, None)
+        for name, inner in scope.functions.items():
+            env.setdefault(name, self.as_value(file, inner))
+        env.update(parameters)
+        return env
+
+    # -- objects -----------------------------------------------------------------------------------------------
+
+    def attribute(self, owner: str, name: str) -> Kind | None:
+        """The kind of ``self.name`` from the assignments in the class and its bases."""
+        key = (owner, name)
+        if key not in self._attributes:
+            self._attributes[key] = None
+            found = self.class_named(owner)
+            if found is not None:
+                self._attributes[key] = self._attribute(found[0], found[1], name, 0) or self._of_subclasses(
+                    found[1], name
+                )
+        return self._attributes[key]
+
+    def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Kind | None:
+        assigned = owner.attributes.get(name)
+        if assigned:
+            result: Kind | None = None
+            for value, scope in assigned[:8]:
+                if isinstance(value, ast.Constant) and value.value is None:
+                    continue
+                handed = self.callers.handed(scope) if isinstance(value, ast.Name) else {}
+                env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
+                kind = Evaluator(file, env).kind(value)
+                result = kind if result is None else join(result, kind)
+            return result
+        if depth > MAX_DEPTH:
+            return None
+        for base in owner.bases:
+            found = self.find(base, file)
+            if found and isinstance(found[1], Class) and found[1] is not owner:
+                inherited = self._attribute(found[0], found[1], name, depth + 1)
+                if inherited is not None:
+                    return inherited
+        return None
+
+    def _with_locals(self, file: FileIndex, scope: Scope, value: ast.expr, env: Env) -> Env:
+        """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
+        defined = self.own_definitions(scope)
+        names = {item.id for item in walk(value) if isinstance(item, ast.Name)} & defined.keys()
+        evaluator = Evaluator(file, env)
+        made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined[name], ast.Call)}
+        return {**env, **made} if made else env
+
+    def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
+        """What the subclasses set that a base class reads."""
+        result: Kind | None = None
+        for file, child in self.dispatch.descendants(owner)[:8]:
+            if name in child.attributes:
+                kind = self._attribute(file, child, name, MAX_DEPTH)
+                result = kind if result is None or kind is None else join(result, kind)
+        return result
+
+    def lasting_kind(self, file: FileIndex, scope: Scope, node: ast.expr) -> Kind:
+        """The kind of an object that an expression stands for wherever it is asked: a class's instance, a function."""
+        if isinstance(node, ast.Name) and node.id == "self" and scope.owner is not None:
+            return self.kind_of_instance(file, scope.owner)
+        name = dotted(node)
+        if name is None:
+            return Evaluator(file, self._lasting_env(file, scope)).kind(node)
+        known = self.function_value(file, scope, name) or self._receiver(file, scope, name, {})
+        return known if known.tag != UNKNOWN_TAG else self._bound_method(file, scope, name)
+
+    def _bound_method(self, file: FileIndex, scope: Scope, name: str) -> Kind:
+        """A method of the object that a scope works on, as a value: ``self.train_step``."""
+        first, _, method = name.partition(".")
+        found = self.method_of(file, scope.owner, method) if first == "self" and scope.owner is not None else None
+        return self.as_value(*found) if found is not None else UNKNOWN
+
+    def _lasting_env(self, file: FileIndex, scope: Scope) -> Env:
+        """What every expression of a scope can name: its nested functions, and the object whose method it is."""
+        env = self.functions_of(file, scope)
+        return env if scope.owner is None else {**env, "self": self.kind_of_instance(file, scope.owner)}
+
+    # -- names that are bound once -----------------------------------------------------------------------------
+
+    def definitions(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
+        """Names that are bound once, with the expression: those of a scope, and the module's where it hides none."""
+        if scope not in self._known:
+            self._known[scope] = self._all_definitions(file, scope)
+        return self._known[scope]
+
+    def own_definitions(self, scope: Scope) -> Mapping[str, ast.expr]:
+        """Names that a scope binds once, with the expression."""
+        return self._definitions(scope)
+
+    def guards(self, file: FileIndex, scope: Scope, handed: Mapping[str, ast.expr] | None = None) -> Known:
+        """What the names in the tests of a scope stand for: its definitions, what it is handed, what is settled."""
+        own = self.definitions(file, scope)
+        return Known({**own, **handed} if handed else own, self.settled, file, scope)
+
+    def _all_definitions(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
+        own = {**self._answers(file, scope), **self._definitions(scope)}
+        module = file.scopes.module
+        if scope is module:
+            return own
+        bound = {name for statement in scope.statements for name in bound_by(statement.node)} | set(scope.parameters)
+        return {**{name: value for name, value in self._definitions(module).items() if name not in bound}, **own}
+
+    def _answers(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
+        """What the small functions and properties answer that a scope's tests ask: ``if self.is_due():``."""
+        answers: dict[str, ast.expr] = {}
+        for statement in scope.statements:
+            if isinstance(statement.node, (ast.If, ast.While)):
+                for item in walk(statement.node.test):
+                    name = dotted(item.func) if isinstance(item, ast.Call) else None
+                    if name is None and isinstance(item, ast.Attribute) and scope.owner is not None:
+                        name = dotted(item)
+                        name = name if name and name[:5] == "self." and name[5:] in scope.owner.methods else None
+                    found = self.callee(file, scope, name, {}) if name else None
+                    answer = _only_return(found[1]) if found else None
+                    if answer is not None:
+                        answers[f"{name}()" if isinstance(item, ast.Call) else str(name)] = answer
+        return answers
+
+    def _definitions(self, scope: Scope) -> dict[str, ast.expr]:
+        if scope not in self._defined:
+            self._defined[scope] = definitions_of(scope)
+        return self._defined[scope]
+
+    # -- what the configuration declares -----------------------------------------------------------------------
+
+    def declared(
+        self, table: Mapping[str, Declared], file: FileIndex, scope: Scope, name: str, env: Env
+    ) -> Declared | None:
+        """What the configuration says of the function that a dotted name calls, by its name or where it is defined."""
+        last = name.rpartition(".")[2]
+        if not table or all(known.rpartition(".")[2] != last for known in table):
+            return None
+        qualified = file.names.resolve(name)
+        if qualified in table:
+            return table[qualified]
+        made = self._made_by(file, scope, name)
+        if made in table:
+            return table[made]
+        found: tuple[FileIndex, Scope | Class] | None = self.callee(file, scope, name, env)
+        found = found or self.find(qualified, file)
+        if found is None:
+            return None
+        defined = f"{found[0].module}.{found[1].qualname}"
+        return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
+
+    def place_of(self, file: FileIndex, scope: Scope, name: str, parameter: str) -> int | None:
+        """The place of a parameter in calls of a function by this dotted name, None where its code is not known."""
+        found = self.callee(file, scope, name, {})
+        return position_of(found[1], parameter) if found is not None else None
+
+    def _made_by(self, file: FileIndex, scope: Scope, name: str) -> str:
+        """``lib.Meter.update`` for ``meter.update`` where ``meter`` is bound once, to ``lib.Meter(...)``."""
+        receiver, _, method = name.rpartition(".")
+        value = self.definitions(file, scope).get(receiver)
+        if value is None and receiver.startswith("self.") and scope.owner is not None:
+            assigned = scope.owner.attributes.get(receiver[5:], ())
+            value = assigned[0][0] if len(assigned) == 1 else None
+        made = dotted(value.func) if isinstance(value, ast.Call) else None
+        return f"{file.names.resolve(made)}.{method}" if made else ""
+
+
+def _only_return(scope: Scope) -> ast.expr | None:
+    """The expression that a function of one statement returns."""
+    node = scope.statements[-1].node if scope.statements else None
+    if len(scope.statements) > 2 or not isinstance(node, ast.Return):
+        return None
+    docstring = scope.statements[0].node
+    if len(scope.statements) == 2 and not (
+        isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+    ):
+        return None
+    return node.value
