@@ -83,7 +83,7 @@ def _compared(tree: Path, revisions: dict[str, Path], runs: int) -> dict[str, ob
 
 
 def _cpu(tree: Path, directory: Path) -> float:
-    environment = {**os.environ, "PYTHONPATH": str(directory), "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(directory), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": ""}
     process = subprocess.Popen(
         [sys.executable, *CHECK], cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     )

@@ -66,7 +66,8 @@ class Candidate:
 
     def _variables(self) -> dict[str, str]:
         # Without the directory that it runs in on Python's path: a tree may have a file that is called like a module.
-        return {**os.environ, "PYTHONSAFEPATH": "1", **self.environment}
+        # And compiled once, as pip leaves what it installs, wherever this process is told not to write bytecode.
+        return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "", **self.environment}
 
     def ended(self, exit_status: int) -> None:
         """Raises SystemExit if the exit status says that the command has failed."""

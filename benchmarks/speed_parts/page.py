@@ -191,7 +191,8 @@ def _method(missing: Mapping[str, str]) -> str:
 * Whole processes, in turn (A B C A B C ...). Wall and CPU seconds are medians of the runs; a ratio is of two medians of
   wall time out of one sitting. CPU is user and system time of all processes of a command.
 * Peak memory is the largest sum over all processes of a command at one moment, shared pages counted once (PSS), sampled
-  all the time in runs of their own. Each command has run before it is timed, so the files are in the page cache.
+  all the time in runs of their own. Each command has run before it is timed, so the files are in the page cache
+  and Python has compiled the command's own code, as it has after an installation.
 * perflint cold is `check --isolated --exit-zero --quiet --no-cache`; warm is the same with a cache and nothing changed.
 * TorchFix (`--select ALL`) gets a copy of the tree with `paddle` spelled `torch`; Fixit runs its own rules, flake8
   `--isolated --select F` with a process for each core, Ruff `check --isolated --no-cache --select F` without notebooks.
