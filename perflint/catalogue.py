@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +111,7 @@ def rules_directory() -> Path:
     Raises:
         CatalogueError: neither place has one (a broken installation).
     """
-    installed = Path(str(files("perflint"))) / "rules"
+    installed = Path(__file__).resolve().parent / "rules"
     checkout = Path(__file__).resolve().parents[1] / "rules"
     for place in (installed, checkout):
         if place.is_dir() and any(place.glob("PPF*.yaml")):

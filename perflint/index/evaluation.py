@@ -14,6 +14,7 @@ from perflint.index import gradients
 from perflint.index.bindings import bound_by
 from perflint.index.evaluate import Evaluator
 from perflint.index.flow import Flow, backward_names
+from perflint.index.function_text import function_texts
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.mentions import words
 from perflint.index.names import dotted
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 _EVALUATES = re.compile(
     r"(^|_)(eval\w*|valid\w*|val|tests?|testing|infer\w*|predict\w*|pred|score|scoring)($|_)", re.IGNORECASE
 )
-_EVAL = re.compile(r"eval\b")
-_DEFINED = re.compile(r"def[\s\\]+(\w+)")
+_SWITCH = re.compile(r"\.[\s\\]*eval\b")
+_LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
+_HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
 _EVALUATION_DATA = re.compile(r"(^|_)(eval\w*|valid\w*|val|test\w*|dev)($|_)", re.IGNORECASE)
 _MODEL = re.compile(
     r"^(\w*_)?(model|net|network|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
@@ -145,9 +147,11 @@ def _names_evaluation(text: str) -> bool:
     """``_may_evaluate`` as far as a text tells, before it is parsed."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)  # as Python compares names
-    if _EVAL.search(text) or any(map(_evaluates, _DEFINED.findall(text))):
+    if not _LOOP.search(text):
+        return False
+    if _SWITCH.search(text) or any(_evaluates(name) and _LOOP.search(body) for name, body in function_texts(text)):
         return True
-    return "loader" in text.lower() and any(map(_EVALUATION_DATA.search, words(text)))
+    return any(map(_EVALUATION_DATA.search, words(" ".join(_HEADER.findall(text)))))
 
 
 def _may_evaluate(scope: Scope, switches: bool) -> bool:
