@@ -20,6 +20,7 @@ Part = tuple[Hashable, ...]
 Need: TypeAlias = "Entry | Part"
 """Something that an answer was worked out from: another answer, or a part of a file."""
 
+_MISSING = "missing"
 _MOST_ROUNDS = 3
 """How often an answer is worked out again after one edit, where answers need one another."""
 
@@ -32,8 +33,8 @@ class Entry:
     def __init__(self, table: Table, key: Hashable) -> None:
         self.table = table
         self.key = key
-        self.needs: set[Need] = set()
-        self.dependents: set[Entry] = set()
+        self.needs: dict[Need, None] = {}  # no set: in which order answers are worked out again must not depend on ids
+        self.dependents: dict[Entry, None] = {}
         self.said: tuple[object, bool, bool] = (None, True, True)
         """What it said when that was looked at last, and whether that ``lasts`` and ``stays``."""
 
@@ -57,8 +58,8 @@ class Log:
         self.owned: dict[object, Part] = {}
         """Functions and classes of watched files, with what an answer about them needs at least."""
         self.tables: list[Table] = []
-        self._dependents: dict[Need, set[Entry]] = {}
-        self._of_path: dict[object, set[Need]] = {}
+        self._dependents: dict[Need, dict[Entry, None]] = {}
+        self._of_path: dict[object, dict[Need, None]] = {}
         """What is needed, by the path (or the word) that it is about."""
 
     def note(self, need: Need) -> None:
@@ -71,20 +72,20 @@ class Log:
         """Let an answer need all that was asked since ``start`` (a length of ``asked``), and stand for it."""
         asked = self.asked
         if len(asked) > start:
-            for need in {*asked[start:]} - entry.needs:
-                if need is not entry:
-                    entry.needs.add(need)
-                    (need.dependents if isinstance(need, Entry) else self._needing(need)).add(entry)
+            for need in dict.fromkeys(asked[start:]):
+                if need is not entry and need not in entry.needs:
+                    entry.needs[need] = None
+                    (need.dependents if isinstance(need, Entry) else self._needing(need))[entry] = None
             del asked[start:]
         if entry.needs:
             asked.append(entry)
 
-    def _needing(self, need: Part) -> set[Entry]:
+    def _needing(self, need: Part) -> dict[Entry, None]:
         """The answers that need a part of a file."""
         known = self._dependents.get(need)
         if known is None:
-            known = self._dependents[need] = set()
-            self._of_path.setdefault(need[1], set()).add(need)
+            known = self._dependents[need] = {}
+            self._of_path.setdefault(need[1], {})[need] = None
         return known
 
     def dropped(self, needs: Iterable[Need]) -> list[Entry]:
@@ -128,12 +129,12 @@ class Log:
         The answer says the same in the end, so nothing that needs it is dropped.  ``moved``: the nodes are still there,
         and only where they stand is not as it was.
         """
-        found: set[Entry] = set()
+        found: dict[Entry, None] = {}
         queue = [entry for need in needs for entry in self._dependents.get(need, ())]
         while queue:
             entry = queue.pop()
             if entry not in found:
-                found.add(entry)
+                found[entry] = None
                 queue += entry.dependents
         for entry in found:
             table, key = entry.table, entry.key
@@ -150,10 +151,10 @@ class Log:
         for need in entry.needs:
             dependents = need.dependents if isinstance(need, Entry) else self._dependents.get(need)
             if dependents is not None:
-                dependents.discard(entry)
+                dependents.pop(entry, None)
                 if not dependents and not isinstance(need, Entry):
                     del self._dependents[need]
-                    self._of_path[need[1]].discard(need)
+                    self._of_path[need[1]].pop(need, None)
         entry.needs.clear()
 
     def rest(self) -> None:
@@ -285,16 +286,27 @@ class Registry(dict[Any, Any]):
     def get(self, key: Hashable, default: Any = None) -> Any:
         """What was met by this name."""
         value = dict.get(self, key, default)
-        if value is not None:
-            need = self._log.owned.get(value[1])
-            if need is not None:
-                self._log.note(need)
+        if value is None:
+            self._log.note((_MISSING, key))
+            return None
+        need = self._log.owned.get(value[1])
+        if need is not None:
+            self._log.note(need)
         return value
 
-    def drop(self, file: object, there: Container[object]) -> None:
-        """Forget what belonged to a file and is not ``there`` any more."""
+    def renew(self, file: object, now: Mapping[str, Any]) -> None:
+        """Let a name stand for what a file has by it ``now``; forget what the file does not have any more."""
+        there = self._log.owned
         for key in [key for key, value in self.items() if value and value[0] is file and value[1] not in there]:
-            del self[key]
+            if key in now:
+                self[key] = now[key]
+            else:
+                del self[key]
+
+    @staticmethod
+    def met(before: Container[str], now: Iterable[str]) -> list[Need]:
+        """What answers need that were worked out while these names stood for nothing."""
+        return [(_MISSING, key) for key in now if key not in before]
 
 
 class Asked:

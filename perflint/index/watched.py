@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any, cast
 
@@ -40,6 +40,8 @@ _FROM_OTHERS = (
 """What a file remembers that other files, or its functions, decide."""
 _WHOLE = ("_optimizing", "optimizing_names", "worker_defaults", "saves_on_every_rank", "amp_files", "open_widths")
 """What the project works out of all files at once."""
+_BY_PATH = frozenset({"worker_defaults", "saves_on_every_rank", "amp_files"})
+"""What of that is asked file by file."""
 _OF_TEXT = ("is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
 """Answers about the text of a file that an edit seldom changes."""
 _CONTENT = frozenset({"tree", "identifiers", "loads", "syntax_error"})
@@ -158,6 +160,8 @@ class WatchedFile(KeptFile):
         """What holds other nodes since the last edit; None: everything."""
         self.is_as_it_was = False
         """Whether the last edit has changed no more than comments and layout."""
+        self.is_grafted = False
+        """Whether functions and classes that were there before the last edit are the same objects."""
         self._where: dict[str, tuple[Callable[[FileIndex, Scope], bool], list[Scope]]] = {}
 
     @property
@@ -273,7 +277,7 @@ class WatchedFile(KeptFile):
         self.source = _WatchedSource(path, text, self.source.encoding, self.source.bom)
         self._look()
         graft = Graft(path, before["scopes"], known["scopes"], self.window, splice)
-        grafted = parsed and path not in self.project.broken and graft.apply()
+        grafted = self.is_grafted = parsed and path not in self.project.broken and graft.apply()
         self.renewed = graft.renewed if grafted and splice is not None else None
         if grafted:
             changed = [("content", path), *graft.changed, *(("calls", path, name) for name in graft.calls)]
@@ -498,6 +502,8 @@ class KeptProject(Project):
         before = self._earlier.get(source.path)
         if before is not None and before.source is source and source.path not in self.paths:
             made.take_over(before)
+            if source.path in before.project.broken:
+                self.broken[source.path] = before.project.broken[source.path]
         self.files[source.path] = made
         self._modules[parts[:-1] if parts[-1] == "__init__" else parts] = made
 
@@ -570,6 +576,21 @@ class KeptProject(Project):
             assert isinstance(table, Table)
             table.again = again
 
+    def _definitions_in(self, path: str) -> Mapping[str, tuple[FileIndex, Scope | Class]]:
+        """The functions and classes of a file, by the names that registries have for them."""
+        file = self.watched(path)
+        scopes: FileScopes = vars(file)["scopes"]
+        found: dict[str, tuple[FileIndex, Scope | Class]] = {}
+        for scope in scopes.scopes:
+            found[f"{file.module}:{scope.qualname}"] = file, scope
+        for owner in (*(scope.owner for scope in scopes.scopes if scope.owner), *scopes.classes.values()):
+            found[f"{file.module}.{owner.qualname}"] = file, owner
+        return found
+
+    def _renew(self, file: FileIndex, now: Mapping[str, tuple[FileIndex, Scope | Class]]) -> None:
+        for registry in (self._classes, self._functions):
+            cast("Registry", registry).renew(file, now)
+
     def _outdate(self, path: str, changed: Iterable[Need]) -> None:
         """Let go of answers that hold nodes which are gone, or rows and offsets in an edited file."""
         renewed = self.watched(path).renewed
@@ -581,19 +602,50 @@ class KeptProject(Project):
 
     def replace(self, path: str, text: str) -> list[Entry]:
         """Put another text in the place of a watched file's; the answers that had to be forgotten."""
-        before = dict(self.facts)
-        changed = [*self.watched(path).replace(text), *self._what_may_train(self.files[path])]
-        for registry in (self._classes, self._functions):
-            cast("Registry", registry).drop(self.files[path], self.log.owned)
+        file, before, known = self.watched(path), dict(self.facts), self._definitions_in(path)
+        changed = [*file.replace(text), *self._what_may_train(file)]
+        now = self._definitions_in(path)
+        changed += Registry.met(known if file.is_grafted else (), now)
+        self._renew(file, now)
         self._outdate(path, changed)  # first: the nodes of the old tree are gone
         dropped = self.log.dropped(changed)
+        self._renew(file, now)  # again: an answer that is out of date by now may have met what is gone meanwhile
         while outdated := [name for name in before if not dict.__contains__(self.facts, name)]:
             for name in outdated:
-                now = getattr(self, name)
-                if before[name] != now:
-                    dropped += self.log.dropped([("answer", name)])
-                before[name] = now
+                assert getattr(self, name) is not None  # which works it out
+                answer = dict.__getitem__(self.facts, name)
+                dropped += self.log.dropped(_changed_answers(name, before[name], answer))
+                before[name] = answer
         return dropped
+
+
+class _ByPath(Mapping[str, Any]):
+    """An answer that is asked file by file; who asks needs no more of it than what it says of that file."""
+
+    def __init__(self, name: str, answer: Mapping[str, Any], log: Log) -> None:
+        self._name = name
+        self._answer = answer
+        self._log = log
+
+    def __getitem__(self, path: str) -> Any:
+        self._log.note(("answer", self._name, path))
+        return self._answer[path]
+
+    def __iter__(self) -> Iterator[str]:
+        self._log.note(("answer", self._name))
+        return iter(self._answer)
+
+    def __len__(self) -> int:
+        self._log.note(("answer", self._name))
+        return len(self._answer)
+
+
+def _changed_answers(name: str, before: Any, now: Any) -> list[Need]:
+    """What needs an answer of the whole project that is not as it was."""
+    if before == now:
+        return []
+    paths = sorted(before.keys() | now.keys()) if name in _BY_PATH else ()
+    return [("answer", name), *(("answer", name, path) for path in paths if before.get(path) != now.get(path))]
 
 
 def _answer(name: str) -> property:
@@ -601,12 +653,14 @@ def _answer(name: str) -> property:
     original: cached_property[Any] = vars(Project)[name]
 
     def get(self: KeptProject) -> Any:
-        self.log.note(("answer", name))
+        if name not in _BY_PATH:
+            self.log.note(("answer", name))
         start = len(self.log.asked)
         if name not in self.facts:
             self.facts[name] = original.func(self)
         del self.log.asked[start:]
-        return dict.__getitem__(self.facts, name)
+        answer = dict.__getitem__(self.facts, name)
+        return _ByPath(name, answer, self.log) if name in _BY_PATH else answer
 
     return property(get, doc=original.__doc__)
 
