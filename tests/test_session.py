@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -291,11 +293,8 @@ def _parses(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_an_edit_says_what_a_full_check_says(seed: int) -> None:
-    chance = random.Random(seed)
-    files = {path: Source(path, text) for path, text in FILES.items()}
-    session = Session(files, SETTINGS)
+def random_edits(files: dict[str, Source], chance: random.Random) -> Iterator[str]:
+    """Edits the files, one at a time; their paths."""
     path = chance.choice(list(FILES))
     for _ in range(25):
         if chance.random() < 0.2:
@@ -304,10 +303,31 @@ def test_an_edit_says_what_a_full_check_says(seed: int) -> None:
         if len(text) < 100 or chance.random() < 0.15:
             text = FILES[path]  # mend what the edits have broken
         files[path] = Source(path, edited(text, chance))
+        yield path
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_edit_says_what_a_full_check_says(seed: int) -> None:
+    chance = random.Random(seed)
+    files = {path: Source(path, text) for path, text in FILES.items()}
+    session = Session(files, SETTINGS)
+    for path in random_edits(files, chance):
         assert without_counts(session.edit(path, files[path].text)) == without_counts(found_in(files, path))
         if chance.random() < 0.1:
             assert session.settle() == engine.check(files, SETTINGS)
     assert session.settle() == engine.check(files, SETTINGS)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_after_catching_up_all_findings_are_those_of_a_full_check(seed: int) -> None:
+    chance = random.Random(seed)
+    files = {path: Source(path, text) for path, text in FILES.items()}
+    session = Session(files, SETTINGS, [path for path in FILES if chance.random() < 0.5])
+    for path in random_edits(files, chance):
+        session.edit(path, files[path].text)
+        if chance.random() < 0.75:
+            session.catch_up()
+            assert session.findings() == engine.check(files, SETTINGS)
 
 
 def test_a_new_session_says_what_a_check_says() -> None:
@@ -323,8 +343,21 @@ def test_findings_are_those_of_the_last_edit() -> None:
     assert session.findings() == []
 
 
-def test_another_file_is_found_by_settling() -> None:
-    """What an edit changes in other files is not said before the next full check."""
+def caught_up(edits: dict[str, str], texts: dict[str, str] = FILES) -> list[str]:
+    """The files that are checked again after edits of files that were going to be edited, all findings being right."""
+    files = {path: Source(path, text) for path, text in texts.items()}
+    session = Session(files, SETTINGS, edits)
+    for path, text in edits.items():
+        session.edit(path, text)
+        files[path] = Source(path, text)
+    found = session.catch_up()
+    assert session.findings() == engine.check(files, SETTINGS)
+    assert session.catch_up() == []
+    return found
+
+
+def test_another_file_is_found_by_catching_up() -> None:
+    """What an edit changes in other files is not said before."""
     files = {path: Source(path, text) for path, text in FILES.items()}
     session = Session(files, SETTINGS)
     before = [finding for finding in session.findings() if finding.path == "pkg/utils.py"]
@@ -332,7 +365,90 @@ def test_another_file_is_found_by_settling() -> None:
     session.edit("pkg/trainer.py", quiet)
     assert [finding for finding in session.findings() if finding.path == "pkg/utils.py"] == before
     files["pkg/trainer.py"] = Source("pkg/trainer.py", quiet)
+    assert session.catch_up() == list(FILES)  # nobody has said that it would be edited
+    assert session.findings() == engine.check(files, SETTINGS)
     assert session.settle() == engine.check(files, SETTINGS)
+
+
+def test_a_change_in_a_helper_checks_its_callers_again_and_nothing_else() -> None:
+    before = FILES["pkg/utils.py"]
+    for old, new, callers in (
+        ('print("loss", float(loss))\n    return loss.item()', "return loss", ["pkg/trainer.py", "train.py"]),
+        ("self.total += value.item()", "self.total += 1", ["pkg/trainer.py"]),
+    ):
+        assert caught_up({"pkg/utils.py": before.replace(old, new)}) == callers
+
+
+def test_an_edit_that_concerns_nobody_else_checks_nothing_again() -> None:
+    for path, old, new in (
+        ("pkg/utils.py", "paddle.save(model", "paddle.save(1, model"),
+        ("pkg/registry.py", "REGISTRY = {}", "REGISTRY = {}\nOTHER = 1"),
+        ("pkg/trainer.py", "self.model.eval()", "self.model.eval()  # note"),
+    ):
+        assert caught_up({path: FILES[path].replace(old, new)}) == []
+
+
+def test_rows_of_other_files_move_in_messages() -> None:
+    """The way from a step loop, the place of a read and the host reads beside one are told by row."""
+    for path in FILES:
+        for text in (f"# note\n{FILES[path]}", FILES[path].replace("\n\n\n", "\n"), f"{FILES[path]}\n# note\n"):
+            caught_up({path: text})
+
+
+def test_several_edits_before_catching_up() -> None:
+    model, utils = FILES["pkg/model.py"], FILES["pkg/utils.py"]
+    caught_up(
+        {
+            "pkg/utils.py": utils.replace("return loss.item()", "return loss"),
+            "train.py": f"# note\n{FILES['train.py']}",
+            "pkg/model.py": model.replace("if y.sum() > 0:", "if y.sum() > 1:"),
+        }
+    )
+
+
+def test_a_function_by_a_name_that_is_there_already() -> None:
+    caught_up({"pkg/utils.py": FILES["pkg/utils.py"].replace("def log_loss", "def helper")})
+
+
+def test_a_class_that_goes_and_comes_back() -> None:
+    files = {path: Source(path, text) for path, text in FILES.items()}
+    session, path = Session(files, SETTINGS, ["pkg/utils.py"]), "pkg/utils.py"
+    for text in (FILES[path].replace("class Meter", "class Other"), FILES[path]):
+        session.edit(path, text)
+        session.catch_up()
+        files[path] = Source(path, text)
+        assert session.findings() == engine.check(files, SETTINGS)
+
+
+def test_a_file_that_does_not_parse_beside_the_edited_one() -> None:
+    texts = {**FILES, "pkg/broken.py": "def broken(:\n"}
+    caught_up({"pkg/utils.py": FILES["pkg/utils.py"] + "\n# note\n"}, texts)
+    files = {path: Source(path, text) for path, text in texts.items()}
+    session = Session(files, SETTINGS)
+    assert "PPF001" in {finding.code for finding in session.settle()}
+
+
+def test_everything_is_checked_while_an_edited_file_does_not_parse() -> None:
+    assert caught_up({"pkg/utils.py": "def broken(:\n"}) == list(FILES)
+    files = {path: Source(path, text) for path, text in FILES.items()}
+    session, path = Session(files, SETTINGS, ["pkg/utils.py"]), "pkg/utils.py"
+    session.edit(path, "def broken(:\n")
+    session.catch_up()
+    session.edit(path, FILES[path])
+    assert session.catch_up() == []
+    assert session.findings() == engine.check(files, SETTINGS)
+
+
+def test_an_edit_may_decide_which_files_are_one_project(tmp_path: Path) -> None:
+    texts = {str(tmp_path / name): text for name, text in FILES.items()}
+    other = str(tmp_path / "other" / "loop.py")
+    texts[other] = FILES["train.py"].replace("from pkg", "from another")
+    files = {path: Source(path, text) for path, text in texts.items()}
+    session = Session(files, SETTINGS, [other])
+    files[other] = Source(other, FILES["train.py"])
+    session.edit(other, FILES["train.py"])
+    assert session.catch_up() == list(texts)
+    assert session.findings() == engine.check(files, SETTINGS)
 
 
 def test_a_file_that_is_new_leads_to_a_full_check() -> None:

@@ -154,6 +154,7 @@ class Steps(hot.Hot):
     Args:
         only: the file whose points are wanted; None: those of all files.
         leading: what may lead there (``Trail.leading``).
+        keeps: what a look at a function finds is kept, and found again where nothing that it asked has changed.
     """
 
     def __init__(
@@ -163,6 +164,7 @@ class Steps(hot.Hot):
         trail: Trail,
         only: FileIndex | None = None,
         leading: Iterable[Node] = (),
+        keeps: bool = True,
     ) -> None:
         super().__init__(project, clues)
         self._log = project.log
@@ -170,6 +172,7 @@ class Steps(hot.Hot):
         self._trail = trail
         self._only = only
         self._leading = frozenset(leading)
+        self._keeps = keeps
         self._node: Node = None
         self._queue = _Calls(self)
         self._found: list[Point | _Call | _Read | _Defaults] | None = None
@@ -203,7 +206,7 @@ class Steps(hot.Hot):
     def _again(self, key: Hashable, file: FileIndex, scope: Scope, step: Step | None, look: Callable[[], None]) -> None:
         """Look at a function, or find again what an earlier look has found."""
         row = getattr(scope.node, "lineno", None)
-        if self._only is None or row is None:
+        if not self._keeps or row is None:
             look()
             return
         looks, defaults = self._trail.looks, self._defaults.get(scope)
@@ -271,7 +274,7 @@ class Steps(hot.Hot):
 
     def _is_barren(self, node: Node) -> bool:
         """Whether nothing has begun there, and nothing that this was worked out from has changed."""
-        return self._only is not None and node in self._trail.barren and dict.__contains__(self._trail.visits, node)
+        return self._keeps and node in self._trail.barren and dict.__contains__(self._trail.visits, node)
 
     def _noted(self, node: Node, file: FileIndex, look: Any, *arguments: Any) -> None:
         start, known = len(self._log.asked), len(file.points)
