@@ -71,6 +71,11 @@ class Session:
         with _undisturbed():
             return self._owner(path).edit(self._sources[path])
 
+    @property
+    def unparsed(self) -> list[str]:
+        """The edited files that do not parse: the index still has what they said before."""
+        return [path for kept in self._kept for path in kept.unparsed]
+
     def catch_up(self) -> list[str]:
         """Check the files again whose findings may have changed since the edits before; ``findings`` has them then.
 
@@ -126,7 +131,7 @@ class _Kept:
         self._codes = codes
         self._drafts: dict[str, list[Draft]] = {}
         self._broken: dict[str, Exception] = {}
-        self._unparsed: dict[str, str] = {}
+        self.unparsed: dict[str, str] = {}
         """The texts that the index has not taken, since they do not parse."""
         self._look: _Look | None = None
         self._is_behind = False
@@ -155,11 +160,11 @@ class _Kept:
         error = look.project.watched(path).parse(source.text)
         if error is not None:
             return self._unparsable(path, error)
-        self._unparsed.pop(path, None)
-        for other, text in self._unparsed.items():
+        self.unparsed.pop(path, None)
+        for other, text in self.unparsed.items():
             look.replace(other, text)
             look.rest()
-        self._unparsed.clear()
+        self.unparsed.clear()
         self._move(path, look.project.watched(path).window)
         look.replace(path, source.text)
         self._check_files(look, [look.project.files[path]], again=True)
@@ -174,7 +179,7 @@ class _Kept:
         if not self._is_behind or look is None:
             return []
         self._is_behind = False
-        if self._unparsed:
+        if self.unparsed:
             self._check_apart()
             return list(self.sources)
         is_first, look.notes = not look.notes, True
@@ -206,7 +211,7 @@ class _Kept:
 
     def _unparsable(self, path: str, error: Exception) -> list[Finding]:
         """What a text says that does not parse; the index stays as it is until one does, or another file is edited."""
-        self._unparsed[path] = self.sources[path].text
+        self.unparsed[path] = self.sources[path].text
         self._drafts[path] = []
         self._broken.pop(path, None)
         if not noqa.skips_file(self.sources[path]):

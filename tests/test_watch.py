@@ -12,16 +12,18 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from perflint import cli, discovery, intake
+from perflint import cli, discovery, engine, intake
 from perflint.cli import main
-from perflint.commands import watch
+from perflint.commands import following, watch
 from perflint.commands.watch import Clock, Kept, changes, described
 from perflint.findings import Finding
 from perflint.index.project import Project
 from perflint.output.console import Console
+from perflint.session import Session
 from perflint.source import Source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -239,6 +241,124 @@ def test_garbage_is_collected_and_memory_freed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "argv", ["perflint", "check", "--watch"])
     assert main() == 0
     assert len(closed) == 1
+
+
+# --- what is checked
+
+
+HELPER = """\
+def log(loss):
+    return {}
+"""
+CALLER = trainer("log(loss)").replace("import paddle\n", "import paddle\nfrom helper import log\n")
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The files of each check of everything."""
+    found: list[list[str]] = []
+    check_projects = engine.check_projects
+
+    def recorded(projects: list[dict[str, Source]], *arguments: Any, **options: Any) -> list[list[Finding]]:
+        found.append([path for project in projects for path in project])
+        return check_projects(projects, *arguments, **options)
+
+    monkeypatch.setattr(engine, "check_projects", recorded)
+    return found
+
+
+def last_shown(output: str) -> list[str]:
+    """What was shown at the last check, under the line that tells the change."""
+    lines = output.splitlines()
+    return lines[max(index for index, line in enumerate(lines) if line.startswith("12:00:00")) + 1 :]
+
+
+def test_a_file_that_changes_again_is_checked_with_its_callers_alone(
+    watching: Watching, checks: list[list[str]], capsys: Output
+) -> None:
+    """The session is made ready by the first change of a file; all findings are shown as by a check of everything."""
+    write("helper.py", HELPER.format("loss"))()
+    write("train.py", CALLER)()
+    write("other.py", SLEEPS)()
+    edits = [write("helper.py", HELPER.format(f"loss{read}")) for read in (" + 1", ".item()", " + 2", ".numpy()")]
+    watching(*(act for edit in edits for act in (edit, nothing)), arguments=["."])
+    assert len(checks) == 2
+    found = last_shown(capsys.readouterr().out)
+    assert [" ".join(line.split()[:2]) for line in found[:3]] == [
+        "helper.py:2:12: PPF201",
+        "other.py:12:9: PPF705",
+        "train.py:13:9: PPF201",
+    ]
+    assert main(["check", "--output-format", "concise", "--no-cache", "."]) == 1
+    assert capsys.readouterr().out.splitlines() == found
+
+
+def test_any_other_change_is_checked_with_everything(
+    watching: Watching, checks: list[list[str]], capsys: Output
+) -> None:
+    write("helper.py", HELPER.format("loss"))()
+    write("train.py", CALLER)()
+    changes_of_other_kinds = [
+        write("helper.py", HELPER.format("loss + 1")),  # the first change of this file
+        write("train.py", CALLER.replace("log(loss)", "log(loss + 1)")),  # and of this one
+        write("helper.py", "def log(loss:\n"),
+        write("new.py", SLEEPS),
+        gone("new.py"),
+        write("perflint.toml", 'ignore = ["PPF705"]\n'),
+    ]
+    watching(*(act for edit in changes_of_other_kinds for act in (edit, nothing)), arguments=["--no-cache", "."])
+    assert len(checks) == 1 + len(changes_of_other_kinds)
+    assert "helper.py:1:8: PPF001" in capsys.readouterr().out
+
+
+def test_edits_go_on_after_any_other_change(watching: Watching, checks: list[list[str]], capsys: Output) -> None:
+    write("helper.py", HELPER.format("loss"))()
+    write("train.py", CALLER)()
+    edits = [write("helper.py", HELPER.format(f"loss{read}")) for read in (" + 1", ".item()", " + 2", ".numpy()")]
+    acts = (edits[0], write("helper.py", "def log(loss:\n"), edits[1], write("new.py", SLEEPS), edits[2], edits[3])
+    watching(*(act for edit in acts for act in (edit, nothing)), arguments=["--no-cache", "."])
+    assert len(checks) == 4  # at first, after the first edit, the broken text and the new file
+    found = last_shown(capsys.readouterr().out)
+    assert main(["check", "--output-format", "concise", "--no-cache", "."]) == 1
+    assert capsys.readouterr().out.splitlines() == found
+
+
+def test_many_files_that_change_at_once_are_no_edits(
+    watching: Watching, checks: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.setattr(following, "MOST_FILES", 1)
+    write("helper.py", HELPER.format("loss"))()
+    write("train.py", CALLER)()
+    one, two = write("helper.py", HELPER.format("loss + 1")), write("train.py", SLEEPS)
+    three = both(write("helper.py", HELPER.format("loss.item()")), write("train.py", CALLER))
+    watching(*(act for edit in (one, two, three) for act in (edit, nothing)), arguments=["--no-cache", "."])
+    assert len(checks) == 4
+    assert "helper.py:2:12: PPF201" in "\n".join(last_shown(capsys.readouterr().out))
+
+
+def test_files_that_are_too_many_for_a_session_are_checked(
+    watching: Watching, checks: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "_MOST_CHARACTERS", 10)
+    write("train.py", CLEAN)()
+    watching(*(act for text in (SLEEPS, COLLECTS, SLEEPS) for act in (write("train.py", text), nothing)))
+    assert len(checks) >= 2
+    assert checks[1] == ["train.py"]
+
+
+def test_a_session_that_fails_is_left(
+    watching: Watching, checks: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("it cannot be done")
+
+    monkeypatch.delenv("PERFLINT_DEBUG", raising=False)
+    monkeypatch.setattr(Session, "catch_up", fail)
+    write("train.py", CLEAN)()
+    edits = [write("train.py", text) for text in (SLEEPS, COLLECTS, trainer("time.sleep(1)"))]
+    watching(*(act for edit in edits for act in (edit, nothing)), arguments=["--no-cache"])
+    assert len(checks) == 4
+    assert last_shown(capsys.readouterr().out)[0].startswith("train.py:12:9: PPF705")
 
 
 # --- the configuration

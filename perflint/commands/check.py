@@ -68,7 +68,9 @@ def _look(options: argparse.Namespace, batch: Batch, console: Console) -> int:
 
 
 def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
-    """The findings as the cache has them, or as a check finds them."""
+    """The findings as they are known already, or as the cache has them, or as a check finds them."""
+    if batch.known is not None:
+        return _in_order([*batch.unreadable, *batch.known])
     if options.no_cache or batch.piped is not None:
         return _checker(options, batch)(batch.sources)
     name = cache.key(batch.sources, batch.settings)

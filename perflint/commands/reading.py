@@ -25,13 +25,14 @@ class Batch:
     """The files of one run.
 
     ``unreadable`` are findings about files and directories that could not be read; ``piped`` is what came through
-    standard input (None: files were named).
+    standard input (None: files were named); ``known`` is what a check of the sources finds (None: nobody knows yet).
     """
 
     settings: Settings
     sources: dict[str, Source]
     unreadable: list[Finding]
     piped: bytes | None = None
+    known: list[Finding] | None = None
 
 
 def read(options: argparse.Namespace, read_all: ReadAll | None = None) -> Batch:

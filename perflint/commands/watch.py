@@ -10,12 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
 from perflint import config, discovery, intake
 from perflint.commands import CommandError, internal_error
+from perflint.commands.following import Following
 from perflint.commands.reading import STDIN, Batch, read
 from perflint.commands.settings import common_directory, resolve
 from perflint.findings import Finding
@@ -115,6 +116,7 @@ class Watch:
         self._console = console
         self._clock = clock
         self._kept = Kept()
+        self._following = Following()
         self._files = Files(options)
 
     def run(self) -> None:
@@ -141,10 +143,13 @@ class Watch:
                 self._show()
             except CommandError as error:
                 self._console.note(f"perflint: {error}")
+            self._following.get_ready()
 
     def _show(self) -> None:
         try:
-            self._check(self._options, read(self._options, self._kept.read_all), self._console)
+            batch = read(self._options, self._kept.read_all)
+            batch = replace(batch, known=self._following.findings(batch))
+            self._check(self._options, batch, self._console)
         except CommandError:
             raise
         except Exception as error:

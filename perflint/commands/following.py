@@ -1,0 +1,112 @@
+"""The findings of files that change now and then: a session is asked for them where it knows, so that it is quick.
+
+The first change of a file is checked by whoever checks everything.  A session is made ready only behind that, while
+nobody waits, for the next change of the same file.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from perflint.commands.reading import Batch
+from perflint.findings import Finding
+from perflint.settings import Settings
+from perflint.source import Source
+
+if TYPE_CHECKING:
+    from perflint.session import Session
+
+MOST_FILES = 20
+"""How many files a session is ready for: those that have changed last.  More at once are no edits by hand."""
+
+_MOST_CHARACTERS = 10_000_000
+"""Of all files together, where a session may be: it keeps its index in memory, about 60 bytes a character."""
+
+
+class Following:
+    """What is known from one change of the files to the next."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._sources: Mapping[str, Source] = {}
+        self._settings: Settings | None = None
+        self._edited: dict[str, None] = {}
+        self._is_ready = False
+
+    def findings(self, batch: Batch) -> list[Finding] | None:
+        """What a check of everything finds in the files that could be read; None where there has to be one.
+
+        Args:
+            batch: the files as they are now; they are compared with those of the last time.
+        """
+        changed = self._changed(batch)
+        self._is_ready = self._is_ready and changed is not None and self._edited.keys() >= set(changed)
+        for path in changed or ():
+            self._edited.pop(path, None)
+            self._edited[path] = None
+        self._sources, self._settings = batch.sources, batch.settings
+        if not self._is_ready or changed is None:
+            return None
+        try:
+            return self._asked(changed)
+        except Exception:
+            self._drop()
+            if os.environ.get("PERFLINT_DEBUG") == "1":
+                raise
+            return None  # the check of everything says what is wrong, if it still is
+
+    def get_ready(self) -> None:
+        """Get ready for the next change, if it is one of a file that has changed before; takes as long as a check."""
+        if self._is_ready:
+            return
+        for path in [path for path in self._edited if path not in self._sources] + [*self._edited][:-MOST_FILES]:
+            self._edited.pop(path, None)
+        size = sum(len(source.text) for source in self._sources.values())
+        if not self._edited or self._settings is None or size > _MOST_CHARACTERS:
+            return
+        try:
+            self._open(self._settings)
+        except Exception:  # which the check of everything has told
+            self._drop()
+
+    def _changed(self, batch: Batch) -> list[str] | None:
+        """The files with another text than before; None where that is not all that is different."""
+        before, now = self._sources, batch.sources
+        if batch.settings != self._settings or list(before) != list(now):
+            return None
+        changed = [path for path, source in now.items() if source is not before[path] and source != before[path]]
+        if len(changed) > MOST_FILES or any(_layout(now[path]) != _layout(before[path]) for path in changed):
+            return None
+        return changed
+
+    def _asked(self, changed: list[str]) -> list[Finding] | None:
+        """What the session says of the files as they are now."""
+        session = self._session
+        assert session is not None
+        for path in changed:
+            session.edit(path, self._sources[path].text)
+        if session.unparsed:
+            return None  # it would check everything as well, in one process
+        session.catch_up()
+        return session.findings()
+
+    def _open(self, settings: Settings) -> None:
+        from perflint.session import Session  # which a watch over files that stay as they are does not need
+
+        gc.unfreeze()
+        self._session = None
+        gc.collect()  # the parts of an index point at one another
+        self._session = Session(self._sources, settings, self._edited)
+        gc.freeze()
+        self._is_ready = True
+
+    def _drop(self) -> None:
+        self._session, self._is_ready = None, False
+        gc.unfreeze()
+
+
+def _layout(source: Source) -> tuple[str, bool]:
+    return source.encoding, source.bom
