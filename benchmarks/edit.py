@@ -41,12 +41,12 @@ def main() -> None:
     sources, _ = read_all(python_files([Path()], settings).files)
     path = os.path.normpath(options.file)
     text = sources[path].text
-    session, first = _timed(lambda: Session(sources, settings))
-    _, opened = _timed(lambda: session.edit(path, text))
+    session, first = timed(lambda: Session(sources, settings))
+    _, opened = timed(lambda: session.edit(path, text))
     chance, runs, compared = random.Random(options.seed), [], 0
     for number in range(options.edits):
-        text = _changed(text, chance)
-        found, took = _timed(lambda text=text: session.edit(path, text))  # type: ignore[misc]
+        text = changed(text, chance)
+        found, took = timed(lambda text=text: session.edit(path, text))  # type: ignore[misc]
         runs.append(took)
         if options.compare and number % options.compare == 0:
             compared += _is_the_same(found, {**sources, path: Source(path, text)}, path, settings)
@@ -63,7 +63,8 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def _timed(work: Callable[[], Result]) -> tuple[Result, float]:
+def timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    """What some work gives, and the milliseconds that it takes."""
     start = time.perf_counter()
     result = work()
     return result, (time.perf_counter() - start) * 1000
@@ -76,7 +77,7 @@ def _is_the_same(found: object, sources: dict[str, Source], path: str, settings:
     return True
 
 
-def _changed(text: str, chance: random.Random) -> str:
+def changed(text: str, chance: random.Random) -> str:
     """The text with another line that still parses."""
     while True:
         lines = text.splitlines(keepends=True)
