@@ -23,7 +23,7 @@ MOST_FILES = 20
 """How many files a session is ready for: those that have changed last.  More at once are no edits by hand."""
 
 _MOST_CHARACTERS = 10_000_000
-"""Of all files together, where a session may be: it keeps its index in memory, about 60 bytes a character."""
+"""Of all files together, where a session may be: it keeps its index in memory."""
 
 
 class Following:
@@ -62,6 +62,7 @@ class Following:
         """Get ready for the next change, if it is one of a file that has changed before; takes as long as a check."""
         if self._is_ready:
             return
+        self._drop()
         for path in [path for path in self._edited if path not in self._sources] + [*self._edited][:-MOST_FILES]:
             self._edited.pop(path, None)
         size = sum(len(source.text) for source in self._sources.values())
@@ -96,8 +97,6 @@ class Following:
     def _open(self, settings: Settings) -> None:
         from perflint.session import Session  # which a watch over files that stay as they are does not need
 
-        gc.unfreeze()
-        self._session = None
         gc.collect()  # the parts of an index point at one another
         self._session = Session(self._sources, settings, self._edited)
         gc.freeze()
