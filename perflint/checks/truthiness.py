@@ -23,6 +23,7 @@ from perflint.registry import check, forward_clue, step_gate
 
 CODE = "PPF203"
 _MATH = frozenset({"math.isnan", "math.isfinite", "math.isinf"})
+_INSIDE = frozenset(name.rpartition(".")[2] for name in PICKS | _MATH)
 # Calls that make a number or a truth value of a tensor: a forward pass without one decides on nothing for certain.
 _CERTAIN = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "equal_all", "allclose", "count_nonzero"}
@@ -78,10 +79,17 @@ def _may_match(point: Point) -> bool:
     node = point.statement.node
     evidence: Evidence | None = None
     for expression, asked in decisions.candidates(node):
+        if not asked and isinstance(expression, ast.Call) and _takes_as_it_is(expression):
+            continue
         evidence = evidence or Evidence(point)
         if _read_by(expression, asked, evidence) is not None:
             return True
     return False
+
+
+def _takes_as_it_is(call: ast.Call) -> bool:
+    """Whether a call is sure to ask for the truth of nothing: ``x.f(...)`` for another ``f`` than those that do."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr not in _INSIDE
 
 
 step_gate(CODE, _may_match)

@@ -32,7 +32,7 @@ class Callers:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._handed: dict[Scope, dict[str, Kind]] = {}
-        self._strange: dict[tuple[str, FileIndex], bool] = {}
+        self._strange: dict[tuple[str, FileIndex, str], bool] = {}
         self._in_files: dict[tuple[str, FileIndex], list[Placed]] = {}
         self._holding: dict[str, frozenset[str]] = {}
 
@@ -58,29 +58,37 @@ class Callers:
         """The calls of ``placed`` without their statements."""
         return ((file, scope, call) for file, scope, _, call in self.placed(name, home))
 
-    def placed(self, name: str, home: FileIndex | None = None) -> Iterator[Placed]:
+    def placed(self, name: str, home: FileIndex | None = None, of_module: bool = False) -> Iterator[Placed]:
         """The calls whose last name is this one, with their statements, each file parsed when its calls are asked for.
 
         Args:
             name: the last name of what is called.
             home: the file of the one function or class that is meant, if one is.  Its own calls come first, and files
                 that can only mean something of their own by the name are left out.
+            of_module: a function of the module is meant, so that ``x.name()`` calls it only where ``x`` is the module.
         """
+        module = home.module.rpartition(".")[2] if home is not None and of_module else ""
         files = self._project.mentions.of(name)
         for file in files if home is None else sorted(files, key=lambda file: file is not home):
             if file.is_quiet or not file.may_call(name) or file.is_foreign:
                 continue
-            if home is None or file is home or self._may_mean_another(name, file):
+            if home is None or file is home or self._may_mean_another(name, file, module):
                 yield from self._in_file(name, file)
 
-    def _may_mean_another(self, name: str, file: FileIndex) -> bool:
-        """Whether a file may call what another has by a name: it binds it, but not by a ``def``, or it is a member."""
-        key = name, file
+    def _may_mean_another(self, name: str, file: FileIndex, module: str) -> bool:
+        """Whether a file may call what another has by a name: it binds it, but not by a ``def``, or it is a member.
+
+        ``module``: what it has to be a member of, ``""`` for anything.
+        """
+        key = name, file, module
         if key not in self._strange:
             self._strange[key] = (
                 file.may_hold(name)
                 or file.may_have_stars
-                or file.of_text(("member", name), lambda text: is_member(text, name))
+                or (
+                    (not module or module in file.words)
+                    and file.of_text(("member", name), lambda text: is_member(text, name))
+                )
             )
         return self._strange[key]
 

@@ -23,6 +23,9 @@ _CLASS = re.compile(r"class\s+\w+\s*\(([^:]*)")
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
 
+_FEW = 500
+"""Words for which all files are looked through: an index of all words takes as long as so many."""
+
 
 class Mentions:
     """Looks for names in the texts of one project.  Every answer is a superset, with the files in their order.
@@ -33,16 +36,25 @@ class Mentions:
 
     def __init__(self, files: Iterable[FileIndex]) -> None:
         self._files = list(files)
+        self._single: dict[str, list[FileIndex]] = {}
         self._several: dict[tuple[str, ...], list[FileIndex]] = {}
         self._other_names: dict[str, frozenset[str]] = {}
 
     def of(self, *names: str) -> list[FileIndex]:
         """The files in which one of these words stands."""
         if len(names) == 1:
-            return self._by_word.get(names[0], [])
+            return self._with(names[0])
         if names not in self._several:
             self._several[names] = [file for file in self._files if not file.words.isdisjoint(names)]
         return self._several[names]
+
+    def _with(self, word: str) -> list[FileIndex]:
+        if word not in self._single:
+            few = len(self._single) < _FEW
+            self._single[word] = (
+                [file for file in self._files if word in file.words] if few else self._by_word.get(word, [])
+            )
+        return self._single[word]
 
     @cached_property
     def _by_word(self) -> Mapping[str, list[FileIndex]]:

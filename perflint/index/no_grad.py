@@ -103,7 +103,8 @@ class NoGrad:
             return False
         open_calls: list[Site] = []
         closed = False
-        for there, caller, statement, call in islice(self._project.callers.placed(scope.name, file), _MOST_SITES):
+        sites = self._project.callers.placed(scope.name, file, of_module=scope.owner is None)
+        for there, caller, statement, call in islice(sites, _MOST_SITES):
             if caller is scope:
                 continue
             if not (self.over_statement(there, caller, statement) or self.decorated(there, caller)):

@@ -454,6 +454,9 @@ class _KeptMentions(Mentions):
         self._log.asked.extend((_WORD, name) for name in names)
         return super().of(*names)
 
+    def _with(self, word: str) -> list[FileIndex]:
+        return self._by_word.get(word, [])
+
     def move(self, file: FileIndex, added: Iterable[str], removed: Iterable[str]) -> None:
         """Enter a file under words that it has gained, and take it out under those that it has lost."""
         known = cast("dict[str, list[FileIndex]]", self._by_word)
