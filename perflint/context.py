@@ -149,17 +149,18 @@ class Context:
         related: tuple[Related, ...] = (),
         confidence: Confidence = Confidence.HIGH,
         claims: bool = True,
+        costs_on_cpu: bool = False,
         **fields: str,
     ) -> None:
         """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
 
-        A wait for the device is none where a run is pinned to the CPU.
 
         Args:
             claims: nothing inside the node is reported again.  False for a rule whose cost is another one than that
                 of what stands inside.
+            costs_on_cpu: a wait for the device is none where a run is pinned to the CPU; this costs there too.
         """
-        if self.rules[code].bottleneck == "sync" and self.file.runs_on_cpu:
+        if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.file.runs_on_cpu:
             return
         if step is not None and not (step.sure and step.line):
             confidence = min(confidence, Confidence.MEDIUM)

@@ -34,6 +34,14 @@ def found(body: str) -> list[Finding]:
     return engine.check(sources(script(body)), Settings(select=(CODE,), min_confidence=Confidence.LOW))
 
 
+def test_the_copy_is_made_on_the_cpu_too() -> None:
+    text = script("return [scores[i].numpy() for i in range(count)]").replace(
+        "\n\n\ndef", '\n\npaddle.set_device("cpu")\n\n\ndef'
+    )
+    assert 'set_device("cpu")' in text
+    assert [finding.code for finding in check(text, CODE)] == [CODE]
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -106,6 +106,7 @@ def slice_read(call: cst.Call, context: Context) -> None:
         _fix(read, node, found, context),
         context.step,
         confidence=confidence,
+        costs_on_cpu=True,
         where=f"each pass of the loop at line {row}",
         base=ast.unparse(found.base),
     )
