@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"\b\d+\b")
 
 
 def main() -> None:
-    options = _options()
+    options = parser(__doc__).parse_args()
     os.chdir(options.tree)
     settings = Settings()
     sources, _ = read_all(python_files([Path()], settings).files)
@@ -101,8 +101,9 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parser(what: str) -> argparse.ArgumentParser:
+    """The options of a command that edits a file again and again; ``what``: its first sentence."""
+    parser = argparse.ArgumentParser(description=what.splitlines()[0])
     parser.add_argument("tree", type=Path, help="directory to check")
     parser.add_argument("file", help="the file in it that is edited")
     parser.add_argument("--edits", type=int, default=30)
@@ -110,7 +111,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--compare", type=int, default=10, help="compare every so many results with a full check; 0: none"
     )
-    return parser.parse_args()
+    return parser
 
 
 if __name__ == "__main__":

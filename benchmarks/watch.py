@@ -20,7 +20,7 @@ import random
 import statistics
 from pathlib import Path
 
-from edit import changed, timed
+from edit import changed, parser, timed
 
 from perflint import engine
 from perflint.discovery import python_files
@@ -84,16 +84,9 @@ def _is_the_same(found: list[Finding], sources: dict[str, Source], settings: Set
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tree", type=Path, help="directory to check")
-    parser.add_argument("file", help="the file in it that is edited")
-    parser.add_argument("--edits", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=0, help="processes of a full check; 0: one a core")
-    parser.add_argument(
-        "--compare", type=int, default=10, help="compare every so many results with a full check; 0: none"
-    )
-    return parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--jobs", type=int, default=0, help="processes of a full check; 0: one a core")
+    return options.parse_args()
 
 
 if __name__ == "__main__":
