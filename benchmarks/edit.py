@@ -19,6 +19,7 @@ import re
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -46,7 +47,7 @@ def main() -> None:
     chance, runs, compared = random.Random(options.seed), [], 0
     for number in range(options.edits):
         text = changed(text, chance)
-        found, took = timed(lambda text=text: session.edit(path, text))  # type: ignore[misc]
+        found, took = timed(partial(session.edit, path, text))
         runs.append(took)
         if options.compare and number % options.compare == 0:
             compared += _is_the_same(found, {**sources, path: Source(path, text)}, path, settings)

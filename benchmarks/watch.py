@@ -18,6 +18,7 @@ import json
 import os
 import random
 import statistics
+from functools import partial
 from pathlib import Path
 
 from edit import changed, parser, timed
@@ -49,7 +50,7 @@ def main() -> None:
     compared = 0
     for number in range(options.edits):
         text = changed(text, chance)
-        files, took = timed(lambda text=text: _again(session, path, text))  # type: ignore[misc]
+        files, took = timed(partial(_again, session, path, text))
         runs.append(took)
         checked.append(len(files))
         if options.compare and number % options.compare == 0:

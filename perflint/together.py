@@ -78,7 +78,7 @@ class Together:
         """What another process does."""
         self._project.parsed = self._parsed_by_others
         named = frozenset(self._ask(gates.named_rows, self._named, self._paths))
-        asked = list(self._ask(gates.place_rows, self._places, filter(named.__contains__, self._in_order_for_others())))
+        asked = self._ask(gates.place_rows, self._places, filter(named.__contains__, self._in_order_for_others()))
         tell(_Answer(asked, self._examination.rows, self._broken(), self._project.worked))
         _load_libcst()
         steps = hear()
@@ -90,7 +90,7 @@ class Together:
         for path in self._in_order():
             if all(partner.has_told for partner in partners):
                 return
-            list(self._ask(gates.place_rows, self._places, [path]))
+            self._ask(gates.place_rows, self._places, [path])
 
     def _take(self, answer: _Answer) -> list[str]:
         """Enter what another process has found out; the files that it checks if they have no steps."""
@@ -102,11 +102,13 @@ class Together:
 
     # -- gates -------------------------------------------------------------------------------------------------
 
-    def _ask(self, gate: RowsOf, claims: Claims, paths: Iterable[str]) -> Iterator[str]:
+    def _ask(self, gate: RowsOf, claims: Claims, paths: Iterable[str]) -> list[str]:
         """Ask a gate of those files that nobody else has asked it of, and say which."""
+        asked: list[str] = []
         for path in filter(claims.take, paths):
             self._examination.ask(gate, [path])
-            yield path
+            asked.append(path)
+        return asked
 
     def _in_order(self) -> Iterator[str]:
         """All files, some of them twice: those first that this process has parsed, then those that nobody has."""
@@ -159,7 +161,7 @@ class Together:
         """What is found in those of these files that no other process takes."""
         drafts: _Drafts = {}
         for path in filter(self._checks.take, paths):
-            list(self._ask(gates.place_rows, self._places, [path]))
+            self._ask(gates.place_rows, self._places, [path])
             drafts |= self._drafts([path])
             done()
         return drafts, self._broken()

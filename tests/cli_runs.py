@@ -36,4 +36,5 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 def process(arguments: Sequence[str], **options: object) -> subprocess.Popen[bytes]:
     """perflint with the fake rules in a process of its own."""
     code = PRELUDE.format(paths=[str(ROOT)]) + f"sys.exit(main({list(arguments)!r}))"
+    # Which of the many signatures of Popen is meant, mypy cannot tell from options that are handed on.
     return subprocess.Popen([sys.executable, "-c", code], **options)  # type: ignore[call-overload, no-any-return]

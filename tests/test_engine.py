@@ -372,7 +372,7 @@ def test_progress_counts_to_the_end() -> None:
     files = {f"m{n}.py": Source(f"m{n}.py", LOADER) for n in range(30)}
     for jobs in (1, 2):
         seen: list[tuple[int, int]] = []
-        engine.check(files, ALL, jobs=jobs, progress=lambda done, total, seen=seen: seen.append((done, total)))  # type: ignore[misc]
+        engine.check(files, ALL, jobs=jobs, progress=lambda *counts, to=seen: to.append(counts))
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
         assert {total for _, total in seen} == {30}
         assert seen[-1] == (30, 30)

@@ -14,7 +14,7 @@ from perflint.checks.single_tensor import Evidence
 from perflint.context import Context
 from perflint.findings import Confidence
 from perflint.index import decisions
-from perflint.index.clues import PICKS
+from perflint.index.clues import MATH, PICKS
 from perflint.index.file import Point, Step
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
@@ -22,8 +22,8 @@ from perflint.index.tree import walk
 from perflint.registry import check, forward_clue, step_gate
 
 CODE = "PPF203"
-_MATH = frozenset({"math.isnan", "math.isfinite", "math.isinf"})
-_INSIDE = frozenset(name.rpartition(".")[2] for name in PICKS | _MATH)
+_MATH = frozenset(f"math.{name}" for name in MATH)
+_INSIDE = PICKS | MATH
 # Calls that make a number or a truth value of a tensor: a forward pass without one decides on nothing for certain.
 _CERTAIN = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "equal_all", "allclose", "count_nonzero"}

@@ -16,7 +16,8 @@ from perflint.index.tree import walk
 PICKS = frozenset({"max", "min", "sorted"})
 """Functions of Python that decide by themselves."""
 
-_MATH = frozenset({"isnan", "isfinite", "isinf"})
+MATH = frozenset({"isnan", "isfinite", "isinf"})
+"""Functions of ``math`` that ask for the value of what they are given."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Clues:
         if isinstance(expression, ast.Call):
             if dotted(expression.func) in PICKS:
                 return True
-            if not asked and terminal(expression) not in _MATH:
+            if not asked and terminal(expression) not in MATH:
                 return False  # what a call is given it takes as it is
         for item in walk(expression):
             if isinstance(item, ast.Name) and item.id in bound:
