@@ -20,9 +20,9 @@ from perflint.context import Draft
 from perflint.examination import Examination
 from perflint.findings import Finding
 from perflint.index.file import FileIndex
+from perflint.index.kept_project import KeptProject
 from perflint.index.retrace import Steps, Trail, changed_nodes
 from perflint.index.splice import Window
-from perflint.index.watched import KeptProject
 from perflint.projects import split
 from perflint.rechecks import Rechecks, moved
 from perflint.settings import Settings

@@ -11,11 +11,11 @@ from typing import Any
 from perflint.index import hot
 from perflint.index.clues import Clues
 from perflint.index.file import FileIndex, Point, Step
+from perflint.index.kept_project import KeptProject
 from perflint.index.kinds import Kind
 from perflint.index.reads import Read
 from perflint.index.scopes import Scope
 from perflint.index.tracking import Entry, Table
-from perflint.index.watched import KeptProject
 
 _LOOPS, _METHODS, _FORWARDS = "loops", "methods", "forwards"
 Node = Hashable

@@ -1,0 +1,106 @@
+"""A file of a project that is kept: what it remembers of other files is tracked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from perflint.index import evaluation, layers
+from perflint.index.file import Answer, FileIndex
+from perflint.index.kept_answers import tracked
+from perflint.index.scopes import Scope, Statement
+from perflint.index.sizes import Sizes
+from perflint.index.tracking import Table
+
+if TYPE_CHECKING:
+    from perflint.index.kept_project import KeptProject
+
+OF_TEXT = ("is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
+"""Answers about the text of a file that an edit seldom changes."""
+OWN = ("tree", "scopes", "words", "uses", "identifiers", "loads", "is_quiet", "module", *OF_TEXT)
+"""What a file remembers of itself alone."""
+_FROM_OTHERS = (
+    "module_env",
+    "knows_paddle",
+    "misaligned",
+    "evaluations",
+    "runs_on_cpu",
+    "optimizing",
+    "amp_uses",
+    "open_saves",
+)
+"""What a file remembers that other files, or its functions, decide."""
+
+
+class KeptFile(FileIndex):
+    """A file of a project that is kept: what it remembers of other files is tracked."""
+
+    project: KeptProject
+
+    @cached_property
+    def facts(self) -> Table:
+        """What is remembered of the file that other files decide with it."""
+        return Table(self.project.log)
+
+    @cached_property
+    def _calls_by_name(self) -> Table:
+        return Table(self.project.log)
+
+    def calls_named(self, name: str) -> list[tuple[Scope, Statement, Any]]:
+        """The calls whose last name is this one, each with its statement."""
+        known = self._calls_by_name
+        if name not in known:
+            known[name] = super().calls_named(name)
+        return cast("list[tuple[Scope, Statement, Any]]", known[name])
+
+    def of_text(self, question: Hashable, answer: Callable[[str], Answer]) -> Answer:
+        """What a function of the text alone says of it."""
+        if question not in self._questions:
+            self._questions[question] = answer, answer(self.source.text)
+        return cast("Answer", self._questions[question][1])
+
+    def of_itself(self, question: str, answer: Callable[[FileIndex], Answer]) -> Answer:
+        """What a function of this file alone says of it."""
+        return self.of_text(question, lambda _: answer(self))
+
+    def scopes_where(self, question: str, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
+        """The functions for which a function says so that looks at them and at the names of the file alone."""
+        return self.of_itself(question, lambda file: FileIndex.scopes_where(file, question, answer))
+
+    def evaluations_in(self, scope: Scope) -> list[evaluation.Candidate]:
+        """The loops of one function that may evaluate a model and keep a graph for nothing."""
+        return self.of_scope("evaluations", scope, lambda: list(evaluation.Finder(self).in_scope(scope)))
+
+    @property
+    def may_be_misaligned(self) -> bool:
+        """Not asked: an edit would ask all files again, where what is remembered of each function is quick enough."""
+        return True
+
+    def layers_in(self, scope: Scope) -> list[layers.LayerSize]:
+        """The Linear and Conv layers that one function makes."""
+        return self.of_scope("layers", scope, lambda: layers.layers_in(scope, Sizes(self, self.scopes.module)))
+
+    def of_scope(self, question: Hashable, scope: Scope, answer: Callable[[], Answer]) -> Answer:
+        """What a function says of one function of the file, whatever it asks; no rows and offsets."""
+        key = scope, question
+        if key not in self._of_scopes:
+            self._of_scopes[key] = answer()
+        return cast("Answer", self._of_scopes[key])
+
+    @cached_property
+    def _of_scopes(self) -> Table:
+        return Table(self.project.log)
+
+    @cached_property
+    def _questions(self) -> dict[Hashable, tuple[Callable[[str], Any], Any]]:
+        return {}
+
+    def take_over(self, other: FileIndex) -> None:
+        """Take what another project's index of the same text remembers of the text alone."""
+        known = vars(other)
+        vars(self).update({name: known[name] for name in OWN if name in known})
+
+
+for _name in _FROM_OTHERS:
+    setattr(KeptFile, _name, tracked(_name, FileIndex))

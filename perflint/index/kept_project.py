@@ -1,0 +1,184 @@
+"""A project of which some files are edited: its answers know what of those files they were worked out from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
+from typing import Any, cast
+
+from perflint.index.file import FileIndex
+from perflint.index.graft import WatchedScope
+from perflint.index.kept_answers import answer, changed_answers, service
+from perflint.index.kept_file import KeptFile
+from perflint.index.kept_mentions import KeptMentions
+from perflint.index.live import Live
+from perflint.index.project import Project
+from perflint.index.scopes import Class, FileScopes, Scope
+from perflint.index.tracking import Entry, Log, Need, Registry, Table
+from perflint.index.watched_file import WatchedFile
+from perflint.settings import DeclaredCall
+from perflint.source import Source
+
+_LIVE: Need = ("what may train", "")
+_WHOLE = ("_optimizing", "optimizing_names", "worker_defaults", "saves_on_every_rank", "amp_files", "open_widths")
+"""What the project works out of all files at once."""
+
+
+class KeptProject(Project):
+    """The index of files that are checked again and again while some of them are edited.
+
+    Args:
+        sources: every readable file by path.
+        loaders: the functions that make loaders, by qualified name.
+        paths: the files that may be edited.
+        known: an index of an earlier state; files with the same source are not parsed again.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        loaders: Mapping[str, DeclaredCall],
+        paths: frozenset[str] = frozenset(),
+        known: Project | None = None,
+    ) -> None:
+        self.log = Log()
+        self.paths = paths
+        self._live: Live | None = None
+        self._earlier = known.files if known is not None else {}
+        super().__init__(sources, loaders)
+        self._earlier = {}
+        for name, value in vars(self).copy().items():
+            if type(value) is dict and name not in ("files", "broken", "_modules", "loaders", "_earlier"):
+                registry = name in ("_classes", "_functions")
+                vars(self)[name] = Registry(self.log) if registry else Table(self.log)
+        self.mentions: KeptMentions = KeptMentions(self.files.values(), self.log)
+        self._homes: dict[Scope, FileIndex] = {}
+        for path in paths:
+            self.watched(path).open()
+        self._set_again()
+
+    def _add(self, source: Source, parts: tuple[str, ...]) -> None:
+        made: KeptFile = (WatchedFile if source.path in self.paths else KeptFile)(source, parts, self)
+        before = self._earlier.get(source.path)
+        if before is not None and before.source is source and source.path not in self.paths:
+            made.take_over(before)
+            if source.path in before.project.broken:
+                self.broken[source.path] = before.project.broken[source.path]
+        self.files[source.path] = made
+        self._modules[parts[:-1] if parts[-1] == "__init__" else parts] = made
+
+    @property
+    def live(self) -> Live:
+        """Which files can hold a step loop, and which functions may train."""
+        self.log.note(_LIVE)
+        if self._live is None:
+            start = len(self.log.asked)
+            self._live = Live(self)
+            _ = self._live.files  # which is asked for later, but as a part of it
+            del self.log.asked[start:]
+        return self._live
+
+    def _what_may_train(self, file: FileIndex) -> list[Need]:
+        """Look again where an edit adds to it; what is not as it was."""
+        before = self._live
+        if before is None or before.covers(file, text_alone=self.watched(file.source.path).is_as_it_was):
+            return []
+        self._live = None
+        return [] if before.same(self.live) else [_LIVE]
+
+    @cached_property
+    def facts(self) -> Table:
+        """What was worked out of all files."""
+        return Table(self.log)
+
+    def watched(self, path: str) -> WatchedFile:
+        """A file that may be edited."""
+        file = self.files[path]
+        assert isinstance(file, WatchedFile)
+        return file
+
+    def _of(self, answer: Callable[[FileIndex, Scope], object]) -> Callable[[Scope], object]:
+        """A question about a function of a file, for those that are still there."""
+
+        def again(scope: Scope) -> object:
+            file = self._home(scope)
+            return answer(file, scope) if file is not None else None
+
+        return again
+
+    def _home(self, scope: Scope) -> FileIndex | None:
+        """The file of a function; None where it is gone."""
+        need = self.log.owned.get(scope)
+        if need is not None:
+            return self.files[cast("str", need[1])]
+        if scope not in self._homes and not isinstance(scope, WatchedScope):
+            self._homes = {
+                one: file
+                for path, file in self.files.items()
+                if file.is_parsed and path not in self.paths
+                for one in file.scopes.scopes
+            }
+        return self._homes.get(scope)
+
+    def _set_again(self) -> None:
+        """Tell the tables how to work out one of their answers by itself."""
+        parts: list[tuple[object, str, Callable[[Any], object]]] = [
+            (self, "_attributes", lambda key: self.attribute(*key)),
+            (self, "_optimizes", self.optimizes),
+            (self.callers, "_handed", self._of(lambda _, scope: self.callers.handed(scope))),
+            (self.no_grad, "_held", lambda key: self._of(partial(self.no_grad.over_scope, guesses=key[1]))(key[0])),
+            (self.gradients, "_known", self._of(self.gradients.wanted_in)),
+            (self.settled, "_stores_of", self.settled._stored_in),
+            (self.training_calls, "_trains", self._of(self.trains)),
+        ]
+        for owner, name, again in parts:
+            table = vars(owner)[name]
+            assert isinstance(table, Table)
+            table.again = again
+
+    def _definitions_in(self, path: str) -> Mapping[str, tuple[FileIndex, Scope | Class]]:
+        """The functions and classes of a file, by the names that registries have for them."""
+        file = self.watched(path)
+        scopes: FileScopes = vars(file)["scopes"]
+        found: dict[str, tuple[FileIndex, Scope | Class]] = {}
+        for scope in scopes.scopes:
+            found[f"{file.module}:{scope.qualname}"] = file, scope
+        for owner in (*(scope.owner for scope in scopes.scopes if scope.owner), *scopes.classes.values()):
+            found[f"{file.module}.{owner.qualname}"] = file, owner
+        return found
+
+    def _renew(self, file: FileIndex, now: Mapping[str, tuple[FileIndex, Scope | Class]]) -> None:
+        for registry in (self._classes, self._functions):
+            cast("Registry", registry).renew(file, now)
+
+    def _outdate(self, path: str, changed: Iterable[Need]) -> None:
+        """Let go of answers that hold nodes which are gone, or rows and offsets in an edited file."""
+        renewed = self.watched(path).renewed
+        if renewed is None:
+            self.log.outdate(self.log.needs_of(path))
+            return
+        self.log.outdate([*changed, *renewed])
+        self.log.outdate(self.log.needs_of(path), moved=True)
+
+    def replace(self, path: str, text: str) -> list[Entry]:
+        """Put another text in the place of a watched file's; the answers that had to be forgotten."""
+        file, before, known = self.watched(path), dict(self.facts), self._definitions_in(path)
+        changed = [*file.replace(text), *self._what_may_train(file)]
+        now = self._definitions_in(path)
+        changed += Registry.met(known if file.is_grafted else (), now)
+        self._renew(file, now)
+        self._outdate(path, changed)  # first: the nodes of the old tree are gone
+        dropped = self.log.dropped(changed)
+        self._renew(file, now)  # again: an answer that is out of date by now may have met what is gone meanwhile
+        while outdated := [name for name in before if not dict.__contains__(self.facts, name)]:
+            for name in outdated:
+                assert getattr(self, name) is not None  # which works it out
+                answer = dict.__getitem__(self.facts, name)
+                dropped += self.log.dropped(changed_answers(name, before[name], answer))
+                before[name] = answer
+        return dropped
+
+
+for _name, _part in list(vars(Project).items()):
+    if isinstance(_part, cached_property) and _name != "live":
+        setattr(KeptProject, _name, answer(_name) if _name in _WHOLE else service(_name, KeptProject))
