@@ -122,6 +122,12 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--min-confidence", choices=("low", "medium", "high"), help="report what perflint is at least so sure of"
     )
+    group.add_argument(
+        "--context", type=Path, action="append", metavar="DIR", help="read its files too, to understand those of PATH"
+    )
+    group.add_argument(
+        "--no-context", dest="context", action="store_const", const=[], help="read nothing but PATH (undoes --context)"
+    )
     group.add_argument("--config", type=Path, metavar="FILE", help="a pyproject.toml or perflint.toml to use")
     group.add_argument("--isolated", action="store_true", help="read no configuration file")
 

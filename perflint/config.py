@@ -223,6 +223,7 @@ def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -
 
 
 _RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
+_PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings)
 _PATTERNS = _Key('a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, patterns=True)
 
 _CALLS = _Key(
@@ -244,6 +245,7 @@ _KEYS: Mapping[str, _Key] = {
     "exclude": _PATTERNS,
     "extend-exclude": _PATTERNS,
     "respect-gitignore": _Key("true or false", _boolean),
+    "context": _PATHS,
     "default-workers": _whole_number(1),
     "log-interval": _whole_number(2),
     "min-confidence": _Key('"low", "medium" or "high"', _confidence),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,10 +28,14 @@ class Problem:
 
 @dataclass(frozen=True)
 class Found:
-    """``files`` sorted, each once, spelled from the path that led to it; ``problems`` in the order met."""
+    """``files`` sorted, each once, spelled from the path that led to it; ``problems`` in the order met.
+
+    ``by_real_path`` has the same files as they are spelled there, by the path that stays when links are followed.
+    """
 
     files: list[Path]
     problems: list[Problem]
+    by_real_path: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Layer(NamedTuple):
@@ -105,7 +109,8 @@ class _Search:
             self._files[real] = (shown, is_link)
 
     def found(self) -> Found:
-        return Found([Path(shown) for shown in sorted(shown for shown, _ in self._files.values())], self._problems)
+        spelled = {real: shown for real, (shown, _) in self._files.items()}
+        return Found([Path(shown) for shown in sorted(spelled.values())], self._problems, spelled)
 
     def directory(self, shown: str) -> None:
         real = os.path.realpath(shown)

@@ -27,6 +27,7 @@ class DeclaredCall:
 class Settings:
     """What a run may do.  Each field is the key of the same name (``_`` for ``-``) in ``[tool.perflint]``.
 
+    ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
     ``origins`` says for each key where its value came from, for ``perflint config``.
     """
@@ -39,6 +40,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     extend_exclude: tuple[str, ...] = ()
     respect_gitignore: bool = True
+    context: tuple[str, ...] = ()
     default_workers: int = 4
     log_interval: int = 10
     min_confidence: Confidence = Confidence.MEDIUM

@@ -78,6 +78,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         exclude = ["third_party"]
         extend-exclude = ["gen/*.py"]
         respect-gitignore = false
+        context = ["src"]
         default-workers = 8
         log-interval = 50
         min-confidence = "high"
@@ -100,6 +101,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         exclude=("third_party",),
         extend_exclude=("gen/*.py",),
         respect_gitignore=False,
+        context=("src",),
         default_workers=8,
         log_interval=50,
         min_confidence=Confidence.HIGH,

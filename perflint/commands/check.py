@@ -61,39 +61,45 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
 
 
 def _look(options: argparse.Namespace, batch: Batch, console: Console) -> int:
-    findings = _found(options, batch)
-    closing = summary.found(findings, len(batch.sources), _level(options))
-    showing.findings(options, Report(findings, batch.sources, _level(options)), closing, console)
+    findings = _in_order(batch.naming.findings(_found(options, batch)))
+    sources = batch.shown().sources
+    closing = summary.found(findings, len(sources), _level(options))
+    showing.findings(options, Report(findings, sources, _level(options)), closing, console)
     return _status(options, bool(findings))
 
 
 def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
     """The findings as they are known already, or as the cache has them, or as a check finds them."""
     if batch.known is not None:
-        return _in_order([*batch.unreadable, *batch.known])
-    if options.no_cache or batch.piped is not None:
+        return [*batch.unreadable, *batch.known]
+    if options.no_cache or (batch.piped is not None and not batch.naming.hidden):
         return _checker(options, batch)(batch.sources)
     name = cache.key(batch.sources, batch.settings)
     known = cache.load(name)
     if known is None:
         known = _by_project(options, batch, name)
-    return _in_order([*batch.unreadable, *known])
+    return [*batch.unreadable, *known]
 
 
 def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Finding]:
-    """The findings of the projects that the cache knows, and of the others as a check finds them, which are kept."""
+    """The findings of the projects that the cache knows, and of the others as a check finds them, which are kept.
+
+    Projects without a file that is reported are left out.
+    """
     whole = split(batch.sources)
     several = len(whole.projects) > 1
-    names = [cache.key(project, batch.settings) if several else name for project in whole.projects]
+    projects = [project for project in whole.projects if batch.naming.reports_any(project)]
+    names = [cache.key(project, batch.settings) if several else name for project in projects]
     known = [cache.load(each) if several else None for each in names]
     missing = [index for index, findings in enumerate(known) if findings is None]
-    checked = _project_checker(options, batch)([whole.projects[index] for index in missing]) if missing else []
+    checked = _project_checker(options, batch)([projects[index] for index in missing]) if missing else []
     for index, findings in zip(missing, checked, strict=True):
         known[index] = findings
         if several:
             cache.store(names[index], findings)
     found = [finding for findings in known for finding in findings or ()]
-    cache.store(name, found, whole.roots)
+    if len(projects) == len(whole.projects):
+        cache.store(name, found, whole.roots)
     return found
 
 
@@ -103,6 +109,7 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
 
 def _fix(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     tried = _fixed(options, batch)
+    batch = batch.shown()
     lost = saving.save(tried, batch, console)
     outcome = tried.without(lost)
     showing.shortcomings(outcome, console)
@@ -114,7 +121,7 @@ def _fix(options: argparse.Namespace, batch: Batch, console: Console) -> int:
 
 def _diff(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     outcome = _fixed(options, batch)
-    showing.changes(options, batch.sources, outcome.changed, console)
+    showing.changes(options, batch.shown().sources, outcome.changed, console)
     showing.shortcomings(outcome, console)
     if not options.quiet:
         console.note(summary.would_fix(outcome))
@@ -122,7 +129,7 @@ def _diff(options: argparse.Namespace, batch: Batch, console: Console) -> int:
 
 
 def _fixed(options: argparse.Namespace, batch: Batch) -> FixOutcome:
-    return fix_all(batch.sources, _checker(options, batch), _level(options))
+    return batch.naming.outcome(fix_all(batch.sources, _checker(options, batch), _level(options)))
 
 
 def _level(options: argparse.Namespace) -> Level:
@@ -134,12 +141,13 @@ def _status(options: argparse.Namespace, found: bool) -> int:
 
 
 def _checker(options: argparse.Namespace, batch: Batch) -> Check:
-    """The engine under this run's options; findings about unreadable files are part of every result."""
-    projects = _project_checker(options, batch)
+    """The engine under this run's options: what is reported, with the findings about unreadable files."""
+    check_projects = _project_checker(options, batch)
 
     def check(sources: Mapping[str, Source]) -> list[Finding]:
-        found = projects(split(sources).projects)
-        return _in_order([*batch.unreadable, *(finding for findings in found for finding in findings)])
+        projects = [project for project in split(sources).projects if batch.naming.reports_any(project)]
+        found = [*batch.unreadable, *(finding for findings in check_projects(projects) for finding in findings)]
+        return _in_order(batch.naming.reported(found))
 
     return check
 

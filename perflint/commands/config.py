@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from perflint.commands.settings import common_directory, resolve
+from perflint.commands.settings import resolve
 from perflint.config import describe
 from perflint.output.console import Console
 
@@ -16,6 +16,6 @@ def run(options: argparse.Namespace) -> int:
         CommandError: the configuration cannot be used.
     """
     console = Console()
-    console.write(describe(resolve(options, common_directory([options.path]))))
+    console.write(describe(resolve(options, [options.path])))
     console.close()
     return 0

@@ -1,16 +1,19 @@
-"""What ``perflint check`` is to check: files and directories, or standard input under a name."""
+"""What ``perflint check`` is to check: files and directories, or standard input, and what is read to understand it."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perflint import discovery, intake
 from perflint.commands import CommandError
-from perflint.commands.settings import common_directory, resolve
+from perflint.commands.naming import Naming
+from perflint.commands.settings import context_paths, resolve
+from perflint.discovery import Found
 from perflint.findings import Finding
 from perflint.patterns import Patterns, relative
 from perflint.settings import Settings
@@ -24,8 +27,9 @@ ReadAll = Callable[[Iterable[Path]], tuple[dict[str, Source], list[Finding]]]
 class Batch:
     """The files of one run.
 
-    ``unreadable`` are findings about files and directories that could not be read; ``piped`` is what came through
-    standard input (None: files were named); ``known`` is what a check of the sources finds (None: nobody knows yet).
+    ``sources`` holds also those that are read for their context alone; ``naming`` tells them apart.  ``unreadable``
+    are findings about files and directories that could not be read; ``piped`` is what came through standard input
+    (None: files were named); ``known`` is what a check of the sources finds (None: nobody knows yet).
     """
 
     settings: Settings
@@ -33,6 +37,12 @@ class Batch:
     unreadable: list[Finding]
     piped: bytes | None = None
     known: list[Finding] | None = None
+    naming: Naming = field(default_factory=Naming)
+
+    def shown(self) -> Batch:
+        """The files that are reported alone, under the names that people gave."""
+        sources = self.naming.sources(self.sources) if self.naming.hidden or self.naming.names else self.sources
+        return replace(self, sources=sources, naming=Naming())
 
 
 def read(options: argparse.Namespace, read_all: ReadAll | None = None) -> Batch:
@@ -53,28 +63,63 @@ def read(options: argparse.Namespace, read_all: ReadAll | None = None) -> Batch:
     return _read_stdin(options, options.stdin_filename or STDIN)
 
 
+def find(paths: list[Path], settings: Settings, *, force_exclude: bool) -> tuple[Found, Naming]:
+    """The files to read for a check of these paths: theirs, and those of the context where there is any to check.
+
+    Raises:
+        CommandError: a path does not exist.
+    """
+    try:
+        named = discovery.python_files(paths, settings, force_exclude=force_exclude)
+    except discovery.NoSuchPath as error:
+        raise CommandError(str(error)) from error
+    if not settings.context or not named.files:
+        return named, Naming()
+    return _together(named, _context(settings))
+
+
 def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAll) -> Batch:
     if options.stdin_filename:
         raise CommandError("--stdin-filename names what comes through standard input: give - as the only path")
-    settings = resolve(options, common_directory(paths))
-    try:
-        found = discovery.python_files(paths, settings, force_exclude=options.force_exclude)
-    except discovery.NoSuchPath as error:
-        raise CommandError(str(error)) from error
+    settings = resolve(options, paths)
+    found, naming = find(paths, settings, force_exclude=options.force_exclude)
     sources, unreadable = read_all(found.files)
     problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
-    return Batch(settings, sources, [*problems, *unreadable])
+    return Batch(settings, sources, [*problems, *unreadable], naming=naming)
 
 
 def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
-    settings = resolve(options, common_directory([name]))
+    settings = resolve(options, [name])
     data = sys.stdin.buffer.read()
     if options.force_exclude and _excluded(name, settings):
         return Batch(settings, {}, [], data)
+    named = Found([name], [], {os.path.realpath(name): str(name)})
+    found, naming = _together(named, _context(settings)) if settings.context else (named, Naming())
+    path = found.by_real_path[os.path.realpath(name)]
     try:
-        return Batch(settings, {str(name): decode(str(name), data)}, [], data)
+        piped = decode(path, data)
     except UnreadableSource as error:
-        return Batch(settings, {}, [intake.unreadable_file(str(name), error)], data)
+        return Batch(settings, {}, [intake.unreadable_file(path, error)], data, naming=naming)
+    others, _ = intake.read_all(file for file in found.files if str(file) != path)
+    sources = {path: piped, **others}
+    return Batch(settings, {path: sources[path] for path in sorted(sources)}, [], data, naming=naming)
+
+
+def _context(settings: Settings) -> Found:
+    """The files of the context; what cannot be searched there is not told, since nobody asked about it."""
+    try:
+        return discovery.python_files(context_paths(settings), settings)
+    except discovery.NoSuchPath as error:
+        raise CommandError(f"context ({settings.origins['context']}): {error}") from error
+
+
+def _together(named: Found, context: Found) -> tuple[Found, Naming]:
+    """All files, each once, spelled as in the context; and which of them were named, and how."""
+    by_real_path = {**named.by_real_path, **context.by_real_path}
+    names = {by_real_path[real]: shown for real, shown in named.by_real_path.items() if by_real_path[real] != shown}
+    hidden = frozenset(shown for real, shown in context.by_real_path.items() if real not in named.by_real_path)
+    files = [Path(shown) for shown in sorted(by_real_path.values())]
+    return Found(files, named.problems, by_real_path), Naming(hidden, names)
 
 
 def _excluded(name: Path, settings: Settings) -> bool:

@@ -12,19 +12,37 @@ from perflint.commands import CommandError
 from perflint.settings import Settings
 
 
-def resolve(options: argparse.Namespace, start: Path) -> Settings:
-    """The settings for code in the directory ``start``, under what the command line says.
+def resolve(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
+    """The settings for the code in ``paths``, under what the command line says.
 
     Raises:
         CommandError: the configuration cannot be used, a rule is unknown, or the installation lacks the rule files.
     """
     overrides = {"select": options.select, "ignore": options.ignore, "extend-select": options.extend_select}
     overrides["min-confidence"] = options.min_confidence
+    context: list[Path] | None = options.context
+    if context is not None:
+        overrides["context"] = [str(path.absolute()) for path in context]
     try:
         known = {code: rule.name for code, rule in catalogue.shipped().items()}
+        start = common_directory([*paths, *(context or ())])
         return config.load(start, known=known, config=options.config, isolated=options.isolated, overrides=overrides)
     except (config.ConfigError, catalogue.CatalogueError) as error:
         raise CommandError(str(error)) from error
+
+
+def context_paths(settings: Settings) -> list[Path]:
+    """The paths of the context, as somebody in the current directory would name them."""
+    return [_spelled(os.path.normpath(settings.root / entry), settings.root) for entry in settings.context]
+
+
+def _spelled(path: str, root: Path) -> Path:
+    here = Path.cwd()
+    try:
+        relative = Path(os.path.relpath(path, here))
+    except ValueError:  # on different drives
+        return Path(path)
+    return relative if ".." not in relative.parts or here.is_relative_to(root) else Path(path)
 
 
 def common_directory(paths: Sequence[Path]) -> Path:

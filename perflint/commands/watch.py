@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from perflint import config, discovery, intake
+from perflint import config, intake
 from perflint.commands import CommandError, internal_error
 from perflint.commands.following import Following
-from perflint.commands.reading import STDIN, Batch, read
+from perflint.commands.reading import STDIN, Batch, find, read
 from perflint.commands.settings import common_directory, resolve
 from perflint.findings import Finding
 from perflint.output.console import Console
@@ -187,7 +187,7 @@ class Files:
         self._options = options
         self._paths: list[Path] = options.paths or [Path()]
         self._configuration = stamps(self._configurations())
-        self._last = resolve(options, common_directory(self._paths))
+        self._last = resolve(options, self._paths)
         self.settings: Settings | None = self._last
         """None while the configuration cannot be used: then files are looked for under the settings before."""
 
@@ -198,7 +198,7 @@ class Files:
             self._configuration = configuration
             self.settings = None
             with suppress(CommandError):  # the next check says what is wrong
-                self.settings = self._last = resolve(self._options, common_directory(self._paths))
+                self.settings = self._last = resolve(self._options, self._paths)
         return {**configuration, **stamps(map(str, self._found()))}
 
     def only_configuration(self, what: Mapping[str, list[str]]) -> bool:
@@ -209,8 +209,8 @@ class Files:
     def _found(self) -> list[Path]:
         there = [path for path in self._paths if path.exists()]
         try:
-            return discovery.python_files(there, self._last, force_exclude=self._options.force_exclude).files
-        except (discovery.NoSuchPath, OSError):  # gone meanwhile: the next look sees what there is
+            return find(there, self._last, force_exclude=self._options.force_exclude)[0].files
+        except (CommandError, OSError):  # gone meanwhile: the next look sees what there is
             return []
 
     def _configurations(self) -> list[str]:
@@ -219,7 +219,7 @@ class Files:
             return []
         if self._options.config:
             return [str(self._options.config)]
-        start = common_directory(self._paths).resolve()
+        start = common_directory([*self._paths, *(self._options.context or ())]).resolve()
         names = (*config.OWN_FILES, config.PYPROJECT)
         return [_shown(place / name) for place in (start, *start.parents) for name in names]
 

@@ -1,0 +1,63 @@
+"""Which files of a run are reported, and under which name: the others are read only to understand them.
+
+The names that the analysis knows files by say what imports what, so they are those below the context, while a person
+may name a file through a link or by its whole path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from perflint.findings import Finding
+from perflint.fixer import FixOutcome
+from perflint.source import Source
+
+
+@dataclass(frozen=True)
+class Naming:
+    """The files of a run by the paths that they are read as.
+
+    ``hidden`` are those that nobody named; ``names`` has those that somebody named otherwise.
+    """
+
+    hidden: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def reports_any(self, paths: Collection[str]) -> bool:
+        """Whether one of these files, by the path that it is read as, is reported."""
+        return not self.hidden or any(path not in self.hidden for path in paths)
+
+    def reported(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings that are reported; their files go by the paths that they are read as."""
+        return [finding for finding in findings if finding.path not in self.hidden]
+
+    def findings(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings that are reported, under the names that people gave."""
+        found = self.reported(findings)
+        return [self._renamed(finding) for finding in found] if self.names else found
+
+    def sources(self, sources: Mapping[str, Source]) -> dict[str, Source]:
+        """The files that are reported, under the names that people gave."""
+        named = {self._name(path): source for path, source in sources.items() if path not in self.hidden}
+        return {name: source if source.path == name else replace(source, path=name) for name, source in named.items()}
+
+    def outcome(self, outcome: FixOutcome) -> FixOutcome:
+        """What fixing did, under the names that people gave."""
+        if not self.names:
+            return outcome
+        return replace(
+            outcome,
+            first=tuple(self.findings(outcome.first)),
+            changed=self.sources(outcome.changed),
+            remaining=tuple(self.findings(outcome.remaining)),
+            fixed={(self._name(path), code): count for (path, code), count in outcome.fixed.items()},
+            rejected=tuple(replace(item, path=self._name(item.path)) for item in outcome.rejected),
+        )
+
+    def _name(self, path: str) -> str:
+        return self.names.get(path, path)
+
+    def _renamed(self, finding: Finding) -> Finding:
+        related = tuple(replace(place, path=self._name(place.path)) for place in finding.related)
+        return replace(finding, path=self._name(finding.path), related=related)
