@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
+from perflint.code_lines import CodeLine, code_lines, tokens
 from perflint.findings import Finding
 from perflint.source import Source
 
 # What flake8 7 accepts: one space after "#", the colon right after the word, at most one blank after the colon.
 # Anything else after the word is no list of codes, and the comment speaks of all of them.
-_NOQA = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
-_CODE_END = re.compile(r"[,\s]+")
+DIRECTIVE = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
+CODE_END = re.compile(r"[,\s]+")
 _SKIP_FILE = re.compile(r"(?:^|[\r\n])[ \t\f]*#[ \t]*perflint:[ \t]*skip-file(?![\w-])")
 
 
@@ -50,55 +51,40 @@ def _rows(finding: Finding, source: Source) -> set[int]:
 
 
 def _silences(line: str, code: str) -> bool:
-    match = _NOQA.search(line)
+    match = DIRECTIVE.search(line)
     if match is None:
         return False
     codes = match["codes"]
-    return codes is None or code.startswith(tuple(filter(None, _CODE_END.split(codes))))
+    return codes is None or code.startswith(tuple(filter(None, CODE_END.split(codes))))
 
 
 @lru_cache(maxsize=16)
 def _joined_lines(source: Source) -> Mapping[int, str] | None:
     """The text that each row of a line of several rows belongs to; None when the file has no ``# noqa`` at all."""
-    if _NOQA.search(source.text) is None:
+    if DIRECTIVE.search(source.text) is None:
         return None
     joined: dict[int, str] = {}
-    try:
-        for first, last in _row_ranges(source):
-            if first < last:
-                text = "".join(source.lines.line(row) + "\n" for row in range(first, last + 1))
-                joined.update(dict.fromkeys(range(first, last + 1), text))
-    except (tokenize.TokenError, SyntaxError):
-        return {}  # each row for itself, as flake8 does with a file that cannot be read to its end
+    # Where there are no lines, each row stands for itself, as in flake8 with a file that cannot be read to its end.
+    for line in code_lines(source) or ():
+        if line.first < line.last:
+            text = joined_text(source, line)
+            joined.update(dict.fromkeys(range(line.first, line.last + 1), text))
     return joined
 
 
-def _row_ranges(source: Source) -> Iterator[tuple[int, int]]:
-    """First and last row of each line, where a string or a backslash may make a line run over several rows."""
-    first = 0
-    for token in _tokens(source):
-        if token.type in (tokenize.ENDMARKER, tokenize.DEDENT):
-            continue
-        first = first or token.start[0]
-        if token.type in (tokenize.NL, tokenize.NEWLINE):
-            yield first, token.end[0]
-            first = 0
+def joined_text(source: Source, line: CodeLine) -> str:
+    """The rows of a line, each with ``\\n`` at its end."""
+    return "".join(source.lines.line(row) + "\n" for row in range(line.first, line.last + 1))
 
 
 def _has_comment(source: Source, rows: set[int]) -> bool:
     """Whether one of these rows holds a comment.  In a file that has no tokens, a row is taken at its word."""
     row = 1
     try:
-        for token in _tokens(source):
+        for token in tokens(source):
             row = token.start[0]
             if token.type == tokenize.COMMENT and row in rows:
                 return True
     except (tokenize.TokenError, SyntaxError):
         return max(rows) >= row
     return False
-
-
-def _tokens(source: Source) -> Iterator[tokenize.TokenInfo]:
-    """The tokens, with the rows of ``source.lines`` (which, unlike a text file, also end at a lone ``\\r``)."""
-    lines = source.lines
-    return tokenize.generate_tokens(iter([lines.line(row) + "\n" for row in range(1, lines.rows + 1)]).__next__)
