@@ -17,10 +17,13 @@ CLEAN, FOUND, FAILED = 0, 1, 2
 
 _INTERRUPTED = 130
 
+_MAY_HAVE_VALUE = ("--add-noqa",)
+"""Options of ``check`` whose value, if there is one, follows a ``=``."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``perflint`` with these arguments (default: those of the process) and give its exit status."""
-    options = _parser().parse_args(argv)
+    options = _parser().parse_args(_with_values(sys.argv[1:] if argv is None else argv))
     options.is_program = argv is None and not getattr(options, "watch", False)  # it ends after one run
     if options.is_program:
         gc.disable()  # what a run makes stays until it ends: looking for garbage in it costs a fifth of the run
@@ -84,6 +87,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("paths", nargs="*", type=Path, metavar="PATH", help="file or directory (default: .), or - for standard input")
     add("--fix", action="store_true", help="apply safe fixes and report what remains")
     add("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes too; alone: count them in")
+    add("--add-noqa", nargs="?", metavar="REASON", help="silence findings with # noqa (a reason is given as =REASON)")
     add("--diff", action="store_true", help="show what --fix would change, write nothing; exit 1 if there is a change")
     _add_settings(parser)
     formats = ("full", "concise", "json")
@@ -130,6 +134,13 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--config", type=Path, metavar="FILE", help="a pyproject.toml or perflint.toml to use")
     group.add_argument("--isolated", action="store_true", help="read no configuration file")
+
+
+def _with_values(arguments: Sequence[str]) -> list[str]:
+    """The arguments with an empty value for each option that may have one, so that it does not take a path for it."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    alone = {option[:length] for option in _MAY_HAVE_VALUE for length in range(len("--x"), len(option) + 1)}
+    return [f"{item}=" if item in alone else item for item in arguments[:end]] + [*arguments[end:]]
 
 
 def _names(text: str) -> list[str]:

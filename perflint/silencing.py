@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from perflint.code_lines import CodeLine, code_lines
-from perflint.findings import Edit, Finding
+from perflint.findings import Edit, Finding, Fix, Level
 from perflint.noqa import CODE_END, DIRECTIVE, joined_text
 from perflint.output.facts import FILE_CODES
 from perflint.source import Source
@@ -31,26 +32,33 @@ def noqa_edits(source: Source, findings: Sequence[Finding], reason: str = "") ->
         findings: findings in this file; any other finding of these codes on their lines is silenced as well.
         reason: why they are accepted, put behind the codes; a comment that has text there keeps its own.
     """
-    found = []
-    for line, codes in _by_line(source, findings):
-        edit = _edit(source, line, codes, " ".join(reason.split()))
-        if edit is not None:
-            found.append(edit)
+    return [edit for _, edit in _edits(source, findings, reason) if edit is not None]
+
+
+def with_noqa_as_fix(source: Source, findings: Sequence[Finding], reason: str = "") -> list[Finding]:
+    """The findings of a file, in the order of their lines, with the edit that silences them as their only fix.
+
+    The arguments are those of `noqa_edits`; what no comment can silence is left without a fix.
+    """
+    found = [replace(finding, fix=None) for finding in findings if finding.code in FILE_CODES]
+    for group, edit in _edits(source, findings, reason):
+        fix = None if edit is None else Fix("Add # noqa", (edit,), Level.SAFE)
+        found += [replace(finding, fix=fix) for finding in group]
     return found
 
 
-def _by_line(source: Source, findings: Iterable[Finding]) -> list[tuple[CodeLine, list[str]]]:
-    """The lines where the findings start, with their codes in order."""
-    codes: dict[int, set[str]] = defaultdict(set)
+def _edits(source: Source, findings: Iterable[Finding], reason: str) -> Iterator[tuple[list[Finding], Edit | None]]:
+    """The findings that start on one line, and the edit that silences them all, line by line."""
+    by_row: dict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
         if finding.code not in FILE_CODES:
-            codes[source.lines.position(finding.start)[0]].add(finding.code)
-    found = []
-    for line in code_lines(source) or () if codes else ():
-        wanted = {code for row in range(line.first, line.last + 1) for code in codes.get(row, ())}
-        if wanted:
-            found.append((line, sorted(wanted)))
-    return found
+            by_row[source.lines.position(finding.start)[0]].append(finding)
+    reason = " ".join(reason.split())
+    for line in code_lines(source) or () if by_row else ():
+        group = [finding for row in range(line.first, line.last + 1) for finding in by_row.pop(row, ())]
+        if group:
+            yield group, _edit(source, line, sorted({finding.code for finding in group}), reason)
+    yield from ((group, None) for group in by_row.values())
 
 
 def _edit(source: Source, line: CodeLine, codes: list[str], reason: str) -> Edit | None:

@@ -24,3 +24,12 @@ def cli_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "perflint.toml").touch()
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def real_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with the rules and the engine that people get."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "PERFLINT_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "perflint.toml").touch()
+    monkeypatch.chdir(tmp_path)

@@ -55,6 +55,10 @@ def _timed(options: argparse.Namespace, console: Console) -> int:
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     if not batch.sources and not batch.unreadable and batch.piped is None and not options.quiet:
         console.note("warning: no Python files found")
+    if options.add_noqa is not None:
+        from perflint.commands import adding
+
+        return adding.run(options, batch, _checker(options, batch), console)
     if options.diff:
         return _diff(options, batch, console)
     return _fix(options, batch, console) if options.fix else _look(options, batch, console)
@@ -155,7 +159,7 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
 def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
     """The engine under this run's options, for projects."""
     jobs = options.jobs or _cores()
-    last = options.is_program and not options.fix and not options.diff
+    last = options.is_program and not options.fix and not options.diff and options.add_noqa is None
 
     def check(projects: list[dict[str, Source]]) -> list[list[Finding]]:
         import_later("libcst")

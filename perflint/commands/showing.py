@@ -30,8 +30,8 @@ def findings(options: argparse.Namespace, report: Report, closing: str, console:
     Raises:
         CommandError: ``--output-file`` cannot be written.
     """
-    # The fixed text of standard input goes to standard output, so the findings cannot.
-    aside = options.fix and _is_piped(options)
+    # The new text of standard input goes to standard output, so the findings cannot.
+    aside = (options.fix or options.add_noqa is not None) and _is_piped(options)
     colour = not options.output_file and wants_colour(sys.stderr if aside else sys.stdout)
     chunks = _rendered(options, replace(report, palette=Palette(colour)))
     if options.output_format != "json" and not options.quiet:

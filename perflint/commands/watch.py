@@ -75,8 +75,8 @@ def run(options: argparse.Namespace, check: Check, console: Console, clock: Cloc
 
 
 def _refuse(options: argparse.Namespace) -> None:
-    for name in ("--fix", "--diff", "--output-file", "--timing"):
-        if getattr(options, name[2:].replace("-", "_")):
+    for name in ("--fix", "--add-noqa", "--diff", "--output-file", "--timing"):
+        if getattr(options, name[2:].replace("-", "_")) not in (None, False):
             raise CommandError(f"--watch checks again and again, so it cannot be used together with {name}")
     if options.stdin_filename or STDIN in options.paths:
         raise CommandError("--watch needs files to look at: it cannot be used with standard input")

@@ -1,0 +1,69 @@
+"""``perflint check --add-noqa``: a ``# noqa`` for each finding, so that only new ones are reported from now on."""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Mapping
+
+from perflint.commands import CommandError, saving, showing
+from perflint.commands.reading import Batch
+from perflint.findings import Finding, Level
+from perflint.fixer import Check, FixOutcome, fix_all
+from perflint.output.console import Console
+from perflint.output.report import Report
+from perflint.silencing import with_noqa_as_fix
+from perflint.source import Source
+
+
+def run(options: argparse.Namespace, batch: Batch, check: Check, console: Console) -> int:
+    """Silence what ``check`` finds, or with ``--diff`` show how, and show what no comment can silence.
+
+    Returns:
+        The exit status: 0, or 2 if a file had to stay as it was; with ``--diff`` 1 if there is something to add.
+
+    Raises:
+        CommandError: an option cannot be used with ``--add-noqa``.
+    """
+    if options.fix:
+        raise CommandError("--add-noqa cannot be used together with --fix: run --fix first, then silence what is left")
+    tried = fix_all(batch.sources, _silencing(check, options.add_noqa), Level.SAFE)
+    if options.diff:
+        showing.changes(options, batch.sources, tried.changed, console)
+        showing.shortcomings(tried, console)
+        if not options.quiet:
+            console.note(_closing(tried, "Would silence"))
+        return 1 if tried.changed and not options.exit_zero else 0
+    lost = saving.save(tried, batch, console)
+    outcome = tried.without(lost)
+    showing.shortcomings(outcome, console)
+    report = Report(outcome.remaining, {**batch.sources, **outcome.changed})
+    showing.findings(options, report, _closing(outcome, "Silenced", bool(lost)), console)
+    return 2 if lost or outcome.rejected else 0
+
+
+def _silencing(check: Check, reason: str) -> Check:
+    """The check, with comments for fixes."""
+
+    def checked(sources: Mapping[str, Source]) -> list[Finding]:
+        by_path: dict[str, list[Finding]] = defaultdict(list)
+        for finding in check(sources):
+            by_path[finding.path].append(finding)
+        found = []
+        for path, findings in by_path.items():
+            source = sources.get(path) or Source(path, "")  # it could not be read
+            found += with_noqa_as_fix(source, findings, reason)
+        return sorted(found, key=lambda item: (item.path, item.start, item.end, item.code))
+
+    return checked
+
+
+def _closing(outcome: FixOutcome, what: str, is_lost: bool = False) -> str:
+    left = len(outcome.remaining)
+    why = "" if is_lost or outcome.rejected else ", which no comment can silence"
+    counts = f"{_count(outcome.fixed_count, 'finding')} in {_count(len(outcome.changed), 'file')}"
+    return f"{what} {counts}" + (f" ({left} left{why})." if left else ".")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
