@@ -15,9 +15,14 @@ pytest.register_assert_rewrite("tests.evaluation_samples", "tests.step_loops", "
 
 
 @pytest.fixture
-def cli_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty project as the current directory, the fake rules, and no colour from outside."""
+def fake_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fake rules in the place of those that are shipped."""
     monkeypatch.setattr(catalogue, "shipped", lambda: fake_rules.RULES)
+
+
+@pytest.fixture
+def cli_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_catalogue: None) -> None:
+    """An empty project as the current directory, the fake rules, and no colour from outside."""
     monkeypatch.setattr(engine, "check", fake_rules.check)
     monkeypatch.setattr(engine, "check_projects", fake_rules.check_projects)
     for name in ("NO_COLOR", "FORCE_COLOR", "PERFLINT_DEBUG"):
