@@ -35,18 +35,50 @@ def replace_file(path: Path, data: bytes) -> None:
         raise
 
 
-def write_new(path: Path, data: bytes) -> None:
+def write_new(path: Path, data: bytes, mode: int | None = None) -> None:
     """Write a file whole, whether there was one or not; readers never see a part of it.
+
+    ``mode`` are its permissions (default: its owner alone may read and write it).
 
     Raises:
         OSError: its directory takes no file; no temporary file is left.
     """
     temporary = _write_beside(path, data)
     try:
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put ``data`` in the file at ``path``, whether there was one or not: all of it, or what was there stays.
+
+    A new file has the mode that other programs give theirs, one that was there keeps its own, and a link stays a link.
+    What is no file (a pipe, a terminal, ``/dev/stdout``) cannot be replaced, and gets the bytes as they come.
+
+    Raises:
+        OSError: the file or its directory cannot be written; no temporary file is left.
+    """
+    if _is_stream(path):
+        path.write_bytes(data)
+    elif path.exists():
+        replace_file(path, data)
+    else:
+        write_new(Path(os.path.realpath(path)), data, mode=0o666 & ~_umask())
+
+
+def _is_stream(path: Path) -> bool:
+    # What a shell has sent to a file stands in /dev as that file, which the shell keeps open: it must not be replaced.
+    return path.absolute().parts[1:2] == ("dev",) or (path.exists() and not path.is_file())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _status(target: Path) -> os.stat_result:

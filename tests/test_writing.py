@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.writing import replace_file
+from perflint.writing import replace_file, write_whole
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and links are POSIX")
 not_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
@@ -185,3 +185,71 @@ def test_a_very_long_name_can_be_replaced(tmp_path: Path) -> None:
     replace_file(path, b"new")
     assert path.read_bytes() == b"new"
     assert len(names(tmp_path)) == 1
+
+
+# --- write_whole
+
+
+@posix
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_a_new_file_has_the_mode_that_other_programs_give_theirs(tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        write_whole(tmp_path / "report", b"new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "report").read_bytes() == b"new"
+    assert stat.S_IMODE((tmp_path / "report").stat().st_mode) == mode
+    assert names(tmp_path) == ["report"]
+
+
+@posix
+def test_a_file_that_is_there_keeps_its_mode_and_its_links(file: Path) -> None:
+    file.chmod(0o664)
+    link = file.with_name("link")
+    link.symlink_to(file.name)
+    write_whole(link, b"new")
+    assert link.is_symlink()
+    assert file.read_bytes() == b"new"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o664
+
+
+@posix
+def test_a_link_to_a_file_that_is_not_there_yet_stays_a_link(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("report")
+    write_whole(link, b"new")
+    assert link.is_symlink()
+    assert (tmp_path / "report").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    def fail(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "report"
+    if there:
+        path.write_bytes(b"old")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, b"new")
+    assert names(tmp_path) == (["report"] if there else [])
+    assert not there or path.read_bytes() == b"old"
+
+
+@posix
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    write_whole(Path(f"/dev/fd/{writing}"), b"new")
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b"new"
+
+
+@posix
+def test_a_file_that_a_shell_has_opened_is_written_to_and_not_replaced(file: Path) -> None:
+    with file.open("ab") as opened:
+        write_whole(Path(f"/dev/fd/{opened.fileno()}"), b"new")
+        assert os.fstat(opened.fileno()).st_ino == file.stat().st_ino
+    assert file.read_bytes() == b"new"
