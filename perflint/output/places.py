@@ -1,0 +1,86 @@
+"""How reports for other programs name files: from the top of the repository, where CI looks for them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import quote_from_bytes
+
+STDIN = "-"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Places:
+    """The files of a run as seen from one directory."""
+
+    def __init__(self, root: str) -> None:
+        """``root`` is an absolute path."""
+        self.root = root
+        self._bases = [(of, _ended(of(root))) for of in (_absolute, os.path.realpath)]
+
+    @property
+    def root_uri(self) -> str:
+        """The root as a ``file`` URI that ends in a slash."""
+        return _ended_uri(Path(self.root).as_uri())
+
+    def inside(self, path: str) -> str | None:
+        """``path`` from the root, with ``/`` between its parts; None when it lies elsewhere.
+
+        Links are followed only where the path as it is written lies elsewhere.
+        """
+        if path == STDIN:
+            return STDIN
+        for absolute, base in self._bases:
+            place = absolute(path)
+            if place.startswith(base):
+                return place[len(base) :].replace(os.sep, "/")
+            if place + os.sep == base:
+                return "."
+        return None
+
+    def shown(self, path: str) -> str:
+        """``path`` from the root, or the whole of it when it lies elsewhere, as valid text."""
+        inside = self.inside(path)
+        return valid(_absolute(path).replace(os.sep, "/") if inside is None else inside)
+
+    def uri(self, path: str) -> tuple[str, bool]:
+        """The URI of a file, and whether it is relative to the root; any bytes of a path are percent-encoded."""
+        inside = self.inside(path)
+        if inside is None:
+            return Path(_absolute(path)).as_uri(), False
+        return quote_from_bytes(os.fsencode(inside)), True
+
+
+def repository(start: Path, otherwise: Path) -> str:
+    """The top of the git repository around the directory ``start``, else the directory ``otherwise``, absolute.
+
+    A work tree and a submodule have a file ``.git`` in the place of the directory.
+    """
+    for place in (Path(_absolute(str(start))), Path(os.path.realpath(start))):
+        for directory in (place, *place.parents):
+            if os.path.lexists(directory / ".git"):
+                return str(directory)
+    return _absolute(str(otherwise))
+
+
+def valid(text: str) -> str:
+    r"""``text`` without what no encoding can hold: the byte 0xFF of a path becomes the four characters ``\xff``."""
+    return _SURROGATE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
+def _absolute(path: str) -> str:
+    return os.path.normpath(Path(path).absolute())
+
+
+def _ended(path: str) -> str:
+    return path if path.endswith(os.sep) else path + os.sep
+
+
+def _ended_uri(uri: str) -> str:
+    return uri if uri.endswith("/") else uri + "/"
