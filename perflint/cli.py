@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perflint.commands import CommandError, internal_error
+from perflint.output.formats import FORMATS
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 """Exit status: nothing (left) to report; findings; perflint could not do its work."""
@@ -90,9 +91,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("--add-noqa", nargs="?", metavar="REASON", help="silence findings with # noqa (a reason is given as =REASON)")
     add("--diff", action="store_true", help="show what --fix would change, write nothing; exit 1 if there is a change")
     _add_settings(parser)
-    formats = ("full", "concise", "json")
-    add("--output-format", choices=formats, default="full", help="how findings are shown (default: full)")
-    add("--output-file", type=Path, metavar="FILE", help="write the findings there instead of standard output")
+    _add_outputs(parser)
     add("--statistics", action="store_true", help="show how often each rule speaks instead of the findings")
     add("--stdin-filename", type=Path, metavar="PATH", help="the name that standard input goes by")
     add("--force-exclude", action="store_true", help="exclude also files that are named on the command line")
@@ -102,6 +101,15 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("--no-cache", action="store_true", help="neither read nor write a cache")
     add("--watch", action="store_true", help="check again when a file or the configuration changes, until Ctrl-C")
     add("--timing", action="store_true", help="show where the time went (uses one process and no cache)")
+
+
+def _add_outputs(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("output").add_argument
+    named = ", ".join(FORMATS)
+    add("--output-format", choices=FORMATS, metavar="FORMAT", help=f"how findings are shown: {named} (default: full)")
+    add("--output-file", type=Path, metavar="FILE", help="write the findings there instead of standard output")
+    where = "also write the findings to FILE in this format, - for standard output (repeatable)"
+    add("--output", type=_output, action="append", default=[], metavar="FORMAT:FILE", help=where)
 
 
 def _add_rule(parser: argparse.ArgumentParser) -> None:
@@ -145,6 +153,15 @@ def _with_values(arguments: Sequence[str]) -> list[str]:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _output(text: str) -> tuple[str, str]:
+    """A format and a place; the place may hold colons too (``sarif:C:\\out.sarif``)."""
+    name, _, place = text.partition(":")
+    if name in FORMATS and place:
+        return name, place
+    problem = f"{name} is no format: use one of {', '.join(FORMATS)}" if name not in FORMATS else "the file is missing"
+    raise argparse.ArgumentTypeError(f"{text!r} should be FORMAT:FILE, such as sarif:perflint.sarif; {problem}")
 
 
 def _positive(text: str) -> int:

@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 
 from perflint import catalogue, engine
-from tests import fake_rules
+from tests import fake_rules, reported
 
 os.environ["PERFLINT_CACHE_DIR"] = ""
 pytest.register_assert_rewrite("tests.evaluation_samples", "tests.step_loops", "tests.support")
+
+
+@pytest.fixture(scope="session")
+def awkward_run(tmp_path_factory: pytest.TempPathFactory) -> reported.Run:
+    """What perflint writes, in every format, about files that are hard to report on."""
+    return reported.make(tmp_path_factory.mktemp("awkward"))
 
 
 @pytest.fixture

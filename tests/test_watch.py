@@ -498,6 +498,7 @@ def test_a_rule_that_fails_does_not_end_it(watching: Watching, monkeypatch: pyte
         (["--timing"], "--timing"),
         (["--output-file", "found.txt"], "--output-file"),
         (["--output-format", "json"], "--output-format"),
+        (["--output", "json:gone/found.json"], "no directory gone"),
         (["-"], "standard input"),
         (["--stdin-filename", "a.py"], "standard input"),
         (["gone.py"], "gone.py"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from perflint import cache
-from perflint.commands import InternalError, saving, showing
-from perflint.commands.reading import Batch, read
+from perflint.commands import InternalError, outputs, saving, showing
+from perflint.commands.reading import STDIN, Batch, read
+from perflint.commands.settings import common_directory
 from perflint.findings import Finding, Level
 from perflint.fixer import Check, FixOutcome, fix_all
 from perflint.later import import_later
@@ -27,10 +29,11 @@ def run(options: argparse.Namespace) -> int:
     """Check, and fix where asked; the exit status.
 
     Raises:
-        CommandError: the paths, the configuration or the output file cannot be used.
+        CommandError: the paths, the configuration or an output cannot be used.
         InternalError: a rule failed.
     """
     console = Console()
+    outputs.wanted(options)  # what cannot be written is said before a long check
     try:
         if options.watch:
             from perflint.commands import watch
@@ -68,7 +71,7 @@ def _look(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     findings = _in_order(batch.naming.findings(_found(options, batch)))
     sources = batch.shown().sources
     closing = summary.found(findings, len(sources), _level(options))
-    showing.findings(options, Report(findings, sources, _level(options)), closing, console)
+    showing.findings(options, _report(options, batch, findings, sources), closing, console)
     return _status(options, bool(findings))
 
 
@@ -118,7 +121,7 @@ def _fix(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     outcome = tried.without(lost)
     showing.shortcomings(outcome, console)
     sources = {**batch.sources, **outcome.changed}
-    report = Report(outcome.remaining, sources, _level(options))
+    report = _report(options, batch, outcome.remaining, sources)
     showing.findings(options, report, summary.fixed(outcome), console)
     return 2 if lost else _status(options, bool(outcome.remaining))
 
@@ -130,6 +133,13 @@ def _diff(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     if not options.quiet:
         console.note(summary.would_fix(outcome))
     return _status(options, bool(outcome.changed))
+
+
+def _report(
+    options: argparse.Namespace, batch: Batch, findings: Sequence[Finding], sources: Mapping[str, Source]
+) -> Report:
+    paths = [path for path in options.paths if path != STDIN] or [options.stdin_filename or Path()]
+    return Report(findings, sources, _level(options), settings=batch.settings, start=common_directory(paths))
 
 
 def _fixed(options: argparse.Namespace, batch: Batch) -> FixOutcome:

@@ -4,49 +4,51 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from perflint.commands import REPORT_TO, CommandError
+from perflint.commands import REPORT_TO, CommandError, outputs
 from perflint.fixer import FixOutcome
-from perflint.output import concise, diff, full, statistics
-from perflint.output import json as json_output
+from perflint.output import formats
 from perflint.output.colour import Palette, wants_colour
 from perflint.output.console import Console
 from perflint.output.report import Report
 from perflint.source import Source
 
-_RENDERERS: Mapping[str, Callable[[Report], Iterator[str]]] = {
-    "full": full.render,
-    "concise": concise.render,
-    "json": json_output.render,
-}
-
 
 def findings(options: argparse.Namespace, report: Report, closing: str, console: Console) -> None:
-    """The findings or their statistics, then the closing line (in JSON nothing but JSON).
+    """The findings or their statistics, then the closing line (formats for programs hold nothing else).
 
     Raises:
-        CommandError: ``--output-file`` cannot be written.
+        CommandError: a file cannot be written; all else has been shown and written then.
     """
     # The new text of standard input goes to standard output, so the findings cannot.
     aside = (options.fix or options.add_noqa is not None) and _is_piped(options)
-    colour = not options.output_file and wants_colour(sys.stderr if aside else sys.stdout)
-    chunks = _rendered(options, replace(report, palette=Palette(colour)))
-    if options.output_format != "json" and not options.quiet:
-        chunks = _ended(chunks, closing)
-    if options.output_file:
-        _to_file(options.output_file, chunks)
-        return
-    for chunk in chunks:
-        (console.write_aside if aside else console.write)(chunk)
+    lost = []
+    for output in outputs.wanted(options):
+        shown = output.place == outputs.STANDARD
+        colour = shown and wants_colour(sys.stderr if aside else sys.stdout)
+        chunks = _rendered(options, replace(report, palette=Palette(colour)), output)
+        if output.format in formats.FOR_PEOPLE and not options.quiet:
+            chunks = _ended(chunks, closing)
+        if not shown:
+            lost += _written(output, chunks)
+        else:
+            for chunk in chunks:
+                (console.write_aside if aside else console.write)(chunk)
+        for line in formats.shortcomings(output.format, report):
+            console.note(f"warning: {line}")
+    if lost:
+        raise CommandError("; ".join(lost))
 
 
 def changes(
     options: argparse.Namespace, before: Mapping[str, Source], after: Mapping[str, Source], console: Console
 ) -> None:
     """A unified diff of each file of ``after``, for people on a terminal and for ``patch`` elsewhere."""
+    from perflint.output import diff
+
     palette = Palette(wants_colour(sys.stdout))
     for path in sorted(after):
         lines = diff.unified(before[path], after[path])
@@ -72,20 +74,23 @@ def _is_piped(options: argparse.Namespace) -> bool:
     return bool(options.stdin_filename) or Path("-") in options.paths
 
 
-def _rendered(options: argparse.Namespace, report: Report) -> Iterator[str]:
-    if not options.statistics:
-        return _RENDERERS[options.output_format](report)
-    return statistics.render_json(report) if options.output_format == "json" else statistics.render(report)
+def _rendered(options: argparse.Namespace, report: Report, output: outputs.Output) -> Iterator[str]:
+    if not (options.statistics and output.main):
+        return formats.renderer(output.format)(report)
+    from perflint.output import statistics
+
+    return statistics.render_json(report) if output.format == "json" else statistics.render(report)
+
+
+def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:
+    """Write a file; what went wrong."""
+    try:
+        output.write(chunks)
+    except CommandError as error:
+        return [str(error)]
+    return []
 
 
 def _ended(chunks: Iterator[str], closing: str) -> Iterator[str]:
     yield from chunks
     yield closing + "\n"
-
-
-def _to_file(path: Path, chunks: Iterator[str]) -> None:
-    try:
-        with path.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            file.writelines(chunks)
-    except OSError as error:
-        raise CommandError(f"--output-file {path} cannot be written: {error.strerror or error}") from error

@@ -15,12 +15,13 @@ from pathlib import Path
 from types import FrameType
 
 from perflint import config, intake
-from perflint.commands import CommandError, internal_error
+from perflint.commands import CommandError, internal_error, outputs
 from perflint.commands.following import Following
 from perflint.commands.reading import STDIN, Batch, find, read
 from perflint.commands.settings import common_directory, resolve
 from perflint.findings import Finding
 from perflint.output.console import Console
+from perflint.output.formats import FOR_PEOPLE
 from perflint.settings import Settings
 from perflint.source import Source
 
@@ -80,7 +81,7 @@ def _refuse(options: argparse.Namespace) -> None:
             raise CommandError(f"--watch checks again and again, so it cannot be used together with {name}")
     if options.stdin_filename or STDIN in options.paths:
         raise CommandError("--watch needs files to look at: it cannot be used with standard input")
-    if options.output_format == "json":
+    if any(output.place == outputs.STANDARD and output.format not in FOR_PEOPLE for output in outputs.wanted(options)):
         raise CommandError("--watch shows findings to people: use --output-format full or concise")
 
 

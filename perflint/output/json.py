@@ -21,10 +21,11 @@ from perflint.source import LineTable
 def render(report: Report) -> Iterator[str]:
     """One JSON list."""
     # ASCII only: a pipe may have any encoding, and a path any bytes.
-    yield json.dumps([_finding(report, finding) for finding in report.findings], indent=2) + "\n"
+    yield json.dumps([data(report, finding) for finding in report.findings], indent=2) + "\n"
 
 
-def _finding(report: Report, finding: Finding) -> dict[str, Any]:
+def data(report: Report, finding: Finding) -> dict[str, Any]:
+    """One finding as JSON-ready values."""
     table = report.lines(finding.path)
     about = facts(finding.code)
     return {

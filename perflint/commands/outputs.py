@@ -1,0 +1,105 @@
+"""Where ``perflint check`` is to write its findings: standard output, files, or several at once."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from perflint import discovery
+from perflint.commands import CommandError
+from perflint.output.formats import FOR_PEOPLE
+from perflint.writing import write_whole
+
+STANDARD = "-"
+WITH_STATISTICS = (*FOR_PEOPLE, "json")
+
+
+@dataclass(frozen=True)
+class Output:
+    """The findings in one format at one place (a path, or ``-`` for standard output).
+
+    ``option`` is what a person gave to have it, for errors.  Of the outputs of a run one is the ``main`` one, which
+    shows statistics where those are asked for.
+    """
+
+    format: str
+    place: str
+    option: str
+    main: bool = False
+
+    def write(self, chunks: Iterable[str]) -> None:
+        """Write the file whole, or leave what was there.
+
+        Raises:
+            CommandError: it cannot be written.
+        """
+        try:
+            write_whole(Path(self.place), "".join(chunks).encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise CommandError(f"{self.option} cannot be written: {error.strerror or error}") from error
+
+
+def wanted(options: argparse.Namespace) -> list[Output]:
+    """All outputs of a run, the one for standard output first.
+
+    An ``--output`` to ``-`` takes the place of what standard output shows otherwise.
+
+    Raises:
+        CommandError: two of them go to one place, a place cannot be written, or an option stands in the way.
+    """
+    outputs = [Output(name, place, f"--output {name}:{place}") for name, place in options.output]
+    taken = next((output for output in outputs if output.place == STANDARD), None)
+    if taken is not None and not options.output_format and not options.output_file:
+        outputs[outputs.index(taken)] = Output(taken.format, STANDARD, taken.option, main=True)
+    else:
+        outputs.append(_main(options))
+    _refuse(options, outputs)
+    return sorted(outputs, key=lambda output: output.place != STANDARD)
+
+
+def _main(options: argparse.Namespace) -> Output:
+    name = options.output_format or "full"
+    if options.output_file:
+        return Output(name, str(options.output_file), f"--output-file {options.output_file}", main=True)
+    return Output(name, STANDARD, f"--output-format {name}", main=True)
+
+
+def _refuse(options: argparse.Namespace, outputs: list[Output]) -> None:
+    if options.diff and options.output:
+        raise CommandError(
+            "--diff shows what --fix would change and reports no findings, so there is nothing to write with --output: "
+            "leave one of them out"
+        )
+    for output in outputs:
+        if options.statistics and output.main and output.format not in WITH_STATISTICS:
+            raise CommandError(
+                f"{output.option} cannot show statistics: use {', '.join(WITH_STATISTICS[:-1])} or "
+                f"{WITH_STATISTICS[-1]}; --output FORMAT:FILE writes the findings to a file beside them"
+            )
+    _refuse_places(outputs)
+
+
+def _refuse_places(outputs: list[Output]) -> None:
+    seen: dict[str, Output] = {}
+    for output in outputs:
+        place = output.place if output.place == STANDARD else os.path.realpath(output.place)
+        if place in seen:
+            what = "standard output" if place == STANDARD else "one file"
+            raise CommandError(f"{seen[place].option} and {output.option} both write to {what}: give each its own")
+        seen[place] = output
+        if output.place != STANDARD:
+            _refuse_place(output)
+
+
+def _refuse_place(output: Output) -> None:
+    """Before a long check, not after it."""
+    path = Path(output.place)
+    if path.is_dir():
+        raise CommandError(f"{output.option} cannot be written: {path} is a directory: name a file in it")
+    if path.suffix == discovery.SUFFIX and path.exists():  # such as --output-file train.py, with the file forgotten
+        raise CommandError(f"{output.option} would replace {path}, which is Python code: name another file")
+    if not path.absolute().parent.is_dir():
+        raise CommandError(f"{output.option} cannot be written: there is no directory {path.parent}: make it first")

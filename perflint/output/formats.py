@@ -1,0 +1,41 @@
+"""The output formats: a line each here, and a module of that name each, which is imported when it is asked for.
+
+A module has ``render(report)``, which gives the text in pieces, and may have ``shortcomings(report)``.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the command line imports this at every start
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from perflint.output.report import Report
+
+FORMATS = {
+    "full": "each finding with its code, its fix and why",
+    "concise": "a line for each finding",
+    "json": "a list of objects as Ruff writes it",
+    "json-lines": "the same objects, one on each line",
+}
+
+FOR_PEOPLE = ("full", "concise")
+"""The formats that end in a sentence on the whole run; the others hold nothing but what their readers expect."""
+
+
+def renderer(name: str) -> Callable[[Report], Iterator[str]]:
+    """What writes a format of `FORMATS`."""
+    render: Callable[[Report], Iterator[str]] = _module(name).render
+    return render
+
+
+def shortcomings(name: str, report: Report) -> Iterator[str]:
+    """What a person should know about a report in this format, such as a limit of those that read it."""
+    speaks = getattr(_module(name), "shortcomings", None)
+    return speaks(report) if speaks else iter(())
+
+
+def _module(name: str) -> Any:
+    from importlib import import_module
+
+    return import_module(f"perflint.output.{name.replace('-', '_')}")

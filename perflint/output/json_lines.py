@@ -1,0 +1,15 @@
+"""``json-lines``: the objects of ``json``, one on each line, so that a reader need not wait for the last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from perflint.output.json import data
+from perflint.output.report import Report
+
+
+def render(report: Report) -> Iterator[str]:
+    """A line for each finding."""
+    for finding in report.findings:
+        yield json.dumps(data(report, finding)) + "\n"
