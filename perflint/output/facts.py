@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perflint import catalogue
+from perflint.findings import Confidence, Finding
 
 FILE_CODES = frozenset({"PPF001", "PPF003"})
 """Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
@@ -25,3 +26,10 @@ def facts(code: str) -> Facts:
     if rule is None:
         return Facts(code, None, None)
     return Facts(rule.name, None if code in FILE_CODES else rule.bottleneck, rule.url)
+
+
+def severity(finding: Finding) -> str:
+    """``error``: a file that could not be checked; ``note``: perflint is not sure; ``warning``: any other finding."""
+    if finding.code in FILE_CODES:
+        return "error"
+    return "note" if finding.confidence is Confidence.LOW else "warning"

@@ -17,6 +17,7 @@ FORMATS = {
     "concise": "a line for each finding",
     "json": "a list of objects as Ruff writes it",
     "json-lines": "the same objects, one on each line",
+    "github": "workflow commands that GitHub Actions shows beside the code",
 }
 
 FOR_PEOPLE = ("full", "concise")

@@ -1,0 +1,44 @@
+"""``github``: workflow commands, which GitHub Actions shows as annotations beside the code.
+
+See https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands.  The columns of an annotation
+only mean something within one row, so a finding of several rows has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perflint.findings import Finding
+from perflint.output.facts import severity
+from perflint.output.places import valid
+from perflint.output.report import Report
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def render(report: Report) -> Iterator[str]:
+    """A command for each finding; what it says begins with the place, which the log of a run does not show else."""
+    for finding in report.findings:
+        place = report.places.shown(finding.path)
+        row, column = report.lines(finding.path).position(finding.start)
+        message = f"{place}:{row}:{column}: {finding.code} {valid(finding.message)}"
+        properties = {"title": f"perflint ({finding.code})", "file": place, **_range(report, finding)}
+        written = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+        yield f"::{_COMMANDS[severity(finding)]} {written}::{_data(message)}\n"
+
+
+def _range(report: Report, finding: Finding) -> dict[str, int]:
+    lines = report.lines(finding.path)
+    row, column = lines.position(finding.start)
+    end_row, end_column = lines.position(finding.end)
+    if row == end_row:
+        return {"line": row, "col": column, "endLine": end_row, "endColumn": end_column}
+    return {"line": row, "endLine": end_row}
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
