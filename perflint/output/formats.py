@@ -18,6 +18,7 @@ FORMATS = {
     "json": "a list of objects as Ruff writes it",
     "json-lines": "the same objects, one on each line",
     "github": "workflow commands that GitHub Actions shows beside the code",
+    "gitlab": "a code quality report",
 }
 
 FOR_PEOPLE = ("full", "concise")

@@ -1,0 +1,46 @@
+"""``gitlab``: a code quality report, which GitLab compares with that of the target branch.
+
+See https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format.  Of findings with one fingerprint
+GitLab shows only one, and it takes a finding for new when its fingerprint is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from perflint.findings import Confidence, Finding
+from perflint.fingerprints import fingerprints
+from perflint.output.facts import FILE_CODES
+from perflint.output.places import valid
+from perflint.output.report import Report
+from perflint.source import LineTable
+
+_SEVERITIES = {Confidence.HIGH: "major", Confidence.MEDIUM: "minor", Confidence.LOW: "info"}
+
+
+def render(report: Report) -> Iterator[str]:
+    """One JSON list."""
+    prints = fingerprints(report.findings, report.sources, report.places.root)
+    issues = [_issue(report, *pair) for pair in zip(report.findings, prints, strict=True)]
+    yield json.dumps(issues, indent=2) + "\n"
+
+
+def _issue(report: Report, finding: Finding, fingerprint: str) -> dict[str, Any]:
+    lines = report.lines(finding.path)
+    return {
+        "check_name": finding.code,
+        "description": f"{finding.code} {valid(finding.message)}",
+        "severity": "critical" if finding.code in FILE_CODES else _SEVERITIES[finding.confidence],
+        "fingerprint": fingerprint,
+        "location": {
+            "path": report.places.shown(finding.path),
+            "positions": {"begin": _position(lines, finding.start), "end": _position(lines, finding.end)},
+        },
+    }
+
+
+def _position(lines: LineTable, offset: int) -> dict[str, int]:
+    row, column = lines.position(offset)
+    return {"line": row, "column": column}
