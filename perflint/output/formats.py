@@ -19,6 +19,7 @@ FORMATS = {
     "json-lines": "the same objects, one on each line",
     "github": "workflow commands that GitHub Actions shows beside the code",
     "gitlab": "a code quality report",
+    "junit": "test cases, for what shows test results",
 }
 
 FOR_PEOPLE = ("full", "concise")

@@ -1,0 +1,81 @@
+"""``junit``: a failed test case for each finding, for CI systems that show test results (Jenkins, GitLab, Azure, ...).
+
+There is no standard; the elements are those that the readers agree on, as
+https://github.com/testmoapp/junitxml has collected them.  A reader may keep one of several cases of the same name, so
+the names hold the place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from xml.etree import ElementTree
+
+from perflint.findings import Finding
+from perflint.output.facts import FILE_CODES, facts
+from perflint.output.places import valid
+from perflint.output.report import Report
+from perflint.output.width import visible
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]|[\ufffe\uffff]")
+"""What XML 1.0 cannot hold, not even escaped (and surrogates)."""
+
+
+def render(report: Report) -> Iterator[str]:
+    """One XML document in ASCII, with a test suite for each file that has findings."""
+    root = ElementTree.Element("testsuites", {"name": "perflint", **_counts(report.findings)})
+    for path, findings in groupby(report.findings, lambda finding: finding.path):
+        _add_suite(root, report, path, list(findings))
+    if not report.findings:
+        suite = ElementTree.SubElement(root, "testsuite", {"name": "perflint", "tests": "1", **_NONE})
+        ElementTree.SubElement(suite, "testcase", {"classname": "perflint", "name": "no findings"})
+        root.set("tests", "1")
+    ElementTree.indent(root)
+    yield ElementTree.tostring(root, encoding="us-ascii", xml_declaration=True).decode("ascii") + "\n"
+
+
+_NONE = {"failures": "0", "errors": "0"}
+
+
+def _add_suite(root: ElementTree.Element, report: Report, path: str, findings: Sequence[Finding]) -> None:
+    place = _allowed(report.places.shown(path))
+    suite = ElementTree.SubElement(root, "testsuite", {"name": place, **_counts(findings)})
+    for finding in findings:
+        row, column = report.lines(path).position(finding.start)
+        case = {
+            "classname": place,
+            "name": f"{finding.code} {facts(finding.code).name} ({row}:{column})",
+            "file": place,
+            "line": str(row),
+        }
+        failed = ElementTree.SubElement(
+            ElementTree.SubElement(suite, "testcase", case),
+            "error" if finding.code in FILE_CODES else "failure",
+            {"message": _allowed(finding.message), "type": finding.code},
+        )
+        failed.text = _allowed("\n".join(_text(report, finding, f"{place}:{row}:{column}")))
+
+
+def _text(report: Report, finding: Finding, place: str) -> Iterator[str]:
+    yield f"{place}: {finding.code} {finding.message}"
+    if finding.fix:
+        yield f"fix ({finding.fix.level}): {finding.fix.message}"
+    for related in finding.related:
+        yield f"see {report.places.shown(related.path)}:{related.line}: {related.message}"
+    url = facts(finding.code).url
+    if url:
+        yield url
+
+
+def _counts(findings: Sequence[Finding]) -> dict[str, str]:
+    errors = sum(finding.code in FILE_CODES for finding in findings)
+    return {"tests": str(len(findings)), "failures": str(len(findings) - errors), "errors": str(errors)}
+
+
+def _allowed(text: str) -> str:
+    return _FORBIDDEN.sub(lambda match: _picture(match.group()), valid(text))
+
+
+def _picture(char: str) -> str:
+    return visible(char) if char < " " else "\ufffd"
