@@ -37,7 +37,7 @@ def _blocks(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, list
     for first, last, group in _groups(lines, edits):
         start, end = lines.line_start(first), lines.line_end(last)
         old = _split(lines.text[start:end])
-        new = _split(_spliced(lines.text, start, end, group))
+        new = _split(spliced(lines.text, start, end, group))
         for tag, low, high, left, right in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
             if tag != "equal":
                 yield first + low, old[low:high], new[left:right]
@@ -65,7 +65,8 @@ def _groups(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, int,
         yield first, last, group
 
 
-def _spliced(text: str, start: int, end: int, edits: Sequence[Edit]) -> str:
+def spliced(text: str, start: int, end: int, edits: Sequence[Edit]) -> str:
+    """``text[start:end]`` after ``edits`` (sorted, not overlapping, all of them inside)."""
     parts = []
     for edit in edits:
         parts += [text[start : edit.start], edit.content]

@@ -20,6 +20,7 @@ FORMATS = {
     "github": "workflow commands that GitHub Actions shows beside the code",
     "gitlab": "a code quality report",
     "junit": "test cases, for what shows test results",
+    "rdjson": "what reviewdog reads",
 }
 
 FOR_PEOPLE = ("full", "concise")

@@ -1,0 +1,105 @@
+"""``rdjson``: the diagnostic format of reviewdog.
+
+See https://github.com/reviewdog/reviewdog/tree/master/proto/rdf.  Columns count bytes in UTF-8 from 1, ends are
+exclusive.  Relative paths are seen from the directory that reviewdog runs in, and not from the top of the repository:
+reviewdog puts its own place in the repository before them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from perflint.findings import Finding, Level, Related
+from perflint.fixer import complete_edits
+from perflint.output.facts import facts, severity
+from perflint.output.fix_lines import spliced
+from perflint.output.places import STDIN, valid
+from perflint.output.report import Report
+
+URL = "https://github.com/perflint-paddle/perflint"
+_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
+_BOM_BYTES = 3
+_MOST_ROWS = 60
+"""Rows of a suggestion.  One that spans more would fill a review with code that stays as it is."""
+
+
+def render(report: Report) -> Iterator[str]:
+    """One JSON object, a ``DiagnosticResult``."""
+    result = {
+        "source": {"name": "perflint", "url": URL},
+        "severity": "WARNING",
+        "diagnostics": [_diagnostic(report, finding) for finding in report.findings],
+    }
+    yield json.dumps(result, indent=2) + "\n"
+
+
+def _diagnostic(report: Report, finding: Finding) -> dict[str, Any]:
+    diagnostic: dict[str, Any] = {
+        "message": valid(_message(finding)),
+        "location": {"path": _path(finding.path), "range": _range(report, finding.path, finding.start, finding.end)},
+        "severity": _SEVERITIES[severity(finding)],
+        "code": {"value": finding.code},
+    }
+    url = facts(finding.code).url
+    if url:
+        diagnostic["code"] = {"value": finding.code, "url": url}
+    if suggestion := _suggestion(report, finding):
+        diagnostic["suggestions"] = [suggestion]
+    if finding.related:
+        diagnostic["related_locations"] = [_related(place) for place in finding.related]
+    return diagnostic
+
+
+def _message(finding: Finding) -> str:
+    """What is wrong, and what a person has to know who is offered the fix at a click."""
+    fix = finding.fix
+    if fix is None or fix.level is Level.SAFE:
+        return finding.message
+    what = "Suggestion" if fix.level is Level.DISPLAY else "Unsafe fix"
+    return f"{finding.message}\n{what}: {fix.message}" + (f" ({fix.reason})" if fix.reason else "")
+
+
+def _suggestion(report: Report, finding: Finding) -> dict[str, Any] | None:
+    """The whole fix as one replacement: reviewdog offers each suggestion by itself, and half a fix is none."""
+    if finding.fix is None or finding.fix.level is Level.DISPLAY:
+        return None
+    lines = report.lines(finding.path)
+    edits = complete_edits(lines.text, finding.fix)
+    if not edits:
+        return None
+    start, end = edits[0].start, max(edit.end for edit in edits)
+    if lines.position(end)[0] - lines.position(start)[0] >= _MOST_ROWS:
+        return None
+    return {
+        "range": _range(report, finding.path, start, end),
+        "text": valid(spliced(lines.text, start, end, edits)),
+    }
+
+
+def _related(place: Related) -> dict[str, Any]:
+    location = {"path": _path(place.path), "range": {"start": {"line": place.line}}}
+    return {"message": valid(place.message), "location": location}
+
+
+def _range(report: Report, path: str, start: int, end: int) -> dict[str, Any]:
+    return {"start": _position(report, path, start), "end": _position(report, path, end)}
+
+
+def _position(report: Report, path: str, offset: int) -> dict[str, int]:
+    row, column = report.lines(path).position(offset)
+    before = report.lines(path).text[offset - column + 1 : offset]
+    source = report.sources.get(path)
+    hidden = _BOM_BYTES if row == 1 and source is not None and source.bom else 0
+    return {"line": row, "column": len(before.encode("utf-8", "surrogatepass")) + hidden + 1}
+
+
+def _path(path: str) -> str:
+    if path == STDIN:
+        return STDIN
+    try:
+        return valid(os.path.relpath(path).replace(os.sep, "/"))
+    except ValueError:  # on another drive
+        return valid(path.replace(os.sep, "/"))
