@@ -21,6 +21,7 @@ FORMATS = {
     "gitlab": "a code quality report",
     "junit": "test cases, for what shows test results",
     "rdjson": "what reviewdog reads",
+    "sarif": "SARIF 2.1.0, for GitHub code scanning and viewers",
 }
 
 FOR_PEOPLE = ("full", "concise")

@@ -1,0 +1,148 @@
+"""``sarif``: SARIF 2.1.0, for GitHub code scanning and for viewers.
+
+The format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.  Columns count code points, ends are
+exclusive, a byte order mark does not count.  GitHub shows no fixes; other viewers apply them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from perflint import __version__, catalogue
+from perflint.catalogue import Rule
+from perflint.findings import Edit, Finding, Level, Related
+from perflint.fingerprints import fingerprints
+from perflint.fixer import complete_edits
+from perflint.output.facts import facts, severity
+from perflint.output.places import valid
+from perflint.output.report import Report
+from perflint.output.sarif_rules import descriptor
+from perflint.selection import selected
+from perflint.source import LineTable
+
+MOST_RESULTS = 25_000
+"""Results of one run that GitHub takes (it shows the first 5,000)."""
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_INFORMATION = "https://github.com/perflint-paddle/perflint"
+_BASE = "%SRCROOT%"
+_LINK = re.compile(r"\[(?=[^\[\]]*\]\()")
+"""What begins a link in the text of a SARIF message; in ours it is an index, followed by a call."""
+
+
+def render(report: Report) -> Iterator[str]:
+    """One log with one run."""
+    yield json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(report)]}, indent=2) + "\n"
+
+
+def shortcomings(report: Report) -> Iterator[str]:
+    """What a person should know about this report."""
+    if len(report.findings) > MOST_RESULTS:
+        yield (
+            f"{len(report.findings)} findings are in the SARIF report, and GitHub takes {MOST_RESULTS} at most: "
+            "check fewer paths at once, or select fewer rules"
+        )
+
+
+def _run(report: Report) -> dict[str, Any]:
+    rules = _rules(report)
+    numbers = {code: number for number, code in enumerate(rules)}
+    prints = fingerprints(report.findings, report.sources, report.places.root)
+    return {
+        "tool": {"driver": _driver(rules)},
+        "automationDetails": {"id": "perflint/"},
+        "invocations": [{"executionSuccessful": True}],
+        "originalUriBaseIds": {_BASE: {"uri": report.places.root_uri}},
+        "columnKind": "unicodeCodePoints",
+        "newlineSequences": ["\r\n", "\n", "\r"],
+        "results": [_result(report, *pair, numbers) for pair in zip(report.findings, prints, strict=True)],
+    }
+
+
+def _rules(report: Report) -> Mapping[str, Rule]:
+    """The rules that the run could report, in order of their codes."""
+    shipped = catalogue.shipped()
+    wanted = selected(report.settings, shipped) | {finding.code for finding in report.findings}
+    return {code: rule for code, rule in sorted(shipped.items()) if code in wanted}
+
+
+def _driver(rules: Mapping[str, Rule]) -> dict[str, Any]:
+    return {
+        "name": "perflint",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "informationUri": _INFORMATION,
+        "rules": [descriptor(rule) for rule in rules.values()],
+    }
+
+
+def _result(report: Report, finding: Finding, fingerprint: str, numbers: Mapping[str, int]) -> dict[str, Any]:
+    region = _region(report.lines(finding.path), finding.start, finding.end)
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": severity(finding),
+        "message": {"text": _message(finding.message)},
+        "locations": [{"physicalLocation": {"artifactLocation": _artifact(report, finding.path), "region": region}}],
+        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
+        "properties": _properties(finding),
+    }
+    if finding.code in numbers:
+        result["ruleIndex"] = numbers[finding.code]
+    if finding.related:
+        result["relatedLocations"] = [_related(report, *pair) for pair in enumerate(finding.related)]
+    if fix := _fix(report, finding):
+        result["fixes"] = [fix]
+    return result
+
+
+def _properties(finding: Finding) -> dict[str, Any]:
+    properties: dict[str, Any] = {"confidence": str(finding.confidence)}
+    bottleneck = facts(finding.code).bottleneck
+    if bottleneck:
+        properties["bottleneck"] = bottleneck
+    if finding.fix:
+        properties["fix"] = {"applicability": str(finding.fix.level), "message": valid(finding.fix.message)}
+        if finding.fix.reason:
+            properties["fix"]["reason"] = finding.fix.reason
+    return properties
+
+
+def _fix(report: Report, finding: Finding) -> dict[str, Any] | None:
+    """The edits that a viewer may make; a fix that is only ever shown stands among the properties."""
+    if finding.fix is None or finding.fix.level is Level.DISPLAY:
+        return None
+    lines = report.lines(finding.path)
+    replacements = [_replacement(lines, edit) for edit in complete_edits(lines.text, finding.fix)]
+    if not replacements:
+        return None
+    reason = f" (unsafe: {finding.fix.reason})" if finding.fix.level is Level.UNSAFE else ""
+    change = {"artifactLocation": _artifact(report, finding.path), "replacements": replacements}
+    return {"description": {"text": _message(finding.fix.message + reason)}, "artifactChanges": [change]}
+
+
+def _replacement(lines: LineTable, edit: Edit) -> dict[str, Any]:
+    region = _region(lines, edit.start, edit.end)
+    return {"deletedRegion": region, "insertedContent": {"text": valid(edit.content)}}
+
+
+def _related(report: Report, number: int, place: Related) -> dict[str, Any]:
+    location = {"artifactLocation": _artifact(report, place.path), "region": {"startLine": place.line}}
+    return {"id": number, "physicalLocation": location, "message": {"text": _message(place.message)}}
+
+
+def _artifact(report: Report, path: str) -> dict[str, Any]:
+    uri, is_relative = report.places.uri(path)
+    return {"uri": uri, "uriBaseId": _BASE} if is_relative else {"uri": uri}
+
+
+def _region(lines: LineTable, start: int, end: int) -> dict[str, int]:
+    row, column = lines.position(start)
+    end_row, end_column = lines.position(end)
+    return {"startLine": row, "startColumn": column, "endLine": end_row, "endColumn": end_column}
+
+
+def _message(text: str) -> str:
+    return _LINK.sub(r"\\[", valid(text))
