@@ -16,6 +16,7 @@ from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
 from perflint.fingerprints import fingerprints
 from perflint.output import sarif
 from perflint.output.facts import FILE_CODES
+from perflint.output.line_hashes import line_hashes
 from perflint.output.report import Report
 from perflint.settings import Settings
 from perflint.source import Source, read
@@ -108,7 +109,7 @@ def test_a_result_says_what_where_and_how_sure(tmp_path: Path, monkeypatch: pyte
         "level": "warning",
         "message": {"text": "It costs time."},
         "locations": [{"physicalLocation": {"artifactLocation": place, "region": region}}],
-        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
+        "partialFingerprints": {"perflint/v1": fingerprint, "primaryLocationLineHash": line_hashes(TEXT.encode())[4]},
         "relatedLocations": [
             {
                 "id": 0,
@@ -130,6 +131,18 @@ def test_a_result_says_what_where_and_how_sure(tmp_path: Path, monkeypatch: pyte
             "fix": {"applicability": "unsafe", "message": "Change it", "reason": "the shuffle order changes"},
         },
     }
+
+
+def test_every_result_on_a_readable_file_has_the_hash_that_github_computes(awkward_run: Run) -> None:
+    for result in json.loads(awkward_run.texts["sarif"])["runs"][0]["results"]:
+        location = result["locations"][0]["physicalLocation"]
+        path = awkward_run.root / unquote(location["artifactLocation"]["uri"])
+        prints = result["partialFingerprints"]
+        if result["ruleId"] == "PPF003":
+            assert prints.keys() == {"perflint/v1"}
+        else:
+            expected = line_hashes(path.read_bytes())[location["region"]["startLine"] - 1]
+            assert prints["primaryLocationLineHash"] == expected
 
 
 @pytest.mark.usefixtures("fake_catalogue")

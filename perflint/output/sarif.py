@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from perflint import __version__, catalogue
@@ -17,6 +19,7 @@ from perflint.findings import Edit, Finding, Level, Related
 from perflint.fingerprints import fingerprints
 from perflint.fixer import complete_edits
 from perflint.output.facts import facts, severity
+from perflint.output.line_hashes import line_hashes
 from perflint.output.places import valid
 from perflint.output.report import Report
 from perflint.output.sarif_rules import descriptor
@@ -49,7 +52,7 @@ def shortcomings(report: Report) -> Iterator[str]:
 
 def _run(report: Report) -> dict[str, Any]:
     rules = _rules(report)
-    numbers = {code: number for number, code in enumerate(rules)}
+    known = _Known({code: number for number, code in enumerate(rules)}, _line_hashes(report))
     prints = fingerprints(report.findings, report.sources, report.places.root)
     return {
         "tool": {"driver": _driver(rules)},
@@ -58,8 +61,26 @@ def _run(report: Report) -> dict[str, Any]:
         "originalUriBaseIds": {_BASE: {"uri": report.places.root_uri}},
         "columnKind": "unicodeCodePoints",
         "newlineSequences": ["\r\n", "\n", "\r"],
-        "results": [_result(report, *pair, numbers) for pair in zip(report.findings, prints, strict=True)],
+        "results": [_result(report, *pair, known) for pair in zip(report.findings, prints, strict=True)],
     }
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What results refer to: the numbers of the rules, and what GitHub knows the lines of each file by."""
+
+    numbers: Mapping[str, int]
+    hashes: Mapping[str, Sequence[str]]
+
+
+def _line_hashes(report: Report) -> dict[str, Sequence[str]]:
+    """By path; without the files that could not be read, or not as they are written."""
+    found: dict[str, Sequence[str]] = {}
+    for path in {finding.path for finding in report.findings} & report.sources.keys():
+        source = report.sources[path]
+        with suppress(UnicodeEncodeError):
+            found[path] = line_hashes(source.encode(source.text))
+    return found
 
 
 def _rules(report: Report) -> Mapping[str, Rule]:
@@ -79,18 +100,21 @@ def _driver(rules: Mapping[str, Rule]) -> dict[str, Any]:
     }
 
 
-def _result(report: Report, finding: Finding, fingerprint: str, numbers: Mapping[str, int]) -> dict[str, Any]:
+def _result(report: Report, finding: Finding, fingerprint: str, known: _Known) -> dict[str, Any]:
     region = _region(report.lines(finding.path), finding.start, finding.end)
+    prints = {"perflint/v1": fingerprint}
+    if finding.path in known.hashes:
+        prints["primaryLocationLineHash"] = known.hashes[finding.path][region["startLine"] - 1]
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": severity(finding),
         "message": {"text": _message(finding.message)},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(report, finding.path), "region": region}}],
-        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
+        "partialFingerprints": prints,
         "properties": _properties(finding),
     }
-    if finding.code in numbers:
-        result["ruleIndex"] = numbers[finding.code]
+    if finding.code in known.numbers:
+        result["ruleIndex"] = known.numbers[finding.code]
     if finding.related:
         result["relatedLocations"] = [_related(report, *pair) for pair in enumerate(finding.related)]
     if fix := _fix(report, finding):
