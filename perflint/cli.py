@@ -43,6 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return FAILED
 
 
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options that these arguments stand for, for a program that runs a command by itself."""
+    options = _parser().parse_args(arguments)
+    options.is_program = False
+    return options
+
+
 def _run(options: argparse.Namespace) -> int:
     if options.version:
         from perflint.commands import version

@@ -175,7 +175,7 @@ def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings
             continue
         if finding.code in selection.ignored_for(finding.path, settings):
             continue
-        if finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):
+        if settings.noqa and finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):
             continue
         if finding.fix is not None:
             level = selection.level_for(finding.code, finding.fix.level, settings)

@@ -29,6 +29,7 @@ class Settings:
 
     ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
+    ``noqa`` is no key: whether comments silence findings.
     ``origins`` says for each key where its value came from, for ``perflint config``.
     """
 
@@ -50,4 +51,5 @@ class Settings:
     sync_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     checkpoint_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     logging_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    noqa: bool = True
     origins: Mapping[str, str] = field(default_factory=dict)

@@ -1,48 +1,142 @@
-"""A real flake8 over one file, with a plugin that reports marked calls, to see which comments it honours."""
+"""flake8 with perflint's plugin in a process of its own, and what ``perflint check`` says of the same files."""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
-_PLUGIN = """\
-import ast
+import pytest
 
+from perflint import __version__
 
-class Plugin:
-    def __init__(self, tree):
-        self.tree = tree
-
-    def run(self):
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Call):
-                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                for code in CODES.get(name, ()):
-                    yield node.lineno, node.col_offset, f"{code} costly", type(self)
-
-
-CODES = {"item": ["PPF201"], "DataLoader": ["PPF101"], "numpy": ["PPF201", "PPF202"]}
+ROOT = Path(__file__).resolve().parents[1]
+GROUP = "flake8.extension"
+SPAWNING = """\
+import multiprocessing, sys
+from flake8.main.cli import main
+if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
+    sys.exit(main(sys.argv[1:]))
 """
-_CONFIG = """\
-[flake8]
-select = PPF
-[flake8:local-plugins]
-extension =
-    PPF = marked_calls:Plugin
-paths = .
+_FORMAT = "%(path)s\t%(row)d\t%(col)d\t%(code)s\t%(text)s"
+_TELLS = """\
+import atexit, os, sys
+def tell():
+    with open(os.environ["LOADED"], "a") as file:
+        file.write("".join(f"{name}\\n" for name in sys.modules))
+atexit.register(tell)
 """
 
+Place = tuple[str, int, int, str, str]
+"""Real path, row and column from 1, code, message."""
 
-def reported(directory: Path, text: str) -> list[tuple[int, str]]:
-    """Row and code of what flake8 reports: ``.item()`` is PPF201, ``.numpy()`` PPF201 and PPF202, DataLoader PPF101.
 
-    ``text`` is written as it is to a file in ``directory``.
+@dataclass(frozen=True)
+class Told:
+    """What flake8 printed."""
+
+    status: int
+    places: list[Place]
+    others: list[str]
+    """The lines that are no findings."""
+
+    errors: str
+
+
+def plugin_path(directory: Path) -> list[str]:
+    """What has to stand in ``PYTHONPATH`` so that flake8 finds the plugin.
+
+    An installed perflint says so itself; otherwise a distribution is made up in ``directory``.
     """
-    (directory / "marked_calls.py").write_text(_PLUGIN)
-    (directory / "flake8.cfg").write_text(_CONFIG)
-    (directory / "train.py").write_bytes(text.encode())
-    command = [sys.executable, "-m", "flake8", "--config", "flake8.cfg", "--format", "%(row)d %(code)s", "train.py"]
-    run = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
-    assert not run.stderr, run.stderr
-    return sorted((int(row), code) for row, code in (line.split() for line in run.stdout.splitlines()))
+    if any(found.name == "PPF" for found in entry_points(group=GROUP)):
+        return [str(ROOT)]
+    place = directory / f"perflint_paddle-{__version__}.dist-info"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: perflint-paddle\nVersion: {__version__}\n")
+    (place / "entry_points.txt").write_text(f"[{GROUP}]\nPPF = perflint.flake8_plugin:Plugin\n")
+    return [str(ROOT), str(directory)]
+
+
+def environment(directory: Path) -> dict[str, str]:
+    """The environment for a process that has the plugin; ``directory`` is for what has to be made up."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(plugin_path(directory)), "PYTHONWARNINGS": "ignore"}
+
+
+def run_flake8(*arguments: str, scratch: Path, spawn: bool = False, piped: bytes | None = None) -> Told:
+    """flake8 in the current directory, with the codes of perflint among others."""
+    start = ["-c", SPAWNING] if spawn else ["-m", "flake8"]
+    done = subprocess.run(
+        [sys.executable, *start, "--format", _FORMAT, *arguments],
+        env=environment(scratch),
+        input=piped,
+        capture_output=True,
+        check=False,
+    )
+    return _told(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def run_flake8_here(*arguments: str, scratch: Path, capsys: pytest.CaptureFixture[str]) -> Told:
+    """The same in this process, which is quicker."""
+    from flake8.main.cli import main
+
+    with pytest.MonkeyPatch.context() as patch:
+        for path in plugin_path(scratch)[1:]:
+            patch.syspath_prepend(path)
+        status = main(["-j1", "--format", _FORMAT, *arguments])
+    return _told(status, *capsys.readouterr())
+
+
+def _told(status: int, out: str, errors: str) -> Told:
+    places, others = [], []
+    for line in out.splitlines():
+        path, *rest = line.split("\t")
+        if len(rest) < 4:
+            others.append(line)
+            continue
+        row, column, code, message = rest
+        places.append((os.path.realpath(path), int(row), int(column), code, message))
+    return Told(status, sorted(places), others, errors)
+
+
+def loaded_by_flake8(*arguments: str, scratch: Path) -> set[str]:
+    """The names of the modules that a run of flake8 has loaded when it ends, in its first process."""
+    scratch.mkdir(exist_ok=True)
+    (scratch / "sitecustomize.py").write_text(_TELLS)
+    listed = scratch / "loaded.txt"
+    env = {**environment(scratch), "LOADED": str(listed)}
+    env["PYTHONPATH"] = os.pathsep.join([str(scratch), env["PYTHONPATH"]])
+    subprocess.run([sys.executable, "-m", "flake8", *arguments], env=env, capture_output=True, check=False)
+    return set(listed.read_text().split())
+
+
+def run_perflint(*arguments: str, piped: bytes | None = None) -> list[Place]:
+    """What ``perflint check`` reports in the current directory."""
+    done = subprocess.run(
+        [sys.executable, "-m", "perflint", "check", "--output-format", "json", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input=piped,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr.decode()
+    return sorted(
+        (
+            os.path.realpath(item["filename"]),
+            item["location"]["row"],
+            item["location"]["column"],
+            item["code"],
+            item["message"],
+        )
+        for item in json.loads(done.stdout)
+    )
+
+
+def rows(places: Sequence[Place]) -> list[str]:
+    """``name:row CODE`` of each finding."""
+    return [f"{Path(path).name}:{row} {code}" for path, row, _, code, _ in places]

@@ -12,10 +12,10 @@ from perflint.fixer import apply
 from perflint.noqa import suppressed
 from perflint.silencing import noqa_edits
 from perflint.source import Source
-from tests.flake8_runs import reported
+from tests.flake8_marked import reported
 
 CODES = {"item": ["PPF201"], "DataLoader": ["PPF101"], "numpy": ["PPF201", "PPF202"]}
-"""What the plugin of ``flake8_runs`` reports at which calls."""
+"""What the plugin of ``flake8_marked`` reports at which calls."""
 
 
 def findings(text: str) -> list[Finding]:

@@ -67,12 +67,21 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     return _fix(options, batch, console) if options.fix else _look(options, batch, console)
 
 
-def _look(options: argparse.Namespace, batch: Batch, console: Console) -> int:
+def look(options: argparse.Namespace, batch: Batch) -> Report:
+    """What a check that changes nothing reports.
+
+    Raises:
+        InternalError: a rule failed.
+    """
     findings = _in_order(batch.naming.findings(_found(options, batch)))
-    sources = batch.shown().sources
-    closing = summary.found(findings, len(sources), _level(options))
-    showing.findings(options, _report(options, batch, findings, sources), closing, console)
-    return _status(options, bool(findings))
+    return _report(options, batch, findings, batch.shown().sources)
+
+
+def _look(options: argparse.Namespace, batch: Batch, console: Console) -> int:
+    report = look(options, batch)
+    closing = summary.found(report.findings, len(report.sources), _level(options))
+    showing.findings(options, report, closing, console)
+    return _status(options, bool(report.findings))
 
 
 def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:

@@ -63,6 +63,18 @@ def read(options: argparse.Namespace, read_all: ReadAll | None = None) -> Batch:
     return _read_stdin(options, options.stdin_filename or STDIN)
 
 
+def read_text(options: argparse.Namespace, name: Path, text: str) -> Batch:
+    """The batch for a text that stands for the file of a name.
+
+    Raises:
+        CommandError: the configuration cannot be used.
+    """
+    settings = resolve(options, [name])
+    if options.force_exclude and _excluded(name, settings):
+        return Batch(settings, {}, [], b"")
+    return _with_piped(settings, name, b"", lambda path: Source(path, text))
+
+
 def find(paths: list[Path], settings: Settings, *, force_exclude: bool) -> tuple[Found, Naming]:
     """The files to read for a check of these paths: theirs, and those of the context where there is any to check.
 
@@ -93,11 +105,16 @@ def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
     data = sys.stdin.buffer.read()
     if options.force_exclude and _excluded(name, settings):
         return Batch(settings, {}, [], data)
+    return _with_piped(settings, name, data, lambda path: decode(path, data))
+
+
+def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[str], Source]) -> Batch:
+    """The batch for a text that is piped, with its context."""
     named = Found([name], [], {os.path.realpath(name): str(name)})
     found, naming = _together(named, _context(settings)) if settings.context else (named, Naming())
     path = found.by_real_path[os.path.realpath(name)]
     try:
-        piped = decode(path, data)
+        piped = source(path)
     except UnreadableSource as error:
         return Batch(settings, {}, [intake.unreadable_file(path, error)], data, naming=naming)
     others, _ = intake.read_all(file for file in found.files if str(file) != path)

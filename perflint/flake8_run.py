@@ -1,0 +1,171 @@
+"""One run of flake8: what ``perflint check`` finds for the paths that flake8 was given, worked out once.
+
+flake8 may check the files in several processes.  Those that it forks have the findings from the first process in their
+memory; those that it starts anew read them from a file whose name is in their environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flake8.exceptions import ExecutionError
+
+from perflint import catalogue, cli
+from perflint.commands import CommandError, check, internal_error, reading
+from perflint.commands.reading import Batch
+from perflint.findings import Finding
+from perflint.flake8_plugin import STDIN, WORD
+from perflint.output.report import Report
+
+Row = tuple[int, int, str]
+"""Row from 1, column from 0, code and message."""
+
+_VARIABLE = "_PERFLINT_FLAKE8_RUN"
+_NAMELESS = "stdin"
+"""What flake8 calls standard input where nobody has named it."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was found for the paths in ``asked``, by the real path of each file."""
+
+    options: argparse.Namespace
+    asked: Sequence[str]
+    rows: Mapping[str, Sequence[Row]]
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Run:
+        """The run for these options of flake8: as the first process has found it, or checked now.
+
+        Raises:
+            ExecutionError: the configuration cannot be used.
+        """
+        rows = _shared(options.filenames)
+        return cls(options, [*options.filenames], _check_paths(options) if rows is None else rows)
+
+    def is_for(self, options: argparse.Namespace) -> bool:
+        """Whether these options, which a program that uses flake8 may change, ask for the same files."""
+        return self.options is options and self.asked == options.filenames
+
+    def found(self, filename: str, lines: Sequence[str]) -> Sequence[Row]:
+        """The findings of a file by the name that flake8 has for it, or of what came through standard input.
+
+        Raises:
+            ExecutionError: the configuration cannot be used.
+        """
+        if STDIN in self.asked and filename == self.options.stdin_display_name:
+            return _check_text(self.options, filename, "".join(lines))
+        return self.rows.get(os.path.realpath(filename), ())
+
+    def share(self) -> None:
+        """Leave the findings to processes that flake8 is about to start; where they are forked, they have them."""
+        method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+        if method == "fork":
+            return
+        with tempfile.NamedTemporaryFile("w", prefix="perflint-", suffix=".json", delete=False) as file:
+            json.dump({"asked": self.asked, "rows": self.rows}, file)
+        atexit.register(_remove, file.name)
+        os.environ[_VARIABLE] = f"{os.getpid()}:{file.name}"
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        Path(path).unlink()
+
+
+def _shared(asked: Sequence[str]) -> Mapping[str, Sequence[Row]] | None:
+    """What the process that has started this one has found for these paths; None where it has left nothing."""
+    parent = multiprocessing.parent_process()
+    pid, _, path = os.environ.get(_VARIABLE, "").partition(":")
+    if parent is None or pid != str(parent.pid):
+        return None
+    try:
+        data = json.loads(Path(path).read_bytes())
+    except OSError:
+        return None
+    rows: Mapping[str, Sequence[Row]] = data["rows"]
+    return rows if data["asked"] == asked else None
+
+
+def _check_paths(options: argparse.Namespace) -> dict[str, list[Row]]:
+    # What does not exist is for flake8 to report.
+    paths = [name for name in options.filenames or ["."] if name != STDIN and Path(name).exists()]
+    if not paths:
+        return {}
+    report = _checked(options, paths, reading.read)
+    rows: dict[str, list[Row]] = {}
+    for finding in report.findings:
+        rows.setdefault(os.path.realpath(finding.path), []).append(_row(finding, report))
+    return rows
+
+
+def _check_text(options: argparse.Namespace, name: str, text: str) -> list[Row]:
+    path = Path(STDIN if name == _NAMELESS else name)
+    report = _checked(options, [], lambda namespace: reading.read_text(namespace, path, text))
+    return [_row(finding, report) for finding in report.findings]
+
+
+def _row(finding: Finding, report: Report) -> Row:
+    row, column = report.lines(finding.path).position(finding.start)
+    return row, column - 1, f"{finding.code} {finding.message}"
+
+
+def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argparse.Namespace], Batch]) -> Report:
+    """What a check reports under flake8's options; nothing, with a line on standard error, where perflint fails."""
+    try:
+        namespace = _namespace(options, paths)
+        batch = read(namespace)
+        if options.disable_noqa:
+            batch = replace(batch, settings=replace(batch.settings, noqa=False))
+        if not _can_hold_any(batch):
+            batch = replace(batch, known=[])
+        return check.look(namespace, batch)
+    except (CommandError, catalogue.CatalogueError) as error:
+        raise ExecutionError(f"perflint: {_as_option(str(error))}") from error
+    except Exception as error:  # flake8 has other plugins to run
+        if os.environ.get("PERFLINT_DEBUG") == "1":
+            raise
+        print(internal_error(error), file=sys.stderr)
+        return Report([], {})
+
+
+def _can_hold_any(batch: Batch) -> bool:
+    settings = batch.settings
+    if settings.loaders or settings.sync_calls or settings.checkpoint_calls or settings.logging_calls:
+        return True
+    return any(WORD in source.text for source in batch.sources.values())
+
+
+def _namespace(options: argparse.Namespace, paths: list[str]) -> argparse.Namespace:
+    """The options of ``perflint check`` that say the same as flake8's."""
+    jobs = [] if options.jobs.is_auto else [f"--jobs={max(options.jobs.n_jobs, 1)}"]
+    namespace = cli.parse(["check", "--quiet", *jobs, "--", *paths])
+    namespace.select = options.ppf_select
+    namespace.ignore = options.ppf_ignore
+    namespace.extend_select = [*(options.ppf_extend_select or ()), *_named(options)] or None
+    namespace.min_confidence = options.ppf_min_confidence
+    namespace.config = Path(options.ppf_config) if options.ppf_config else None
+    namespace.isolated = options.ppf_isolated
+    namespace.context = None if options.ppf_context is None else [Path(name) for name in options.ppf_context]
+    return namespace
+
+
+def _named(options: argparse.Namespace) -> list[str]:
+    """The rules that are off unless somebody asks for them, and that flake8's options name by their whole codes."""
+    off = {code for code, rule in catalogue.shipped().items() if not rule.default}
+    return [code for code in (*(options.select or ()), *(options.extend_select or ())) if code in off]
+
+
+def _as_option(message: str) -> str:
+    """A message about an option of perflint, with the option as flake8 has it."""
+    return f"--ppf-{message[2:]}" if message.startswith("--") else message
