@@ -125,6 +125,9 @@ class _Run:
         self, bundles: list[list[int]], projects: list[dict[str, Source]], sizes: list[int], jobs: int
     ) -> dict[int, list[Finding]]:
         found: dict[int, list[Finding]] = {}
+        import libcst
+
+        libcst.Module  # noqa: B018 - loaded once, here, rather than by each process
         work = [partial(self._bundle, [projects[index] for index in bundle]) for bundle in bundles]
         weights = [sum(sizes[index] for index in bundle) for bundle in bundles]
         for number, findings in in_turn(work, weights, jobs, _AT_ONCE):
