@@ -148,8 +148,11 @@ def _can_hold_any(batch: Batch) -> bool:
 
 def _namespace(options: argparse.Namespace, paths: list[str]) -> argparse.Namespace:
     """The options of ``perflint check`` that say the same as flake8's."""
-    jobs = [] if options.jobs.is_auto else [f"--jobs={max(options.jobs.n_jobs, 1)}"]
-    namespace = cli.parse(["check", "--quiet", *jobs, "--", *paths])
+    namespace = cli.parse(["check", "--quiet", "--", *paths])
+    if multiprocessing.parent_process() is not None:
+        namespace.jobs = 1  # those that flake8 starts may start none
+    elif not options.jobs.is_auto:
+        namespace.jobs = max(options.jobs.n_jobs, 1)
     namespace.select = options.ppf_select
     namespace.ignore = options.ppf_ignore
     namespace.extend_select = [*(options.ppf_extend_select or ()), *_named(options)] or None
