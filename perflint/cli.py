@@ -25,7 +25,8 @@ _MAY_HAVE_VALUE = ("--add-noqa",)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``perflint`` with these arguments (default: those of the process) and give its exit status."""
     options = _parser().parse_args(_with_values(sys.argv[1:] if argv is None else argv))
-    options.is_program = argv is None and not getattr(options, "watch", False)  # it ends after one run
+    stays = getattr(options, "watch", False) or options.command == "server"
+    options.is_program = argv is None and not stays  # it ends after one run
     if options.is_program:
         gc.disable()  # what a run makes stays until it ends: looking for garbage in it costs a fifth of the run
     if argv is None:
@@ -71,6 +72,10 @@ def _run(options: argparse.Namespace) -> int:
         from perflint.commands import config
 
         return config.run(options)
+    if options.command == "server":
+        from perflint.commands import server
+
+        return server.run(options)
     _parser().print_help(sys.stderr)
     return FAILED
 
@@ -87,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules"))
     _add_config(commands.add_parser("config", help="show the settings of a run and where each comes from"))
     commands.add_parser("clean", help="remove what earlier runs have kept to be faster")
+    _add_server(commands.add_parser("server", help="show findings in an editor (Language Server Protocol)"))
     return parser
 
 
@@ -128,6 +134,14 @@ def _add_rule(parser: argparse.ArgumentParser) -> None:
 def _add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", type=Path, default=Path(), help="the code to be checked (default: .)")
     _add_settings(parser)
+
+
+def _add_server(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--stdio", action="store_true", help="speak through standard input and output (the default)")
+    group.add_argument(
+        "--tcp", type=int, nargs="?", const=0, metavar="PORT", help="listen on this port of 127.0.0.1 (default: any)"
+    )
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:

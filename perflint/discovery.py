@@ -79,6 +79,17 @@ def python_files(paths: Sequence[Path], settings: Settings, *, force_exclude: bo
     return search.found()
 
 
+def passes_over(root: Path, parts: Sequence[str], settings: Settings) -> bool:
+    """Whether a search of the directory ``root`` ignores an entry below it, be it there or not.
+
+    Args:
+        root: the directory, which is searched even when it is itself ignored.
+        parts: the names that lead from there to a file.
+        settings: what is ignored.
+    """
+    return _Search(settings).passes_over(str(root), parts)
+
+
 def _insist(path: Path) -> None:
     if path.exists():
         return
@@ -113,14 +124,31 @@ class _Search:
         return Found([Path(shown) for shown in sorted(spelled.values())], self._problems, spelled)
 
     def directory(self, shown: str) -> None:
+        stack = [self._start(shown)]
+        while stack:
+            stack.extend(self._search(stack.pop()))
+
+    def passes_over(self, shown: str, parts: Sequence[str]) -> bool:
+        """Whether an entry below a directory is ignored, or a directory on the way to it."""
+        directory = self._start(shown)
+        for name in parts[:-1]:
+            directory = self._with_layers(directory)
+            if name == ".git" or self._ignored(directory, name + "/"):
+                return True
+            directory = _child(directory, name)
+        return self._ignored(self._with_layers(directory), parts[-1])
+
+    def _start(self, shown: str) -> _Directory:
         real = os.path.realpath(shown)
         layers = self._layers_above(Path(real)) if self._gitignore else ()
         prefix = relative(shown, self._root)
-        stack = [
-            _Directory("" if shown == "." else _ended(shown), _ended(real), prefix and prefix + "/", layers),
-        ]
-        while stack:
-            stack.extend(self._search(stack.pop()))
+        return _Directory("" if shown == "." else _ended(shown), _ended(real), prefix and prefix + "/", layers)
+
+    def _with_layers(self, directory: _Directory) -> _Directory:
+        if not self._gitignore:
+            return directory
+        there = {name for name in (".git", ".gitignore") if os.path.lexists(directory.real + name)}
+        return directory._replace(layers=self._layers_in(directory, there))
 
     def _search(self, directory: _Directory) -> list[_Directory]:
         """Take the files of one directory; its subdirectories that are to be searched."""

@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from perflint.source import Source
 
-_ROOT_MARKS = (
+ROOT_MARKS = (
     *(".git", "setup.py", "pyproject.toml", "setup.cfg", "requirements.txt"),
     *("README.md", "README_cn.md", "README.rst", "README.txt", "README", "__init__.py"),
 )
@@ -63,7 +63,7 @@ def _split(sources: Mapping[str, Source], found: Split) -> None:
 
 def is_project(root: str) -> bool:
     """Whether what stands in a directory says that all below it is one project."""
-    return any(os.path.exists(os.path.join(root, name)) for name in _ROOT_MARKS)
+    return any(os.path.exists(os.path.join(root, name)) for name in ROOT_MARKS)
 
 
 def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]]:

@@ -93,6 +93,18 @@ class Session:
         with _undisturbed():
             return [path for kept in self._kept for path in kept.catch_up()]
 
+    def update(self, sources: Mapping[str, Source], edited: Collection[str] = ()) -> None:
+        """Check everything again with other files, as after several of them have changed, come or gone at once.
+
+        What the index says of the text of a file alone is kept where the text is the same.
+
+        Args:
+            sources: all files by path, in place of those before.
+            edited: the paths of files that are going to be edited, besides those that have been.
+        """
+        self._sources = dict(sources)
+        self._check_all(frozenset(edited))
+
     def settle(self) -> list[Finding]:
         """All findings, by a full check, which goes by nothing that is remembered but the trees of the files."""
         self._check_all()

@@ -103,7 +103,7 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
 def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
     settings = resolve(options, [name])
     data = sys.stdin.buffer.read()
-    if options.force_exclude and _excluded(name, settings):
+    if options.force_exclude and excluded(name, settings):
         return Batch(settings, {}, [], data)
     return _with_piped(settings, name, data, lambda path: decode(path, data))
 
@@ -139,6 +139,7 @@ def _together(named: Found, context: Found) -> tuple[Found, Naming]:
     return Found(files, named.problems, by_real_path), Naming(hidden, names)
 
 
-def _excluded(name: Path, settings: Settings) -> bool:
+def excluded(name: Path, settings: Settings) -> bool:
+    """Whether the settings exclude a file that is named, as ``--force-exclude`` asks."""
     patterns = Patterns((*settings.exclude, *settings.extend_exclude))
     return patterns.covers(relative(str(name), str(settings.root)))

@@ -1,0 +1,39 @@
+"""``perflint server``: findings in an editor, through the Language Server Protocol."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+
+from perflint.commands import CommandError
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve one editor until it is done; the exit status.
+
+    Raises:
+        CommandError: pygls is not there, or the port cannot be used.
+    """
+    if importlib.util.find_spec("pygls") is None:
+        raise CommandError('the server needs pygls: install it with pip install "perflint-paddle[lsp]"')
+    # What anything prints must not get between the messages.
+    out = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    from perflint.server import logs
+    from perflint.server.features import make
+
+    logs.set_up()
+    server = make()
+    if options.tcp is not None:
+        try:
+            server.start_tcp("127.0.0.1", options.tcp)
+        except (OSError, OverflowError) as error:
+            raise CommandError(f"--tcp {options.tcp}: the port cannot be used: {error}") from error
+    else:
+        server.start_io(stdout=os.fdopen(out, "wb"))
+    server.state.checking.stop()
+    sys.stderr.flush()
+    os._exit(0)  # a check that is under way would hold up the end

@@ -1,0 +1,52 @@
+"""The findings of a file that is checked by itself, and what becomes of one that perflint fails on."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from perflint import engine
+from perflint.findings import Finding, Level
+from perflint.server.fixing import fixed_text
+from perflint.settings import Settings
+from perflint.source import Source
+
+log = logging.getLogger(__name__)
+
+
+class Alone:
+    """Checks files one by one, and remembers the last answer for each."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, Settings, list[Finding]]] = {}
+
+    def check(self, source: Source, settings: Settings) -> list[Finding]:
+        """What ``perflint check FILE`` would find; nothing where a rule fails on it, which is logged."""
+        known = self._known.get(source.path)
+        if known is not None and known[0] == source.text and known[1] == settings:
+            return known[2]
+        try:
+            found = engine.check({source.path: source}, settings)
+        except Exception:
+            log.exception("perflint failed on %s, which is shown without findings until it changes", source.path)
+            found = []
+        self._known[source.path] = source.text, settings, found
+        return found
+
+    def fixed(self, source: Source, settings: Settings, level: Level, code: str | None) -> str:
+        """The text of a file once its fixes are made (those of one rule, for a ``code``)."""
+        return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, code)
+
+    def forget(self, path: str) -> None:
+        """Let go of the answer for a file."""
+        self._known.pop(path, None)
+
+
+def fails_on(sources: dict[str, Source], settings: Settings) -> str | None:
+    """The first file that makes the checks fail by itself."""
+    for path, source in sources.items():
+        try:
+            engine.check({path: source}, settings)
+        except Exception:
+            return path
+    return None

@@ -1,0 +1,87 @@
+"""When what is checked: at once after a file was opened or saved, a moment after the last key, the rest at rest."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+
+from perflint.findings import Level
+from perflint.server.configured import Tell
+from perflint.server.documents import Document, View
+from perflint.server.scheduling import Worker
+from perflint.server.workspace import Result, Workspace
+
+TYPING = 0.15
+"""Seconds without another change after which a changed document is checked."""
+
+_UNTIL_READY = 0.5
+_UNTIL_TIDY = 3.0
+
+log = logging.getLogger(__name__)
+
+
+class Checking:
+    """Checks what the editor shows, in a thread of its own.
+
+    Args:
+        tell: for what a person should know; called in that thread, as ``results`` is.
+        results: given what is known of all open documents, each time that something may be different.
+    """
+
+    def __init__(self, tell: Tell, results: Callable[[Sequence[Result]], None]) -> None:
+        self._results = results
+        self._workspace = Workspace(tell)
+        self._worker = Worker()
+
+    def start(self) -> None:
+        """Begin: the checks are imported while the editor is still busy opening files."""
+        self._worker.start()
+        self._worker.post("imports", _import_checks)
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._worker.stop()
+
+    def show(self, view: View, delay: float = 0.0) -> None:
+        """Check what the editor shows now; what it showed before and is not being checked yet is passed over."""
+        self._worker.post("show", partial(self._take, view), delay)
+
+    def fixed(self, document: Document, level: Level, code: str | None = None) -> Future[str | None]:
+        """The text of a document once its fixes are made; None where that cannot be told."""
+        return self._worker.ask(lambda: self._fixed(document, level, code))
+
+    def _take(self, view: View) -> None:
+        try:
+            self._workspace.take(view)
+            results = self._workspace.results()
+        except Exception:
+            log.exception("the documents could not be checked")
+            results = [Result(document, ()) for document in view.documents.values()]
+        self._results(results)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """See to what has time until the editor is at rest."""
+        delay = self._workspace.settling_delay()
+        if delay is not None:
+            self._worker.post("settle", self._settle, delay, math.inf)
+        self._worker.post("get ready", self._workspace.get_ready, _UNTIL_READY, math.inf)
+        self._worker.post("tidy", self._workspace.tidy, _UNTIL_TIDY, math.inf)
+
+    def _settle(self) -> None:
+        self._workspace.settle()
+        self._results(self._workspace.results())
+
+    def _fixed(self, document: Document, level: Level, code: str | None) -> str | None:
+        text = self._workspace.fixed(document, level, code)
+        self._go_on()
+        return text
+
+
+def _import_checks() -> None:
+    from perflint.checks import load_checks
+
+    load_checks()

@@ -1,0 +1,67 @@
+"""What the editor can do: the server offers and sends nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+
+@dataclass(frozen=True)
+class Client:
+    """The capabilities that make a difference here."""
+
+    pulls: bool = False
+    """It asks for diagnostics, and can be told to ask again; else they are sent to it."""
+    shows_related: bool = False
+    shows_links: bool = False
+    keeps_data: bool = False
+    takes_versions: bool = False
+    """Edits may name the version that they are for."""
+    has_action_kinds: bool = False
+    shows_disabled_actions: bool = False
+    shows_preferred_actions: bool = False
+    keeps_action_data: bool = False
+    resolves_edits: bool = False
+    reads_markdown: bool = False
+    answers_configuration: bool = False
+    registers_configuration: bool = False
+    registers_watchers: bool = False
+
+    @staticmethod
+    def of(capabilities: types.ClientCapabilities) -> Client:
+        """What a client says of itself."""
+
+        def has(path: str) -> bool:
+            return bool(get_capability(capabilities, path))
+
+        published = "text_document.publish_diagnostics"
+        pulled = "text_document.diagnostic"
+        pulls = has(pulled) and has("workspace.diagnostics.refresh_support")
+        shown = pulled if pulls else published
+        return Client(
+            pulls=pulls,
+            shows_related=has(f"{shown}.related_information") or has(f"{published}.related_information"),
+            shows_links=has(f"{shown}.code_description_support") or has(f"{published}.code_description_support"),
+            keeps_data=has(f"{shown}.data_support") or has(f"{published}.data_support"),
+            takes_versions=has("workspace.workspace_edit.document_changes"),
+            has_action_kinds=has("text_document.code_action.code_action_literal_support"),
+            shows_disabled_actions=has("text_document.code_action.disabled_support"),
+            shows_preferred_actions=has("text_document.code_action.is_preferred_support"),
+            keeps_action_data=has("text_document.code_action.data_support"),
+            resolves_edits="edit" in _resolved(capabilities),
+            reads_markdown=_first_format(capabilities) == types.MarkupKind.Markdown,
+            answers_configuration=has("workspace.configuration"),
+            registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
+            registers_watchers=has("workspace.did_change_watched_files.dynamic_registration"),
+        )
+
+
+def _resolved(capabilities: types.ClientCapabilities) -> tuple[str, ...]:
+    return tuple(get_capability(capabilities, "text_document.code_action.resolve_support.properties") or ())
+
+
+def _first_format(capabilities: types.ClientCapabilities) -> str:
+    formats = get_capability(capabilities, "text_document.hover.content_format") or ()
+    return next((each for each in formats if each in (types.MarkupKind.Markdown, types.MarkupKind.PlainText)), "")

@@ -1,0 +1,176 @@
+"""What the editor offers to do about a finding: its fix, all fixes, or a comment that silences it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fixer import fix_all
+from perflint.output.facts import FILE_CODES
+from perflint.server.client import Client
+from perflint.server.diagnostics import diagnostics
+from perflint.server.documents import Document, source_of
+from perflint.server.edits import between, workspace_edit
+from perflint.server.workspace import Result
+from perflint.source import BOM, Source
+
+if TYPE_CHECKING:
+    from perflint.server.language_server import PerflintServer
+
+FIX_ALL = "source.fixAll.perflint"
+_MOST_OF_A_REASON = 120
+
+Actions = list[types.CodeAction]
+
+
+def options(client: Client) -> types.CodeActionOptions:
+    """What is offered."""
+    kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll, FIX_ALL]
+    return types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=client.resolves_edits)
+
+
+async def answer(server: PerflintServer, params: types.CodeActionParams) -> Actions | None:
+    """The actions for a range of a document; None once the document has changed meanwhile."""
+    document = server.state.view.documents.get(params.text_document.uri)
+    result = await server.state.current(params.text_document.uri, at_once=True)
+    if result is None or result.document is not document:
+        return None
+    found = await asyncio.to_thread(_actions, result, params, server.client)
+    if not server.client.resolves_edits:
+        found = [action for action in found if await _has_edit(server, action)]
+    for action in found:
+        if not server.client.keeps_action_data:
+            action.data = None
+    return found if server.state.view.documents.get(document.uri) is document else None
+
+
+async def resolve(server: PerflintServer, action: types.CodeAction) -> types.CodeAction:
+    """An action with its edit, unless the document has changed since it was offered."""
+    await _has_edit(server, action)
+    return action
+
+
+async def _has_edit(server: PerflintServer, action: types.CodeAction) -> bool:
+    """Whether an action has an edit, now that it was asked for, or is one that says why it has none."""
+    data: Any = action.data
+    if action.edit is not None or action.disabled is not None or not isinstance(data, dict):
+        return action.edit is not None or action.disabled is not None
+    result = await server.state.current(str(data.get("uri")), at_once=True)
+    if result is None or result.document.version != data.get("version"):
+        return False
+    document = result.document
+    future = server.state.checking.fixed(document, Level(data["level"]), data["code"])
+    text = await asyncio.wrap_future(future)
+    before = document.text.removeprefix(BOM)
+    if text is None or text == before or server.state.view.documents.get(document.uri) is not document:
+        return False
+    action.edit = workspace_edit(document, between(before, text), server.client)
+    return True
+
+
+def _actions(result: Result, params: types.CodeActionParams, client: Client) -> Actions:
+    """The actions for what was found in a range, and those for the document; some have no edit yet."""
+    actions: Actions = []
+    only = params.context.only
+    source = source_of(result.document.path, result.document.text)
+    if not isinstance(source, Source):
+        return actions
+    if _is_wanted(types.CodeActionKind.QuickFix, only):
+        actions += _quick_fixes(result, source, params.range, client)
+    if _is_wanted(FIX_ALL, only) and any(_level(finding) is Level.SAFE for finding in result.findings):
+        data = _data(result.document, Level.SAFE, None)
+        actions.append(types.CodeAction("Fix all safe perflint findings", kind=FIX_ALL, data=data))
+    return actions
+
+
+def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
+    """Whether an editor asks for a kind: by its name, or by that of one above it."""
+    return not only or any(kind == each or kind.startswith(f"{each}.") for each in map(_text, only))
+
+
+def _text(kind: str) -> str:
+    return str(getattr(kind, "value", kind))
+
+
+def _quick_fixes(result: Result, source: Source, place: types.Range, client: Client) -> Iterator[types.CodeAction]:
+    positions = result.document.positions
+    first = positions.offset(place.start.line, place.start.character)
+    last = positions.offset(place.end.line, place.end.character)
+    shown = diagnostics(result, client)
+    touched = [
+        (finding, diagnostic)
+        for finding, diagnostic in zip(result.findings, shown, strict=True)
+        if finding.start <= last and first <= finding.end
+    ]
+    for finding, diagnostic in touched:
+        action = _fix(finding, source, result.document, client)
+        if action is not None:
+            action.diagnostics = [diagnostic]
+            yield action
+    yield from _everywhere(result, [finding for finding, _ in touched])
+    for finding, diagnostic in touched:
+        edits = _silencing(source, finding)
+        if edits:
+            edit = workspace_edit(result.document, edits, client)
+            title = f"Disable {finding.code} for this line"
+            yield types.CodeAction(title, kind=types.CodeActionKind.QuickFix, diagnostics=[diagnostic], edit=edit)
+
+
+def _fix(finding: Finding, source: Source, document: Document, client: Client) -> types.CodeAction | None:
+    """The fix of one finding; one that a person has to complete is shown, where the editor shows such, but not made."""
+    fix = finding.fix
+    if fix is None or finding.code in FILE_CODES:
+        return None
+    action = types.CodeAction(f"{finding.code}: {_titled(fix)}", kind=types.CodeActionKind.QuickFix)
+    if fix.level is Level.DISPLAY:
+        action.disabled = types.CodeActionDisabled(reason=fix.reason or "It is to be made by hand.")
+        return action if client.shows_disabled_actions else None
+    outcome = fix_all({source.path: source}, lambda now: [finding] if now[source.path] is source else [], fix.level)
+    if source.path not in outcome.changed:
+        return None
+    edits = between(source.text, outcome.changed[source.path].text)
+    action.edit = workspace_edit(document, edits, client)
+    action.is_preferred = True if fix.level is Level.SAFE and client.shows_preferred_actions else None
+    return action
+
+
+def _titled(fix: Fix) -> str:
+    level = "by hand" if fix.level is Level.DISPLAY else str(fix.level)
+    reason = " ".join(fix.reason.split())
+    if len(reason) > _MOST_OF_A_REASON:
+        reason = reason[:_MOST_OF_A_REASON].rsplit(" ", 1)[0] + " ..."
+    return f"{fix.message} ({level}{f': {reason}' if reason and fix.level is Level.UNSAFE else ''})"
+
+
+def _everywhere(result: Result, touched: Sequence[Finding]) -> Iterator[types.CodeAction]:
+    """One action for each rule that has more of the same kind to fix in the document."""
+    for code, level in dict.fromkeys((finding.code, _level(finding)) for finding in touched):
+        if level is None or level is Level.DISPLAY:
+            continue
+        alike = [each for each in result.findings if each.code == code and (_level(each) or Level.DISPLAY) >= level]
+        if len(alike) > 1:
+            title = f"Fix all {len(alike)} {code} in this file ({level})"
+            data = _data(result.document, level, code)
+            yield types.CodeAction(title, kind=types.CodeActionKind.QuickFix, data=data)
+
+
+def _level(finding: Finding) -> Level | None:
+    return finding.fix.level if finding.fix is not None and finding.fix.edits else None
+
+
+def _data(document: Document, level: Level, code: str | None) -> dict[str, Any]:
+    return {"uri": document.uri, "version": document.version, "level": level.value, "code": code}
+
+
+def _silencing(source: Source, finding: Finding) -> list[Edit]:
+    if finding.code in FILE_CODES:
+        return []
+    try:
+        from perflint.silencing import noqa_edits
+    except ImportError:
+        return []
+    return list(noqa_edits(source, [finding]))

@@ -1,0 +1,129 @@
+"""The settings of the editor, and those of the checks under them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perflint import catalogue, config
+from perflint.settings import Settings
+
+SECTION = "perflint"
+
+_LISTS = {"select": "select", "ignore": "ignore", "extendSelect": "extend-select"}
+_CONFIDENCES = ("low", "medium", "high")
+
+
+@dataclass(frozen=True)
+class EditorSettings:
+    """What the user has set in the editor; None and empty: not set.
+
+    ``select`` starts the selection afresh, the others add to the configuration file, as on the command line.
+    """
+
+    enable: bool = True
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    min_confidence: str | None = None
+    configuration_file: str | None = None
+
+    def overrides(self) -> dict[str, object]:
+        """The same by the keys of the configuration."""
+        return {
+            "select": self.select,
+            "ignore": self.ignore or None,
+            "extend-select": self.extend_select or None,
+            "min-confidence": self.min_confidence,
+        }
+
+
+def read(given: object) -> tuple[EditorSettings, list[str]]:
+    """The settings in what an editor sends, and what is wrong with it, a sentence each.
+
+    A key that cannot be used is left out.  ``null`` is the same as no key at all: editors send it for what is not set.
+
+    Args:
+        given: a JSON object; anything else counts as an empty one.
+    """
+    values = {key: value for key, value in given.items() if value is not None} if isinstance(given, Mapping) else {}
+    found: dict[str, Any] = {}
+    problems = []
+    for key, value in values.items():
+        reader = _READERS.get(key)
+        if reader is None:
+            if key not in _OF_THE_EDITOR:
+                problems.append(f"{SECTION}.{key}: there is no such setting; there are {', '.join(_READERS)}")
+            continue
+        attribute, expected, is_right = reader
+        if not is_right(value):
+            problems.append(f"{SECTION}.{key}: expected {expected}, found {value!r}")
+            continue
+        found[attribute] = tuple(value) if isinstance(value, list | tuple) else value
+    return EditorSettings(**found), problems
+
+
+def section(given: object) -> Mapping[str, Any] | None:
+    """The settings of perflint in all of an editor's, or what is itself that; None where there is nothing.
+
+    Editors send the whole object, ``{"perflint": {...}}``, or the part of it, or (in the options at the start) either
+    of them under ``settings``.
+    """
+    if not isinstance(given, Mapping):
+        return None
+    if "settings" in given and SECTION not in given:
+        return section(given["settings"])
+    inner = given.get(SECTION, given)
+    return inner if isinstance(inner, Mapping) and inner else None
+
+
+def resolve(start: Path, editor: EditorSettings) -> Settings:
+    """The settings of the checks for the code in a directory.
+
+    Raises:
+        config.ConfigError: a file or a setting of the editor cannot be used; the message names it.
+        catalogue.CatalogueError: the installation lacks the rule files.
+    """
+    known = {code: rule.name for code, rule in catalogue.shipped().items()}
+    chosen = start / Path(editor.configuration_file).expanduser() if editor.configuration_file else None
+    try:
+        return config.load(start, known=known, config=chosen, overrides=editor.overrides())
+    except config.ConfigError as error:
+        raise config.ConfigError(_in_words_of_editor(str(error))) from error
+
+
+def files(start: Path, editor: EditorSettings) -> list[Path]:
+    """The files that hold the configuration of a directory, or would if they were there."""
+    if editor.configuration_file:
+        return [start / Path(editor.configuration_file).expanduser()]
+    names = (*config.OWN_FILES, config.PYPROJECT)
+    return [place / name for place in (start, *start.parents) for name in names]
+
+
+def _in_words_of_editor(message: str) -> str:
+    """An error about an option of the command line is one about a setting."""
+    option = re.match(r"--([a-z-]+):", message)
+    if option is None:
+        return message
+    words = option[1].split("-")
+    return f"{SECTION}.{words[0]}{''.join(map(str.capitalize, words[1:]))}:{message[option.end() :]}"
+
+
+def _is_strings(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+_RULES = 'a list of rules, such as ["PPF1", "PPF202"]'
+_READERS: dict[str, tuple[str, str, Callable[[object], bool]]] = {
+    "enable": ("enable", "true or false", lambda value: isinstance(value, bool)),
+    "select": ("select", _RULES, _is_strings),
+    "ignore": ("ignore", _RULES, _is_strings),
+    "extendSelect": ("extend_select", _RULES, _is_strings),
+    "minConfidence": ("min_confidence", '"low", "medium" or "high"', lambda value: value in _CONFIDENCES),
+    "configurationFile": ("configuration_file", "the path of a file", lambda value: isinstance(value, str)),
+}
+_OF_THE_EDITOR = ("trace", "server", "path", "interpreter", "command", "importStrategy")
+"""What an extension may keep for itself under the same name."""

@@ -1,0 +1,58 @@
+"""The settings of a directory as they are now: looked up again when a file or the editor says something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from perflint import config
+from perflint.catalogue import CatalogueError
+from perflint.commands.watch import Stamp, stamp_of
+from perflint.server import configuration
+from perflint.server.configuration import EditorSettings
+from perflint.settings import Settings
+
+
+@dataclass(frozen=True)
+class Tell:
+    """How a person is told something: ``note`` writes into the log, ``complain`` shows it."""
+
+    note: Callable[[str], None]
+    complain: Callable[[str], None]
+
+
+class Configured:
+    """The settings for the code in one directory.
+
+    What cannot be used is complained of once; until it is mended, the settings before hold.
+    """
+
+    def __init__(self, start: Path, tell: Tell) -> None:
+        self._start = start
+        self._tell = tell
+        self._editor: EditorSettings | None = None
+        self._stamps: list[Stamp | None] = []
+        self._problem = ""
+        self.settings: Settings | None = None
+        """None where there have been none yet that can be used."""
+
+    def look(self, editor: EditorSettings) -> None:
+        """See whether the settings are still as they were."""
+        stamps = [stamp_of(path) for path in configuration.files(self._start, editor)]
+        if editor == self._editor and stamps == self._stamps:
+            return
+        self._editor, self._stamps = editor, stamps
+        try:
+            self.settings = configuration.resolve(self._start, editor)
+        except (config.ConfigError, CatalogueError) as error:
+            self._fail(str(error))
+            return
+        if self._problem:
+            self._tell.note("the configuration can be used again")
+        self._problem = ""
+
+    def _fail(self, problem: str) -> None:
+        if problem != self._problem:
+            self._tell.complain(f"perflint: {problem}")
+        self._problem = problem

@@ -1,0 +1,91 @@
+"""What an editor shows: open documents with their texts, and the view of it that the checks are given."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from perflint import intake
+from perflint.findings import Finding
+from perflint.server.configuration import EditorSettings
+from perflint.server.positions import Positions
+from perflint.source import BOM, Source, UnreadableSource
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """One version of an open document.
+
+    ``uri`` is spelled as the editor spells it; ``path`` is where it is on disk, or the URI of one that is not.
+    ``encoding`` is what columns are counted in: ``utf-8``, ``utf-16`` or ``utf-32``.
+    """
+
+    uri: str
+    path: str
+    text: str
+    version: int
+    encoding: str = "utf-16"
+    language: str = "python"
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it is Python, as the editor says or its name."""
+        return self.language == "python" or self.path.endswith(".py")
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is, or can be saved as, a file on disk."""
+        return Path(self.path).is_absolute()
+
+    @cached_property
+    def positions(self) -> Positions:
+        """The rows and columns of the text, for offsets into the text of a ``Source``."""
+        return Positions(self.text, self.encoding, len(BOM) if self.text.startswith(BOM) else 0)
+
+
+@dataclass(frozen=True)
+class View:
+    """What the editor shows at one moment.
+
+    ``documents``: the open ones by URI; ``folders``: the directories of the workspace; ``settings``: those of the
+    editor for each folder, and under "" those for files outside; ``looks``: how often files on disk may have changed.
+    """
+
+    documents: Mapping[str, Document] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    settings: Mapping[str, EditorSettings] = field(default_factory=dict)
+    looks: int = 0
+
+    def settings_for(self, folder: str) -> EditorSettings:
+        """The editor's settings for a folder ("": for files outside of all)."""
+        return self.settings.get(folder) or self.settings.get("") or EditorSettings()
+
+
+def source_of(path: str, text: str) -> Source | Finding:
+    """A document's text as the source that its file would be once it is saved; a finding where that is unreadable.
+
+    Args:
+        path: the path that findings carry.
+        text: the document, with its byte order mark where the editor keeps it.
+    """
+    bom = text.startswith(BOM)
+    text = text.removeprefix(BOM)
+    try:
+        if "\0" in text:
+            raise UnreadableSource("it holds a null byte, as binary files do")
+        return Source(path, text, _encoding(text), bom)
+    except UnreadableSource as error:
+        return intake.unreadable_file(path, error)
+
+
+def _encoding(text: str) -> str:
+    """The encoding that the first two rows name."""
+    try:
+        text.encode("utf-8")  # what no file can hold
+        return tokenize.detect_encoding(io.BytesIO(text.encode("utf-8")).readline)[0]
+    except (SyntaxError, UnicodeEncodeError) as error:
+        raise UnreadableSource(f"it cannot be decoded: {error}") from error

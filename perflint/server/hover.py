@@ -1,0 +1,100 @@
+"""What the editor shows about a finding, or about a code in a ``# noqa`` comment: the rule in short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from perflint import catalogue
+from perflint.catalogue import Rule
+from perflint.findings import Finding
+from perflint.output.facts import FILE_CODES
+from perflint.server.diagnostics import range_of
+from perflint.server.documents import Document
+
+if TYPE_CHECKING:
+    from perflint.server.language_server import PerflintServer
+
+_NOQA = re.compile(r"#\s*noqa\s*:(?P<codes>[^#\r\n]*)", re.IGNORECASE)
+_CODE = re.compile(r"[A-Z]+[0-9]+")
+
+Place = tuple[int, int]
+Section = tuple[str, str]
+
+
+def answer(server: PerflintServer, params: types.HoverParams) -> types.Hover | None:
+    """What there is to say about a place in a document."""
+    document = server.state.view.documents.get(params.text_document.uri)
+    if document is None:
+        return None
+    offset = document.positions.offset(params.position.line, params.position.character)
+    result = server.state.known(document.uri)
+    findings = [each for each in result.findings if each.start <= offset <= each.end] if result is not None else []
+    if findings:
+        pages = [page(rule, each) for each in findings if (rule := catalogue.shipped().get(each.code)) is not None]
+        place = min(((each.start, each.end) for each in findings), key=lambda found: found[1] - found[0])
+    else:
+        found = _code_at(document, params.position.line, offset)
+        if found is None:
+            return None
+        rule, place = found
+        pages = [page(rule)]
+    if not pages:
+        return None
+    return types.Hover(_content(pages, server.client.reads_markdown), range_of(document, *place))
+
+
+def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
+    """A rule in short, in sections with their headings: first its name, with what a finding says."""
+    fix = finding.fix if finding is not None else None
+    level = fix.level if fix is not None else rule.fix_level
+    what = fix.message if fix is not None else rule.fix_title
+    reason = fix.reason if fix is not None else rule.fix_reason
+    sections = [(f"{rule.code} {rule.name}", finding.message if finding is not None else rule.summary)]
+    if rule.code not in FILE_CODES:
+        sections.append((f"Why it costs ({rule.bottleneck})", rule.why))
+    sections.append(("When to leave it", rule.ignore_when))
+    sections.append((f"Fix ({level})", f"{what}. {reason}" if reason else what))
+    sections.append(("Measured", rule.evidence))
+    return [(heading, text.strip()) for heading, text in sections if text.strip()]
+
+
+def _content(pages: list[list[Section]], is_markdown: bool) -> types.MarkupContent:
+    if is_markdown:
+        return types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(map(_markdown, pages)))
+    return types.MarkupContent(types.MarkupKind.PlainText, "\n\n".join(map(_plain, pages)))
+
+
+def _markdown(sections: list[Section]) -> str:
+    return "\n\n".join(_markdown_parts(sections))
+
+
+def _markdown_parts(sections: list[Section]) -> Iterator[str]:
+    (title, text), *others = sections
+    yield f"**[{title}]({catalogue.URL.format(code=title.split()[0])})**"
+    yield text
+    for heading, body in others:
+        yield f"**{heading}**"
+        yield body
+
+
+def _plain(sections: list[Section]) -> str:
+    (title, text), *others = sections
+    return "\n\n".join([f"{title}\n{text}", *(f"{heading}:\n{body}" for heading, body in others)])
+
+
+def _code_at(document: Document, row: int, offset: int) -> tuple[Rule, Place] | None:
+    """The rule whose code stands at a place in a ``# noqa`` comment, and where the code begins and ends."""
+    start = document.positions.offset(row, 0)
+    line = document.positions.line(row)
+    comment = _NOQA.search(line)
+    if comment is None:
+        return None
+    for code in _CODE.finditer(line, comment.start("codes"), comment.end("codes")):
+        rule = catalogue.shipped().get(code[0])
+        if rule is not None and start + code.start() <= offset <= start + code.end():
+            return rule, (start + code.start(), start + code.end())
+    return None

@@ -1,0 +1,178 @@
+"""The findings of the files of a folder, by a session that stays."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+
+from perflint.findings import Finding, Level
+from perflint.server.alone import fails_on
+from perflint.server.fixing import fixed_text
+from perflint.session import Session
+from perflint.settings import Settings
+from perflint.source import Source
+
+MOST_READY = 40
+"""Files whose edits a session is ready for; each that it follows makes an edit a little slower."""
+
+_MOST_GUILTY = 5
+
+log = logging.getLogger(__name__)
+
+
+class KeptFindings:
+    """What the files of a folder show, kept up to date while some of them change."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, list[Finding]] = {}
+        """The findings by path; those of files that were not edited are as of the last ``settle``."""
+        self.is_behind = False
+        self.full_seconds = 0.0
+        """How long the last check of everything took."""
+        self._session: Session | None = None
+        self._settings: Settings | None = None
+        self._sources: dict[str, Source] = {}
+        self._ready: set[str] = set()
+        self._guilty: dict[str, str] = {}
+        """The texts that a rule fails on, by path."""
+
+    def put(self, sources: Mapping[str, Source], settings: Settings, edited: Collection[str]) -> None:
+        """Let the files be these.
+
+        Args:
+            sources: all files, by path.
+            settings: of the checks.
+            edited: the files that are open in the editor.
+        """
+        self._guilty = {path: text for path, text in self._guilty.items() if path in sources}
+        for _ in range(_MOST_GUILTY):
+            accepted = {path: each for path, each in sources.items() if self._guilty.get(path) != each.text}
+            try:
+                self._put(accepted, settings, edited)
+                return
+            except Exception:
+                if not self._fail(accepted, settings):
+                    return
+
+    def get_ready(self, edited: Collection[str]) -> None:
+        """Get ready for edits of these files, if that is still to be done; takes as long as a check of everything."""
+        if self._session is None or self._settings is None or self._ready.issuperset(edited):
+            return
+        sources = dict(self._sources)
+        try:
+            self._update(sources, edited)
+        except Exception:
+            self._fail(sources, self._settings)
+            self.put(sources, self._settings, edited)
+
+    def settle(self) -> None:
+        """Bring the findings of all files up to date."""
+        if not self.is_behind or self._session is None or self._settings is None:
+            return
+        try:
+            with self._timed(bool(self._session.unparsed)):
+                self._session.catch_up()
+            self._enter(self._session)
+        except Exception:
+            sources = dict(self._sources)
+            self._fail(sources, self._settings)
+            self.put(sources, self._settings, self._ready & sources.keys())
+
+    @property
+    def is_unparsed(self) -> bool:
+        """Whether a file does not parse, so that to settle is to check everything."""
+        return self._session is not None and bool(self._session.unparsed)
+
+    def has(self, path: str) -> bool:
+        """Whether a file is among those checked."""
+        return self._session is not None and path in self._sources
+
+    def fixed(self, path: str, level: Level, code: str | None = None) -> str | None:
+        """The text of a file once its fixes are made, among the other files as they are; None where a rule fails.
+
+        Args:
+            path: one of the files.
+            level: the least level of fixes to make.
+            code: make those of this rule only.
+        """
+        session, settings, source = self._session, self._settings, self._sources[path]
+        assert session is not None and settings is not None
+        try:
+            if path not in self._ready:
+                self._update(dict(self._sources), [path])
+            text = fixed_text(source, lambda text: session.edit(path, text), level, code)
+            self.found[path] = session.edit(path, source.text)
+        except Exception:
+            sources = dict(self._sources)
+            self._fail(sources, settings)
+            self.put(sources, settings, self._ready & sources.keys())
+            return None
+        self.is_behind = True
+        return text
+
+    def drop(self) -> None:
+        """Let go of everything."""
+        if self._session is None and not self._sources:
+            return
+        self._session, self.found, self._sources, self.is_behind = None, {}, {}, False
+        self._ready.clear()
+        gc.unfreeze()
+        gc.collect()  # the parts of an index point at one another
+
+    def _put(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> None:
+        session = self._session
+        if session is None or settings != self._settings or len(self._ready | set(edited)) > MOST_READY:
+            self._open(sources, settings, edited)
+            return
+        before, self._sources = self._sources, sources
+        changed = [path for path, source in sources.items() if path not in before or source.text != before[path].text]
+        if list(before) != list(sources) or not self._ready.issuperset(changed):
+            self._update(sources, edited)
+            return
+        for path in changed:
+            self.is_behind = True
+            self.found[path] = session.edit(path, sources[path].text)
+
+    def _open(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> None:
+        self.drop()
+        self._sources, self._settings = sources, settings
+        self._ready = {*edited}
+        with self._timed(True):
+            self._session = Session(sources, settings, edited)
+        self._enter(self._session)
+        gc.freeze()  # else the collector would soon look through the whole index
+
+    def _update(self, sources: dict[str, Source], edited: Collection[str]) -> None:
+        assert self._session is not None
+        self._ready = {path for path in self._ready if path in sources} | {*edited}
+        with self._timed(True):
+            self._session.update(sources, edited)
+        self._enter(self._session)
+        gc.freeze()
+
+    def _enter(self, session: Session) -> None:
+        self.is_behind = False
+        self.found = {}
+        for finding in session.findings():
+            self.found.setdefault(finding.path, []).append(finding)
+
+    def _fail(self, sources: dict[str, Source], settings: Settings) -> bool:
+        """Note which file a rule failed on, so that it is left out until it changes; whether there is one."""
+        self.drop()
+        path = fails_on(sources, settings)
+        if path is None:
+            log.exception("perflint failed; the files are checked again from the start after the next change")
+            return False
+        log.exception("perflint failed on %s, which is shown without findings until it changes", path)
+        self._guilty[path] = sources[path].text
+        return True
+
+    @contextmanager
+    def _timed(self, is_full: bool) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        if is_full:
+            self.full_seconds = time.perf_counter() - start

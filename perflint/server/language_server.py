@@ -1,0 +1,89 @@
+"""The server as the protocol sees it: what arrives from the editor, and what is done about it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from perflint import __version__
+from perflint.server.checking import Checking
+from perflint.server.client import Client
+from perflint.server.configured import Tell
+from perflint.server.documents import Document
+from perflint.server.preferences import Preferences
+from perflint.server.publishing import Publisher
+from perflint.server.state import State
+from perflint.server.uris import path_of
+from perflint.server.workspace import Result
+
+log = logging.getLogger(__name__)
+
+_LEVELS = {logging.INFO: types.MessageType.Info, logging.WARNING: types.MessageType.Warning}
+
+
+class PerflintServer(LanguageServer):
+    """Everything that is there once for each editor."""
+
+    def __init__(self) -> None:
+        super().__init__("perflint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self.client = Client()
+        tell = Tell(partial(self._soon, self._note), partial(self._soon, self._complain))
+        self.state = State(Checking(tell, partial(self._soon, self._enter)))
+        self.publisher = Publisher(self, self.client)
+        self.preferences = Preferences(self)
+        self.is_shut_down = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Log what went wrong: by default each such error would pop up in the editor, at every key."""
+        log.error("%s", error, exc_info=error)
+
+    def begin(self, params: types.InitializeParams) -> None:
+        """The editor has said what it can."""
+        self._loop = asyncio.get_running_loop()
+        self.client = Client.of(params.capabilities)
+        self.publisher = Publisher(self, self.client)
+        self.preferences.start_with(params.initialization_options)
+        self.state.configure(self.preferences.known())
+        self.state.checking.start()
+        self.state.work_in(self.folders())
+
+    def folders(self) -> list[str]:
+        """The directories of the workspace."""
+        folders = list(self.workspace.folders.values())
+        found = [folder.uri for folder in folders] if folders else [self.workspace.root_uri]
+        return [path for uri in found if uri and (path := path_of(uri))]
+
+    def document(self, item: types.TextDocumentItem) -> Document:
+        """An opened document."""
+        encoding = str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding))
+        return Document(item.uri, path_of(item.uri) or item.uri, item.text, item.version, encoding, item.language_id)
+
+    def _enter(self, results: Sequence[Result]) -> None:
+        self.publisher.show(self.state.enter(results))
+
+    def _soon(self, action: Callable[..., None], *arguments: object) -> None:
+        """Do something in the event loop; nothing once it has ended."""
+        try:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(action, *arguments)
+        except RuntimeError:
+            return
+
+    def _note(self, message: str) -> None:
+        log.info(message)
+
+    def _complain(self, message: str) -> None:
+        log.error(message)
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
+
+    def log_in_editor(self, level: int, message: str) -> None:
+        """Write a line into the log that the editor keeps; may be called in any thread."""
+        kind = _LEVELS.get(level, types.MessageType.Error)
+        self._soon(self.window_log_message, types.LogMessageParams(kind, message))

@@ -1,0 +1,55 @@
+"""The log: on standard error, and in the editor."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+
+
+class EditorHandler(logging.Handler):
+    """Hands what is logged to the editor, a line without its traceback unless ``PERFLINT_DEBUG=1``."""
+
+    def __init__(self, send: Callable[[int, str], None]) -> None:
+        super().__init__(logging.INFO)
+        self._send = send
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send one record."""
+        try:
+            self._send(record.levelno, self.format(record))
+        except Exception:  # there is nobody left to tell
+            return
+
+
+class Brief(logging.Formatter):
+    """A line for each record; an error with its traceback only for those who look for one."""
+
+    def formatException(self, info: object) -> str:  # noqa: N802 - the name of the base class
+        """What went wrong."""
+        if is_debugging():
+            return super().formatException(info)  # type: ignore[arg-type]
+        error = info[1] if isinstance(info, tuple) else info
+        return f"{type(error).__name__}: {error} (PERFLINT_DEBUG=1 in the environment shows where)"
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The whole text."""
+        record.exc_text = None  # which another formatter may have left
+        return super().format(record)
+
+
+def is_debugging() -> bool:
+    """Whether tracebacks are asked for."""
+    return os.environ.get("PERFLINT_DEBUG") == "1"
+
+
+def set_up() -> None:
+    """Write what perflint logs, and the warnings of what it uses, to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Brief("perflint server: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("perflint").setLevel(logging.INFO)
+    logging.getLogger("pygls").setLevel(logging.DEBUG if is_debugging() else logging.CRITICAL)

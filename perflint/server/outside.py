@@ -1,0 +1,62 @@
+"""Documents that lie in no folder of the workspace: each is checked alone, under the configuration of its directory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from perflint.commands.reading import excluded
+from perflint.findings import Finding, Level
+from perflint.server.alone import Alone
+from perflint.server.configured import Configured, Tell
+from perflint.server.documents import Document, View, source_of
+from perflint.settings import Settings
+from perflint.source import Source
+
+
+class Outside:
+    """The findings of documents outside of all folders, and of those that are not on disk."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._view = View()
+        self._alone = Alone()
+        self._configured: dict[Path, Configured] = {}
+
+    def take(self, view: View, looks: bool) -> None:
+        """See what the editor shows now; ``looks``: configurations may have changed."""
+        self._view = view
+        if looks:
+            for configured in self._configured.values():
+                configured.look(view.settings_for(""))
+
+    def findings(self, document: Document) -> list[Finding]:
+        """What is found in a document."""
+        settings = self._settings(document)
+        if settings is None:
+            return []
+        source = source_of(document.path, document.text)
+        return self._alone.check(source, settings) if isinstance(source, Source) else [source]
+
+    def fixed(self, document: Document, level: Level, code: str | None) -> str | None:
+        """The text of a document once its fixes are made (those of one rule, for a ``code``)."""
+        settings = self._settings(document)
+        source = source_of(document.path, document.text)
+        if settings is None or not isinstance(source, Source):
+            return None
+        return self._alone.fixed(source, settings, level, code)
+
+    def _settings(self, document: Document) -> Settings | None:
+        """The settings for a document; None where it is not to be checked."""
+        editor = self._view.settings_for("")
+        if not editor.enable:
+            return None
+        start = Path(document.path).parent if document.is_file else Path(next(iter(self._view.folders), os.curdir))
+        configured = self._configured.get(start)
+        if configured is None:
+            configured = self._configured[start] = Configured(start.absolute(), self._tell)
+            configured.look(editor)
+        settings = configured.settings
+        if settings is None or (document.is_file and excluded(Path(document.path), settings)):
+            return None
+        return settings

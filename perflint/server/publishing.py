@@ -1,0 +1,74 @@
+"""How diagnostics reach the editor: it asks for them where it can be told to ask again, else they are sent to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from perflint.server.client import Client
+from perflint.server.diagnostics import diagnostics
+from perflint.server.workspace import Result
+
+
+class Publisher:
+    """Sends diagnostics, or answers with them."""
+
+    def __init__(self, sender: LanguageServer, client: Client) -> None:
+        self._sender = sender
+        self._client = client
+        self._shown: dict[str, tuple[int, list[types.Diagnostic]]] = {}
+        self._ids: dict[str, tuple[Result, str]] = {}
+        self._numbers = count(1)
+
+    def show(self, results: Sequence[Result]) -> None:
+        """Let the editor know of new results."""
+        if self._client.pulls:
+            self._refresh(results)
+            return
+        for result in results:
+            document, found = result.document, diagnostics(result, self._client)
+            if self._shown.get(document.uri) != (document.version, found):
+                self._shown[document.uri] = document.version, found
+                self._send(document.uri, found, document.version)
+
+    def close(self, uri: str) -> None:
+        """A document is closed: it shows nothing any more."""
+        self._ids.pop(uri, None)
+        if self._shown.pop(uri, None) is not None:
+            self._send(uri, [], None)
+
+    def report(self, result: Result | None, previous: str | None) -> types.DocumentDiagnosticReport:
+        """The answer to an editor that asks.
+
+        Args:
+            result: what is known of the document; None: it is not open.
+            previous: what the editor calls the answer that it has.
+        """
+        if result is None:
+            return types.RelatedFullDocumentDiagnosticReport(items=[])
+        name = self._id_of(result)
+        if name == previous:
+            return types.RelatedUnchangedDocumentDiagnosticReport(result_id=name)
+        return types.RelatedFullDocumentDiagnosticReport(items=diagnostics(result, self._client), result_id=name)
+
+    def _id_of(self, result: Result) -> str:
+        """A name for what a document shows: another one once it shows anything else."""
+        uri, known = result.document.uri, self._ids.get(result.document.uri)
+        if known is None or diagnostics(known[0], self._client) != diagnostics(result, self._client):
+            known = result, str(next(self._numbers))
+        self._ids[uri] = result, known[1]
+        return known[1]
+
+    def _refresh(self, results: Sequence[Result]) -> None:
+        """Ask the editor to ask again where it has an answer, for the same version, that does not hold any more."""
+        for result in results:
+            known = self._ids.get(result.document.uri)
+            if known is not None and known[0].document is result.document and known[0].findings != result.findings:
+                self._sender.workspace_diagnostic_refresh(None)
+                return
+
+    def _send(self, uri: str, found: list[types.Diagnostic], version: int | None) -> None:
+        self._sender.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))

@@ -1,0 +1,112 @@
+"""One thread that does all the checking, one piece of work after the other, each when it is due."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import count
+from typing import TypeVar
+
+Result = TypeVar("Result")
+Job = Callable[[], object]
+
+MOST_DELAYED = 1.0
+"""Seconds after which work is done although it is asked for again and again."""
+
+_STACK = 64 * 2**20
+"""Bytes: the parser needs more for deeply nested code than threads have on some systems."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Entry:
+    job: Job
+    due: float
+    first: float
+
+
+class Worker:
+    """A thread with work by name: what is asked for again takes the place of what has not begun."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._entries: dict[object, _Entry] = {}
+        self._changed = threading.Condition()
+        self._is_stopped = False
+        self._numbers = count()
+        self._thread = threading.Thread(target=self._run, name="perflint checks", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        before = threading.stack_size()
+        try:
+            threading.stack_size(_STACK)
+        except (ValueError, RuntimeError):  # a system that does not let one choose
+            before = -1
+        self._thread.start()
+        if before >= 0:
+            threading.stack_size(before)
+
+    def post(self, name: object, job: Job, delay: float = 0.0, most: float = MOST_DELAYED) -> None:
+        """Ask for work once ``delay`` seconds have passed in which nobody asks for it again, or ``most`` in all.
+
+        What was to be done at once stays so.
+        """
+        now = self._seconds()
+        with self._changed:
+            before = self._entries.get(name)
+            first = before.first if before is not None else now
+            due = min(now + delay, first + most)
+            if before is not None and before.due <= now:
+                due = before.due
+            self._entries[name] = _Entry(job, due, first)
+            self._changed.notify()
+
+    def ask(self, question: Callable[[], Result]) -> Future[Result]:
+        """Ask for an answer as soon as what is being done is done; a cancelled future is passed over."""
+        future: Future[Result] = Future()
+
+        def answer() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(question())
+            except Exception as error:
+                future.set_exception(error)
+
+        self.post(("question", next(self._numbers)), answer)
+        return future
+
+    def is_awaited(self) -> bool:
+        """Whether something else is due now."""
+        with self._changed:
+            return any(entry.due <= self._seconds() for entry in self._entries.values())
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        with self._changed:
+            self._is_stopped = True
+            self._entries.clear()
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                job()
+            except Exception:
+                log.exception("the work of the server failed")
+
+    def _next(self) -> Job | None:
+        with self._changed:
+            while not self._is_stopped:
+                name = min(self._entries, key=lambda each: self._entries[each].due, default=None)
+                wait = self._entries[name].due - self._seconds() if name is not None else None
+                if name is not None and wait is not None and wait <= 0:
+                    return self._entries.pop(name).job
+                self._changed.wait(wait)
+        return None

@@ -1,0 +1,101 @@
+"""What the event loop knows: the open documents, and the last that the checks have said of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from perflint.server.checking import TYPING, Checking
+from perflint.server.configuration import EditorSettings
+from perflint.server.documents import Document, View
+from perflint.server.workspace import Result
+
+
+class State:
+    """Belongs to the event loop."""
+
+    def __init__(self, checking: Checking) -> None:
+        self.checking = checking
+        self.view = View()
+        self._results: dict[str, Result] = {}
+        self._waiting: list[asyncio.Future[None]] = []
+
+    # -- what the editor shows -----------------------------------------------------------------------------------
+
+    def open(self, document: Document, looks: bool) -> None:
+        """A document is there, or is what it is now again; ``looks``: files on disk may be others as well."""
+        self._show({**self.view.documents, document.uri: document}, looks=looks)
+
+    def edit(self, uri: str, version: int, text: str) -> None:
+        """A document has another text."""
+        document = self.view.documents.get(uri)
+        if document is not None:
+            documents = {**self.view.documents, uri: replace(document, version=version, text=text)}
+            self._show(documents, looks=False, delay=TYPING)
+
+    def close(self, uri: str) -> None:
+        """A document is what is on disk from now on."""
+        self._results.pop(uri, None)
+        documents = {other: document for other, document in self.view.documents.items() if other != uri}
+        self._show(documents, looks=True)
+        self._wake()
+
+    def look(self) -> None:
+        """Files on disk, the configuration among them, may have changed."""
+        self._show(self.view.documents, looks=True)
+
+    def configure(self, settings: Mapping[str, EditorSettings]) -> None:
+        """The settings of the editor are these."""
+        if dict(settings) != dict(self.view.settings):
+            self.view = replace(self.view, settings=dict(settings))
+            self.look()
+
+    def work_in(self, folders: Sequence[str]) -> None:
+        """The workspace has these folders."""
+        self.view = replace(self.view, folders=tuple(dict.fromkeys(folders)))
+        self.look()
+
+    def _show(self, documents: Mapping[str, Document], looks: bool, delay: float = 0.0) -> None:
+        self.view = replace(self.view, documents=documents, looks=self.view.looks + looks)
+        self.checking.show(self.view, delay)
+
+    # -- what the checks say -------------------------------------------------------------------------------------
+
+    def enter(self, results: Sequence[Result]) -> list[Result]:
+        """Take what the checks say; what of it is new, and of the documents as they are now."""
+        new = []
+        for result in results:
+            uri = result.document.uri
+            if self.view.documents.get(uri) is result.document and self._results.get(uri) != result:
+                self._results[uri] = result
+                new.append(result)
+        self._wake()
+        return new
+
+    def known(self, uri: str) -> Result | None:
+        """What is known of a document as it is now; None before it was checked."""
+        result = self._results.get(uri)
+        return result if result is not None and result.document is self.view.documents.get(uri) else None
+
+    async def current(self, uri: str, at_once: bool = False) -> Result | None:
+        """What is known of a document once it was checked as it is now; None for one that is not open.
+
+        ``at_once``: somebody waits for it, so the check does not wait for the end of the typing.
+        """
+        while uri in self.view.documents:
+            result = self.known(uri)
+            if result is not None:
+                return result
+            if at_once:
+                self.checking.show(self.view)
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiting)
+            await waiting
+        return None
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)

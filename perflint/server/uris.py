@@ -1,0 +1,41 @@
+"""URIs and paths.
+
+pygls' own functions take what stands behind a semicolon in a file name for parameters, and lose it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+
+def path_of(uri: str) -> str | None:
+    """The path of a file; None for a URI that is none of a file.
+
+    >>> path_of("file:///tmp/a%20b%3Bc.py")
+    '/tmp/a b;c.py'
+    >>> path_of("untitled:Untitled-1") is None
+    True
+    """
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    if parts.scheme != "file" or not parts.path:
+        return None
+    if os.name == "nt":
+        path = url2pathname(parts.path)
+        return os.path.normpath(rf"\\{parts.netloc}{path}" if parts.netloc else path)
+    # As the names of files reach Python: bytes that are no UTF-8 as surrogates.
+    return os.path.normpath(unquote(parts.path, errors="surrogateescape"))
+
+
+def uri_of(path: str) -> str:
+    """The URI of an absolute path.
+
+    >>> uri_of("/tmp/a b.py")
+    'file:///tmp/a%20b.py'
+    """
+    return Path(path).absolute().as_uri()

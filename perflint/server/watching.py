@@ -1,0 +1,39 @@
+"""Which files the editor is asked to watch: the code, and what decides how it is checked."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from perflint import config
+from perflint.projects import ROOT_MARKS
+from perflint.server.client import Client
+from perflint.server.configuration import SECTION
+
+_NAMES = (*config.OWN_FILES, config.PYPROJECT, ".gitignore", *ROOT_MARKS)
+
+
+async def register(server: LanguageServer, client: Client) -> None:
+    """Ask for news of files, and of settings, where the editor lets one ask."""
+    wanted = []
+    if client.registers_watchers:
+        names = [name for name in dict.fromkeys(_NAMES) if not name.endswith(".py")]
+        patterns = ["**/*.py", *(f"**/{name}" for name in names)]
+        watchers = [types.FileSystemWatcher(pattern) for pattern in patterns]
+        wanted.append(
+            types.Registration(
+                "perflint-files",
+                types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+                types.DidChangeWatchedFilesRegistrationOptions(watchers),
+            )
+        )
+    if client.registers_configuration:
+        wanted.append(
+            types.Registration(
+                "perflint-settings",
+                types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+                types.DidChangeConfigurationRegistrationOptions(section=SECTION),
+            )
+        )
+    if wanted:
+        await server.client_register_capability_async(types.RegistrationParams(wanted))

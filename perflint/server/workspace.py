@@ -1,0 +1,107 @@
+"""All that the editor shows, checked: the folders of the workspace, and the files outside of them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from perflint.findings import Finding, Level
+from perflint.server.configured import Tell
+from perflint.server.documents import Document, View
+from perflint.server.folder import Folder
+from perflint.server.outside import Outside
+
+_TIDY_AFTER = 100
+"""Rounds of checks after which what they left behind is collected."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is known of one version of a document."""
+
+    document: Document
+    findings: tuple[Finding, ...]
+
+
+class Workspace:
+    """Belongs to one thread: nothing here may be asked while something else is."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._view = View()
+        self._folders: dict[str, Folder] = {}
+        self._outside = Outside(tell)
+        self._rounds = 0
+
+    def take(self, view: View) -> None:
+        """Check what the editor shows now."""
+        before, self._view = self._view, view
+        self._rounds += 1
+        looks = view.looks != before.looks or view.settings != before.settings
+        for root in self._folders.keys() - set(view.folders):
+            self._folders.pop(root).kept.drop()
+        for root in view.folders:
+            folder = self._folders.get(root)
+            is_new = folder is None
+            if folder is None:
+                folder = self._folders[root] = Folder(root, self._tell)
+            if looks or is_new:
+                folder.look(view.settings_for(root))
+            folder.show(self._documents_in(folder))
+        self._outside.take(view, looks)
+
+    def results(self) -> list[Result]:
+        """What is known of each open document."""
+        return [Result(document, tuple(self._findings(document))) for document in self._view.documents.values()]
+
+    def settle(self) -> None:
+        """Bring the findings of all files up to date with the edits of others."""
+        for folder in self._folders.values():
+            folder.kept.settle()
+
+    def settling_delay(self) -> float | None:
+        """After how many seconds of rest ``settle`` is worth its time; None: there is nothing to settle."""
+        behind = [folder.kept for folder in self._folders.values() if folder.kept.is_behind]
+        if not behind:
+            return None
+        # A file that does not parse is about to be mended, and until then everything is checked each time.
+        return max(min(2 * kept.full_seconds, 10.0) if kept.is_unparsed else 0.0 for kept in behind)
+
+    def get_ready(self) -> None:
+        """Get ready for edits of the documents that are open."""
+        for folder in self._folders.values():
+            folder.get_ready()
+
+    def tidy(self) -> None:
+        """Collect what the checks have left behind; takes a second where the index is large."""
+        if self._rounds < _TIDY_AFTER:
+            return
+        self._rounds = 0
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+
+    def fixed(self, document: Document, level: Level, code: str | None = None) -> str | None:
+        """The text of a document once its fixes are made; None where that cannot be told."""
+        if self._view.documents.get(document.uri) is not document:
+            return None
+        folder = self._owner(document)
+        return (folder or self._outside).fixed(document, level, code)
+
+    def _findings(self, document: Document) -> list[Finding]:
+        if not document.is_python:
+            return []
+        folder = self._owner(document)
+        return (folder or self._outside).findings(document)
+
+    def _owner(self, document: Document) -> Folder | None:
+        """The innermost folder that a document lies in."""
+        if not document.is_file:
+            return None
+        holding = [folder for folder in self._folders.values() if folder.contains(document.path)]
+        return max(holding, key=lambda folder: len(folder.root), default=None)
+
+    def _documents_in(self, folder: Folder) -> Iterable[Document]:
+        documents = self._view.documents.values()
+        return [each for each in documents if each.is_python and each.is_file and folder.contains(each.path)]
