@@ -16,6 +16,7 @@ from perflint.server.diagnostics import diagnostics
 from perflint.server.documents import Document, source_of
 from perflint.server.edits import between, workspace_edit
 from perflint.server.workspace import Result
+from perflint.silencing import noqa_edits
 from perflint.source import BOM, Source
 
 if TYPE_CHECKING:
@@ -169,8 +170,4 @@ def _data(document: Document, level: Level, code: str | None) -> dict[str, Any]:
 def _silencing(source: Source, finding: Finding) -> list[Edit]:
     if finding.code in FILE_CODES:
         return []
-    try:
-        from perflint.silencing import noqa_edits
-    except ImportError:
-        return []
-    return list(noqa_edits(source, [finding]))
+    return noqa_edits(source, [finding])
