@@ -28,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
     logs.set_up()
     server = make()
     if options.tcp is not None:
+        logs.show_port()
         try:
             server.start_tcp("127.0.0.1", options.tcp)
         except (OSError, OverflowError) as error:

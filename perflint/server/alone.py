@@ -11,6 +11,8 @@ from perflint.server.fixing import fixed_text
 from perflint.settings import Settings
 from perflint.source import Source
 
+_MOST_KNOWN = 50
+
 log = logging.getLogger(__name__)
 
 
@@ -30,16 +32,15 @@ class Alone:
         except Exception:
             log.exception("perflint failed on %s, which is shown without findings until it changes", source.path)
             found = []
+        self._known.pop(source.path, None)
         self._known[source.path] = source.text, settings, found
+        if len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
         return found
 
     def fixed(self, source: Source, settings: Settings, level: Level, code: str | None) -> str:
         """The text of a file once its fixes are made (those of one rule, for a ``code``)."""
         return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, code)
-
-    def forget(self, path: str) -> None:
-        """Let go of the answer for a file."""
-        self._known.pop(path, None)
 
 
 def fails_on(sources: dict[str, Source], settings: Settings) -> str | None:

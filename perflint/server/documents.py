@@ -6,7 +6,7 @@ import io
 import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from perflint import intake
@@ -32,9 +32,10 @@ class Document:
     language: str = "python"
 
     @property
-    def is_python(self) -> bool:
-        """Whether it is Python, as the editor says or its name."""
-        return self.language == "python" or self.path.endswith(".py")
+    def is_checked(self) -> bool:
+        """Whether it is Python, as the editor says or its name, and a file or about to be one: no cell of a notebook."""
+        is_python = self.language == "python" or self.path.endswith(".py")
+        return is_python and (self.is_file or self.uri.startswith("untitled:"))
 
     @property
     def is_file(self) -> bool:
@@ -65,6 +66,7 @@ class View:
         return self.settings.get(folder) or self.settings.get("") or EditorSettings()
 
 
+@lru_cache(maxsize=32)
 def source_of(path: str, text: str) -> Source | Finding:
     """A document's text as the source that its file would be once it is saved; a finding where that is unreadable.
 

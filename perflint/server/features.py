@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -50,7 +51,13 @@ def _initialize(server: PerflintServer, params: types.InitializeParams) -> None:
 
 
 async def _initialized(server: PerflintServer, _: types.InitializedParams) -> None:
-    await watching.register(server, server.client)
+    try:
+        await watching.register(server, server.client)
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:  # an editor that says it can, and cannot
+        log.warning("the editor watches no files: %s", error)
+        server.client = replace(server.client, registers_watchers=False)
     await _ask_for_settings(server)
 
 

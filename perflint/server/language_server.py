@@ -6,12 +6,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from perflint import __version__
+from perflint.server import logs
 from perflint.server.checking import Checking
 from perflint.server.client import Client
 from perflint.server.configured import Tell
@@ -47,6 +49,7 @@ class PerflintServer(LanguageServer):
     def begin(self, params: types.InitializeParams) -> None:
         """The editor has said what it can."""
         self._loop = asyncio.get_running_loop()
+        logging.getLogger("perflint").addHandler(logs.EditorHandler(self._log_in_editor))
         self.client = Client.of(params.capabilities)
         self.publisher = Publisher(self, self.client)
         self.preferences.start_with(params.initialization_options)
@@ -58,7 +61,14 @@ class PerflintServer(LanguageServer):
         """The directories of the workspace."""
         folders = list(self.workspace.folders.values())
         found = [folder.uri for folder in folders] if folders else [self.workspace.root_uri]
-        return [path for uri in found if uri and (path := path_of(uri))]
+        return [path for uri in found if uri and (path := path_of(uri)) and not self._is_too_wide(path)]
+
+    def _is_too_wide(self, path: str) -> bool:
+        """Whether an editor that knows no project has given a directory that holds all there is."""
+        is_too_wide = Path(path) in (Path.home(), Path(Path(path).anchor))
+        if is_too_wide:
+            log.info("%s is not searched for code: its files are checked one by one once they are open", path)
+        return is_too_wide
 
     def document(self, item: types.TextDocumentItem) -> Document:
         """An opened document."""
@@ -83,7 +93,7 @@ class PerflintServer(LanguageServer):
         log.error(message)
         self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
 
-    def log_in_editor(self, level: int, message: str) -> None:
+    def _log_in_editor(self, level: int, message: str) -> None:
         """Write a line into the log that the editor keeps; may be called in any thread."""
         kind = _LEVELS.get(level, types.MessageType.Error)
         self._soon(self.window_log_message, types.LogMessageParams(kind, message))

@@ -13,6 +13,7 @@ class EditorHandler(logging.Handler):
 
     def __init__(self, send: Callable[[int, str], None]) -> None:
         super().__init__(logging.INFO)
+        self.setFormatter(Brief("%(message)s"))
         self._send = send
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -42,6 +43,11 @@ class Brief(logging.Formatter):
 def is_debugging() -> bool:
     """Whether tracebacks are asked for."""
     return os.environ.get("PERFLINT_DEBUG") == "1"
+
+
+def show_port() -> None:
+    """Let pygls say which port it listens on."""
+    logging.getLogger("pygls.server").setLevel(logging.INFO)
 
 
 def set_up() -> None:

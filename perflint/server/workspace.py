@@ -90,7 +90,7 @@ class Workspace:
         return (folder or self._outside).fixed(document, level, code)
 
     def _findings(self, document: Document) -> list[Finding]:
-        if not document.is_python:
+        if not document.is_checked:
             return []
         folder = self._owner(document)
         return (folder or self._outside).findings(document)
@@ -104,4 +104,4 @@ class Workspace:
 
     def _documents_in(self, folder: Folder) -> Iterable[Document]:
         documents = self._view.documents.values()
-        return [each for each in documents if each.is_python and each.is_file and folder.contains(each.path)]
+        return [each for each in documents if each.is_checked and each.is_file and folder.contains(each.path)]
