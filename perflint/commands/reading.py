@@ -70,7 +70,7 @@ def read_text(options: argparse.Namespace, name: Path, text: str) -> Batch:
         CommandError: the configuration cannot be used.
     """
     settings = resolve(options, [name])
-    if options.force_exclude and _excluded(name, settings):
+    if options.force_exclude and excluded(name, settings):
         return Batch(settings, {}, [], b"")
     return _with_piped(settings, name, b"", lambda path: Source(path, text))
 
