@@ -14,6 +14,7 @@ import pytest
 from perflint.cli import main
 from perflint.commands import watch
 from perflint.commands.watch import Clock
+from perflint.output import sarif
 from perflint.output.formats import FOR_PEOPLE, FORMATS
 from tests.cli_runs import PRELUDE, ROOT, Output, pipe, write
 
@@ -160,6 +161,18 @@ def test_standard_input_is_reported_under_its_name(monkeypatch: pytest.MonkeyPat
     pipe(monkeypatch, b"SAFE\n")
     assert main(["check", "-", "--stdin-filename", "src/a.py", "--output", "gitlab:-"]) == 1
     assert json.loads(capsys.readouterr().out)[0]["location"]["path"] == "src/a.py"
+
+
+def test_more_results_than_github_takes_are_written_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    write(a="SAFE\nSAFE\n")
+    monkeypatch.setattr(sarif, "MOST_RESULTS", 1)
+    assert main(["check", "--output", "sarif:out.sarif"]) == 1
+    assert capsys.readouterr().err.startswith("warning: 2 findings are in the SARIF report, and GitHub takes 1 at most")
+    assert len(json.loads(Path("out.sarif").read_text())["runs"][0]["results"]) == 2
+    assert main(["check", "--output", "sarif:out.sarif", "--quiet"]) == 1
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")

@@ -37,8 +37,9 @@ def findings(options: argparse.Namespace, report: Report, closing: str, console:
         else:
             for chunk in chunks:
                 (console.write_aside if aside else console.write)(chunk)
-        for line in formats.shortcomings(output.format, report):
-            console.note(f"warning: {line}")
+        if not options.quiet:
+            for line in formats.shortcomings(output.format, report):
+                console.note(f"warning: {line}")
     if lost:
         raise CommandError("; ".join(lost))
 
