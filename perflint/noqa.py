@@ -15,6 +15,7 @@ from perflint.source import Source
 # Anything else after the word is no list of codes, and the comment speaks of all of them.
 DIRECTIVE = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
 CODE_END = re.compile(r"[,\s]+")
+_NOT_FOR_FLAKE8 = re.compile(r"(?:^|[\r\n])[^\S\r\n]*# flake8[:=][^\S\r\n]*noqa", re.IGNORECASE)
 _SKIP_FILE = re.compile(r"(?:^|[\r\n])[ \t\f]*#[ \t]*perflint:[ \t]*skip-file(?![\w-])")
 
 
@@ -28,22 +29,29 @@ def suppressed(finding: Finding, source: Source) -> bool:
     joined = _joined_lines(source)
     if joined is None:
         return False
-    return any(_silences(joined.get(row) or source.lines.line(row), finding.code) for row in _rows(finding, source))
+    return any(_silences(joined.get(row) or source.lines.line(row), finding.code) for row in rows_of(finding, source))
 
 
 def skips_file(source: Source) -> bool:
-    """Whether a comment on a line of its own says ``# perflint: skip-file``."""
-    if "skip-file" not in source.text:
+    """Whether a comment on a line of its own says ``# perflint: skip-file``, or a line begins with ``# flake8: noqa``.
+
+    As in flake8 7, the second counts in a string as well, and codes or other words behind it change nothing.
+    """
+    text = source.text
+    if ("flake8" in text or "FLAKE8" in text) and _NOT_FOR_FLAKE8.search(text):
+        return True
+    if "skip-file" not in text:
         return False
     rows = {
         # The match may start with the line end before the comment.
         source.lines.position(match.end())[0]
-        for match in _SKIP_FILE.finditer(source.text)
+        for match in _SKIP_FILE.finditer(text)
     }
     return bool(rows) and _has_comment(source, rows)
 
 
-def _rows(finding: Finding, source: Source) -> set[int]:
+def rows_of(finding: Finding, source: Source) -> set[int]:
+    """The rows on which a comment counts, before they are joined: first and last of finding and statement."""
     ranges = [(finding.start, finding.end)]
     if finding.statement is not None:
         ranges.append(finding.statement)

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from perflint.findings import Finding
 from perflint.noqa import skips_file, suppressed
 from perflint.source import Source
+from tests.flake8_runs import reported
 
 
 def is_suppressed(text: str, at: str = "loss.item()", statement: str | None = None, code: str = "PPF201") -> bool:
@@ -176,3 +179,40 @@ def test_deep_nesting_is_no_obstacle() -> None:
     text = "x = " + "(" * 10_000 + ")" * 10_000 + "  # noqa\n# perflint: skip-file\n"
     assert skips_file(Source("a.py", text))
     assert suppressed(Finding("PPF001", "a.py", 0, 1, "nested"), Source("a.py", text))
+
+
+# --- what flake8 leaves out
+
+FILES = [
+    ("# flake8: noqa\n", True),
+    ("# flake8:noqa\n", True),
+    ("# FLAKE8= NOQA\n", True),
+    ("  \t# flake8: noqa\n", True),
+    ("\x0c# flake8: noqa\n", True),
+    # Codes do not narrow it, and words do not spoil it.
+    ("# flake8: noqa: PPF101\n", True),
+    ("# flake8: noqa: PPF1, because\n", True),
+    ("# flake8: noqa because\n", True),
+    ("# flake8: noqa : E501\n", True),
+    ('"""\n# flake8: noqa\n"""\n', True),
+    ("#flake8: noqa\n", False),
+    ("#  flake8: noqa\n", False),
+    ("# flake8 : noqa\n", False),
+    ("# flake8 noqa\n", False),
+    ("# see # flake8: noqa\n", False),
+    ("x = 1  # flake8: noqa\n", False),
+    ("x = 1  # flake8: noqa: PPF2\n", False),
+    ('"""Docs. # flake8: noqa\n"""\n', False),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), FILES)
+def test_a_file_that_flake8_leaves_out_is_left_out(text: str, expected: bool) -> None:
+    assert skips_file(Source("a.py", text)) is expected
+    assert skips_file(Source("a.py", "import paddle\n\n" + text.replace("\n", "\r\n") + "x = 1\r\n")) is expected
+
+
+def test_flake8_leaves_them_out(tmp_path: Path) -> None:
+    # A process for each would take long: those with codes, words and in a string stand for their kind.
+    for text, expected in (FILES[5], FILES[7], FILES[9], FILES[15]):
+        assert (reported(tmp_path, text + "x = loss.item()\n") == []) is expected
