@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from perflint import catalogue, noqa, selection
+from perflint import catalogue, noqa, selection, unused_noqa
 from perflint.checks import load_checks
 from perflint.examination import PARALLEL_FROM, examine
 from perflint.findings import Finding
@@ -114,7 +114,8 @@ class _Run:
         found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
         if "PPF001" in self.codes:
             found += [syntax_error(project[path], error) for path, error in broken.items()]
-        return found
+        is_whole = self.settings.whole_project and not broken
+        return found + unused_noqa.find(project.values(), found, self.settings, self.codes, is_whole)
 
     def _done(self, count: int) -> None:
         self.files_done += count

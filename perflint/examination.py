@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from perflint import catalogue, gates, messages, noqa, registry, units
+from perflint import catalogue, gates, messages, noqa, registry, units, unused_noqa
 from perflint.context import Context, Draft
-from perflint.findings import Finding
+from perflint.findings import Confidence, Finding
 from perflint.gates import Rows
 from perflint.index import hot
 from perflint.index.file import FileIndex
@@ -79,12 +80,13 @@ class Examination:
         for path in paths:
             file = self.project.files[path]
             if file.points and self._is_asked(path):
-                self.rows[path] = Rows(gates.step_rows(file, self.codes, self.settings))
+                self.rows[path] = Rows(gates.step_rows(file, self.codes, self._asked(file)))
 
     def ask(self, gate: RowsOf, paths: Iterable[str]) -> None:
         """Ask a gate of some files."""
         for path in paths:
-            found = gate(self.project.files[path], self.codes, self.settings) if self._is_asked(path) else None
+            file = self.project.files[path]
+            found = gate(file, self.codes, self._asked(file)) if self._is_asked(path) else None
             if found is not None and found.all:
                 self.rows[path] = self.rows.get(path, Rows()) | found
 
@@ -96,6 +98,15 @@ class Examination:
             for path, error in errors.items()
             if error is not None and not noqa.skips_file(self.project.files[path].source)
         }
+
+    def _asked(self, file: FileIndex) -> Settings:
+        """What the gates go by: a comment may be there for a finding that nobody is shown."""
+        is_least = self.settings.min_confidence is Confidence.LOW
+        return self.settings if is_least or not unused_noqa.is_worth_a_look(file.source) else self._unsure
+
+    @cached_property
+    def _unsure(self) -> Settings:
+        return replace(self.settings, min_confidence=Confidence.LOW)
 
     def _is_asked(self, path: str) -> bool:
         file = self.project.files[path]

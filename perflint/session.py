@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from perflint import catalogue, engine, gates, messages, noqa, selection, units
+from perflint import catalogue, engine, gates, messages, noqa, selection, units, unused_noqa
 from perflint.checks import load_checks
 from perflint.context import Draft
 from perflint.examination import Examination
@@ -253,6 +253,9 @@ class _Kept:
             broken = {path: broken[path]} if path in broken else {}
         if "PPF001" in self._codes:
             found += [engine.syntax_error(self.sources[at], error) for at, error in broken.items()]
+        about = self.sources.values() if path is None else [self.sources[path]]
+        is_whole = self._settings.whole_project and not self._broken
+        found += unused_noqa.find(about, found, self._settings, self._codes, is_whole)
         return _in_order(engine.kept(found, self.sources, self._settings))
 
     def _move(self, path: str, rows: Window) -> None:

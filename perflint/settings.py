@@ -30,6 +30,7 @@ class Settings:
     ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
     ``noqa`` is no key: whether comments silence findings.
+    ``whole_project`` is no key: whether the files of the run are all that its findings can rest on.
     ``origins`` says for each key where its value came from, for ``perflint config``.
     """
 
@@ -53,3 +54,4 @@ class Settings:
     logging_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     noqa: bool = True
     origins: Mapping[str, str] = field(default_factory=dict)
+    whole_project: bool = False

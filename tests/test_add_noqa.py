@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from perflint.findings import Fix, Level
 from perflint.fixer import apply
 from perflint.settings import Settings
 from perflint.silencing import noqa_edits
-from perflint.source import Source
 from tests import corpus
 from tests.cli_runs import Output, pipe, write
 from tests.support import in_step
@@ -79,6 +79,13 @@ def test_what_a_string_keeps_from_being_silenced_is_left(capsys: Output) -> None
     assert out.endswith("Silenced 0 findings in 0 files (1 left, which no comment can silence).\n")
 
 
+def test_comments_that_silence_nothing_are_taken_out(capsys: Output) -> None:
+    write(train=TRAIN.replace("loss.item()\n", "loss.item()  # noqa: PPF703\n", 1))
+    assert main(["check", "--add-noqa"]) == 0
+    assert capsys.readouterr().out == "Silenced 2 findings in 1 file (1 unused # noqa taken out).\n"
+    assert Path("train.py").read_text() == SILENT
+
+
 def test_diff_shows_the_comments_and_writes_nothing(capsys: Output) -> None:
     write(train=TRAIN)
     assert main(["check", "--add-noqa", "--diff"]) == 1
@@ -133,15 +140,25 @@ def test_it_does_not_go_with_every_option(other: str, capsys: Output) -> None:
     assert Path("train.py").read_text() == TRAIN
 
 
-def test_real_code_is_silent_behind_it_and_means_the_same() -> None:
-    settings = Settings(select=("ALL",))
-    sources = corpus.sources()
+def test_real_code_is_silent_behind_it_and_every_comment_is_of_use() -> None:
+    settings = Settings(select=("ALL",), whole_project=True)
+    sources = {path: source for path, source in corpus.sources().items() if path.startswith("paddleseg")}
     found = engine.check(sources, settings)
-    assert len(found) > 100
+    assert len(found) > 20
     after = dict(sources)
     for path in {finding.path for finding in found}:
         edits = noqa_edits(sources[path], [finding for finding in found if finding.path == path])
         text = apply(sources[path].text, [Fix("", (edit,), Level.SAFE) for edit in edits]).text
         assert ast.dump(ast.parse(text)) == ast.dump(ast.parse(sources[path].text))
-        after[path] = Source(path, text, sources[path].encoding, sources[path].bom)
+        after[path] = replace(sources[path], text=text)
     assert engine.check(after, settings) == []
+
+    path = "paddleseg-2.8.0/paddleseg/core/train.py"
+    line = "            avg_loss += float(loss)  # noqa: PPF201\n"
+    assert after[path].text.count(line) == 1
+    after[path] = replace(after[path], text=after[path].text.replace("avg_loss += float(loss)", "avg_loss += 0.0"))
+    (left,) = engine.check(after, settings)
+    assert (left.code, left.path) == ("PPF002", path)
+    assert after[path].lines.line(after[path].lines.position(left.start)[0]) == line.rstrip().replace(
+        "float(loss)", "0.0"
+    )

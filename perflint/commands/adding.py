@@ -14,6 +14,7 @@ from perflint.output.console import Console
 from perflint.output.report import Report
 from perflint.silencing import with_noqa_as_fix
 from perflint.source import Source
+from perflint.unused_noqa import CODE as UNUSED
 
 
 def run(options: argparse.Namespace, batch: Batch, check: Check, console: Console) -> int:
@@ -43,13 +44,16 @@ def run(options: argparse.Namespace, batch: Batch, check: Check, console: Consol
 
 
 def _silencing(check: Check, reason: str) -> Check:
-    """The check, with comments for fixes."""
+    """The check, with comments for fixes; of the comments that are there, those that silence nothing are taken out."""
 
     def checked(sources: Mapping[str, Source]) -> list[Finding]:
         by_path: dict[str, list[Finding]] = defaultdict(list)
-        for finding in check(sources):
-            by_path[finding.path].append(finding)
         found = []
+        for finding in check(sources):
+            if finding.code == UNUSED:
+                found.append(finding)
+            else:
+                by_path[finding.path].append(finding)
         for path, findings in by_path.items():
             source = sources.get(path) or Source(path, "")  # it could not be read
             found += with_noqa_as_fix(source, findings, reason)
@@ -61,8 +65,11 @@ def _silencing(check: Check, reason: str) -> Check:
 def _closing(outcome: FixOutcome, what: str, is_lost: bool = False) -> str:
     left = len(outcome.remaining)
     why = "" if is_lost or outcome.rejected else ", which no comment can silence"
-    counts = f"{_count(outcome.fixed_count, 'finding')} in {_count(len(outcome.changed), 'file')}"
-    return f"{what} {counts}" + (f" ({left} left{why})." if left else ".")
+    out = sum(count for (_, code), count in outcome.fixed.items() if code == UNUSED)
+    counts = f"{_count(outcome.fixed_count - out, 'finding')} in {_count(len(outcome.changed), 'file')}"
+    notes = [f"{out} unused # noqa taken out"] if out else []
+    notes += [f"{left} left{why}"] if left else []
+    return f"{what} {counts}" + (f" ({'; '.join(notes)})." if notes else ".")
 
 
 def _count(number: int, noun: str) -> str:

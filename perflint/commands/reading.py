@@ -18,6 +18,7 @@ from perflint.findings import Finding
 from perflint.patterns import Patterns, relative
 from perflint.settings import Settings
 from perflint.source import Source, UnreadableSource, decode
+from perflint.wholeness import is_whole
 
 STDIN = Path("-")
 ReadAll = Callable[[Iterable[Path]], tuple[dict[str, Source], list[Finding]]]
@@ -97,7 +98,9 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
     found, naming = find(paths, settings, force_exclude=options.force_exclude)
     sources, unreadable = read_all(found.files)
     problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
-    return Batch(settings, sources, [*problems, *unreadable], naming=naming)
+    unread = [*problems, *unreadable]
+    whole = not unread and is_whole([*paths, *context_paths(settings)], settings.root)
+    return Batch(replace(settings, whole_project=whole), sources, unread, naming=naming)
 
 
 def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
@@ -117,8 +120,10 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
         piped = source(path)
     except UnreadableSource as error:
         return Batch(settings, {}, [intake.unreadable_file(path, error)], data, naming=naming)
-    others, _ = intake.read_all(file for file in found.files if str(file) != path)
+    others, unread = intake.read_all(file for file in found.files if str(file) != path)
     sources = {path: piped, **others}
+    whole = not unread and is_whole([name, *context_paths(settings)], settings.root)
+    settings = replace(settings, whole_project=whole)
     return Batch(settings, {path: sources[path] for path in sorted(sources)}, [], data, naming=naming)
 
 

@@ -10,10 +10,13 @@ from perflint.findings import Confidence, Finding
 FILE_CODES = frozenset({"PPF001", "PPF003"})
 """Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
 
+_NO_BOTTLENECK = FILE_CODES | {"PPF002"}
+"""PPF002 is about comments."""
+
 
 @dataclass(frozen=True)
 class Facts:
-    """``bottleneck`` is None for the codes about files that cannot be checked, ``url`` for codes of no rule."""
+    """``bottleneck`` is None for the codes that are not about code, ``url`` for codes of no rule."""
 
     name: str
     bottleneck: str | None
@@ -25,7 +28,7 @@ def facts(code: str) -> Facts:
     rule = catalogue.shipped().get(code)
     if rule is None:
         return Facts(code, None, None)
-    return Facts(rule.name, None if code in FILE_CODES else rule.bottleneck, rule.url)
+    return Facts(rule.name, None if code in _NO_BOTTLENECK else rule.bottleneck, rule.url)
 
 
 def severity(finding: Finding) -> str:
