@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint import engine
+from perflint import catalogue, engine
 from perflint.findings import Finding
 from perflint.index.file import FileIndex
 from perflint.index.scopes import Class, Scope
@@ -333,6 +333,32 @@ def test_after_catching_up_all_findings_are_those_of_a_full_check(seed: int) -> 
 def test_a_new_session_says_what_a_check_says() -> None:
     files = {path: Source(path, text) for path, text in FILES.items()}
     assert Session(files, SETTINGS).findings() == engine.check(files, SETTINGS)
+
+
+@pytest.mark.parametrize("code", catalogue.shipped())
+def test_a_session_for_one_rule_alone(code: str) -> None:
+    settings = Settings(select=(code,))
+    files = {path: Source(path, text) for path, text in FILES.items()}
+    session = Session(files, settings, ["train.py"])
+    assert session.findings() == engine.check(files, settings)
+    files["train.py"] = Source("train.py", FILES["train.py"].replace("log_loss(loss)", "loss.item()"))
+    session.edit("train.py", files["train.py"].text)
+    session.catch_up()
+    assert session.findings() == engine.check(files, settings)
+
+
+def test_other_files_are_checked_with_the_trees_of_those_that_stay() -> None:
+    files = {path: Source(path, text) for path, text in FILES.items()}
+    session = Session(files, SETTINGS, ["train.py"])
+    files["pkg/added.py"] = Source("pkg/added.py", FILES["pkg/utils.py"])
+    del files["pkg/registry.py"]
+    session.update(files, ["pkg/trainer.py"])
+    assert session.findings() == engine.check(files, SETTINGS)
+    for path in ("train.py", "pkg/trainer.py"):
+        files[path] = Source(path, FILES[path].replace("loss.backward()", "loss.item()"))
+        session.edit(path, files[path].text)
+    assert "pkg/__init__.py" not in session.catch_up()  # which everything would be, had they not been expected
+    assert session.findings() == engine.check(files, SETTINGS)
 
 
 def test_findings_are_those_of_the_last_edit() -> None:

@@ -44,6 +44,8 @@ class Mentions:
         """The files in which one of these words stands."""
         if len(names) == 1:
             return self._with(names[0])
+        if not names:
+            return []
         if names not in self._several:
             self._several[names] = [file for file in self._files if not file.words.isdisjoint(names)]
         return self._several[names]
