@@ -33,7 +33,7 @@ class Document:
 
     @property
     def is_checked(self) -> bool:
-        """Whether it is Python, as the editor says or its name, and a file or about to be one: no cell of a notebook."""
+        """Whether it is Python, as the editor says or its name, and a file or about to be one; not a cell."""
         is_python = self.language == "python" or self.path.endswith(".py")
         return is_python and (self.is_file or self.uri.startswith("untitled:"))
 

@@ -1,0 +1,109 @@
+"""What editors offer to do about findings: the same edits as ``perflint check --fix`` makes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from tests.server_sessions import Editor, project, session
+from tests.support import in_step
+
+FIX_ALL = "source.fixAll.perflint"
+SAFE = in_step("a = 0.0")
+TWO_SUMS = """\
+import paddle
+
+
+def train(model, loader, optimizer):
+    total = 0.0
+    other = 0.0
+    for x, y in loader:
+        loss = paddle.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        total += loss.item()
+        other += loss.item()
+        print(loss.numpy())
+    return total, other
+"""
+FIRST = 11  # its row, from 0
+
+
+def applied(text: str, editor: Editor, action: types.CodeAction) -> str:
+    """A text after the edit of an action, whose columns are characters of ASCII."""
+    assert action.edit is not None
+    if action.edit.document_changes:
+        (change,) = action.edit.document_changes
+        assert isinstance(change, types.TextDocumentEdit)
+        assert change.text_document.version == editor.versions[change.text_document.uri]
+        edits = change.edits
+    else:
+        ((_, edits),) = (action.edit.changes or {}).items()
+    lines = text.splitlines(keepends=True)
+    starts = [sum(map(len, lines[:row])) for row in range(len(lines) + 1)]
+    for edit in sorted(edits, key=lambda each: each.range.start, reverse=True):
+        assert isinstance(edit, types.TextEdit)
+        first, last = (starts[place.line] + place.character for place in (edit.range.start, edit.range.end))
+        text = text[:first] + edit.new_text + text[last:]
+    return text
+
+
+def fixed(path: Path) -> str:
+    """What ``perflint check --fix`` makes of a file."""
+    command = [sys.executable, "-m", "perflint", "check", str(path), "--fix", "--select", "PPF201", "--no-cache"]
+    subprocess.run(command, capture_output=True, check=False, cwd=Path(__file__).parents[1])
+    return path.read_text()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("profile", ["visual_studio_code", "emacs"])
+async def test_fixes_are_those_of_the_command_line(tmp_path: Path, profile: str) -> None:
+    root = project(tmp_path / "workspace", train=TWO_SUMS)
+    expected = fixed(project(tmp_path / "copy", train=TWO_SUMS) / "train.py")
+    assert expected.count(".item()") == 0
+    async with session(root, profile, options={"select": ["PPF201"]}) as editor:
+        editor.open("train.py")
+        assert await editor.codes("train.py") == ["PPF201", "PPF201"]
+        for only in ([FIX_ALL], ["source.fixAll"], ["source"]):
+            (action,) = await editor.actions("train.py", (0, 0), only)
+            assert action.kind == FIX_ALL
+            assert applied(TWO_SUMS, editor, action) == expected
+        assert await editor.actions("train.py", (0, 0), ["source.fixAll.other"]) == []
+
+        one, everywhere, silence = await editor.actions("train.py", (FIRST, FIRST), ["quickfix"])
+        assert (one.title.startswith("PPF201: "), one.is_preferred) == (True, True)
+        assert one.title.endswith("(safe)")
+        text = applied(TWO_SUMS, editor, one)
+        assert (text.count("loss.item()"), text.count("loss.detach()")) == (1, 1)
+        assert everywhere.title == "Fix all 2 PPF201 in this file (safe)"
+        assert applied(TWO_SUMS, editor, everywhere) == expected
+        assert silence.title == "Disable PPF201 for this line"
+        rows = applied(TWO_SUMS, editor, silence).splitlines()
+        assert rows[FIRST] == "        total += loss.item()  # noqa: PPF201"
+
+        await _after_a_change(editor, one)
+
+
+async def _after_a_change(editor: Editor, stale: types.CodeAction) -> None:
+    """The edits are those of the text as it is, also while it is being checked; those of an older one are not made."""
+    offered = await editor.client.text_document_code_action_async(_all_of("train.py", editor))
+    assert offered
+    editor.change("train.py", f"# note\n{TWO_SUMS}")
+    (action,) = await editor.actions("train.py", (0, 0), [FIX_ALL])
+    assert applied(f"# note\n{TWO_SUMS}", editor, action).startswith("# note\nimport paddle\n")
+    for old in offered:
+        if old.data is not None:
+            assert (await editor.client.code_action_resolve_async(old)).edit is None
+    editor.change("train.py", "x = (\n")
+    assert await editor.actions("train.py", (0, 1)) == []
+    assert stale.edit is not None
+
+
+def _all_of(path: str, editor: Editor) -> types.CodeActionParams:
+    place = types.Range(types.Position(0, 0), types.Position(99, 0))
+    return types.CodeActionParams(editor.identifier(path), place, types.CodeActionContext([], only=["source"]))
