@@ -16,6 +16,7 @@ from perflint.server.configured import Configured, Tell
 from perflint.server.documents import Document, source_of
 from perflint.server.kept import KeptFindings
 from perflint.source import Source
+from perflint.wholeness import is_whole
 
 MOST_BYTES = 10_000_000
 """Of all files of a folder together, up to which it is checked as one: its index stays in memory."""
@@ -75,7 +76,8 @@ class Folder:
                 sources.pop(path, None)
         if sources.keys() - self._files.keys():
             sources = dict(sorted(sources.items()))
-        self.kept.put(sources, settings, shared)
+        whole = not self._unreadable and is_whole([Path(self.root)], settings.root)
+        self.kept.put(sources, replace(settings, whole_project=whole), shared)
 
     def get_ready(self) -> None:
         """Get ready for edits of the documents that are open."""
