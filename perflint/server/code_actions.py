@@ -98,14 +98,11 @@ def _text(kind: str) -> str:
 
 
 def _quick_fixes(result: Result, source: Source, place: types.Range, client: Client) -> Iterator[types.CodeAction]:
-    positions = result.document.positions
-    first = positions.offset(place.start.line, place.start.character)
-    last = positions.offset(place.end.line, place.end.character)
-    shown = diagnostics(result, client)
     touched = [
         (finding, diagnostic)
-        for finding, diagnostic in zip(result.findings, shown, strict=True)
-        if finding.start <= last and first <= finding.end
+        for finding, diagnostic in zip(result.findings, diagnostics(result, client), strict=True)
+        # The cursor need not stand on the finding itself: the row is what a person has in mind.
+        if diagnostic.range.start.line <= place.end.line and place.start.line <= diagnostic.range.end.line
     ]
     for finding, diagnostic in touched:
         action = _fix(finding, source, result.document, client)
