@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 PREFIX = "PPF"
 STDIN = "-"
 _OPTIONS = ("select", "ignore", "extend_select", "min_confidence", "config", "context")
-_CONFIGURATIONS = {".perflint.toml": b"", "perflint.toml": b"", "pyproject.toml": b"perflint"}
-"""Files that may configure perflint, and the word that they do not do so without."""
+_OWN_FILES = (".perflint.toml", "perflint.toml")
+_PASSED_OVER = frozenset({".git", ".nox", ".tox", ".venv", "node_modules", "site-packages", "venv"})
+"""Directories that are large at times, and excluded by default."""
+
 WORD = "paddle"
 """Where it stands in no file of a project and nothing is configured, nothing is found."""
 
@@ -41,7 +43,8 @@ class Plugin:
     name = "perflint"
     version = __version__
     _options: argparse.Namespace | None = None  # None: no rule of perflint is asked for
-    _run: Run | None = None  # None: not yet, or no file has needed it
+    _run: Run | None = None  # None: not yet, or nothing can be found
+    _clean: list[str] | None = None  # the paths in which nothing can be found
 
     def __init__(self, tree: ast.AST, lines: Sequence[str], filename: str) -> None:
         self._lines = lines
@@ -73,11 +76,22 @@ class Plugin:
         Raises:
             ExecutionError: the configuration cannot be used.
         """
-        cls._run = None
+        cls._run = cls._clean = None
         cls._options = options if _is_selected(options) else None
         if cls._options is not None and multiprocessing.parent_process() is None and _in_processes(options):
-            cls._run = _run_for(options)
-            cls._run.share()
+            run = cls._run_for(options)
+            if run is not None:
+                run.share()
+
+    @classmethod
+    def _run_for(cls, options: argparse.Namespace) -> Run | None:
+        """The run over the paths of these options; None where nothing can be found in them."""
+        if cls._run is not None and cls._run.is_for(options):
+            return cls._run
+        if cls._clean != options.filenames:
+            cls._run = _run_of(options) if _can_hold_any(options) else None
+            cls._clean = [*options.filenames] if cls._run is None else None
+        return cls._run
 
     def run(self) -> Iterator[tuple[int, int, str, type]]:
         """The findings of the file: row from 1, column from 0 in code points, code and message.
@@ -86,19 +100,22 @@ class Plugin:
             ExecutionError: the configuration cannot be used.
         """
         options = self._options
-        if options is None or (self._run is None and _is_alone(options) and not self._can_hold_any(options)):
+        if options is None:
             return
-        if self._run is None or not self._run.is_for(options):
-            type(self)._run = _run_for(options)
-        assert self._run is not None
-        for row, column, text in self._run.found(self._filename, self._lines):
+        if STDIN in options.filenames and self._filename == options.stdin_display_name:
+            if any(WORD in line for line in self._lines) or _is_configured(options, [self._filename]):
+                yield from self._rows(_run_of(options))
+        else:
+            run = self._run_for(options)
+            if run is not None:
+                yield from self._rows(run)
+
+    def _rows(self, run: Run) -> Iterator[tuple[int, int, str, type]]:
+        for row, column, text in run.found(self._filename, self._lines):
             yield row, column, text, type(self)
 
-    def _can_hold_any(self, options: argparse.Namespace) -> bool:
-        return any(WORD in line for line in self._lines) or _is_configured(options, self._filename)
 
-
-def _run_for(options: argparse.Namespace) -> Run:
+def _run_of(options: argparse.Namespace) -> Run:
     from perflint.flake8_run import Run  # only now: it takes longer than flake8 itself
 
     return Run.of(options)
@@ -116,38 +133,71 @@ def _is_selected(options: argparse.Namespace) -> bool:
 
 def _in_processes(options: argparse.Namespace) -> bool:
     """Whether flake8 may start processes for these options."""
-    if STDIN in options.filenames or _is_alone(options):
+    names: list[str] = options.filenames
+    if STDIN in names or (len(names) == 1 and not os.path.isdir(names[0])):
         return False
     return bool(options.jobs.is_auto or options.jobs.n_jobs > 1)
 
 
-def _is_alone(options: argparse.Namespace) -> bool:
-    """Whether one file is checked, so that only a configuration can add others to what is read."""
-    names: list[str] = options.filenames
-    return len(names) == 1 and (names[0] == STDIN or not os.path.isdir(names[0]))  # noqa: PTH112 - pathlib is slower
+def _can_hold_any(options: argparse.Namespace) -> bool:
+    """Whether anything can be found in the paths of these options."""
+    names = [name for name in options.filenames if name != STDIN] or ["."]
+    return _is_configured(options, names) or any(_is_worth_reading(path) for path in _files(names))
 
 
-def _is_configured(options: argparse.Namespace, filename: str) -> bool:
-    """Whether there may be settings for a file: there a broken configuration has to be told, a context to be read."""
+def _files(names: Sequence[str]) -> Iterator[str]:
+    """The files that perflint may read where nothing is configured."""
+    for name in names:
+        if not os.path.isdir(name):
+            yield name
+        for directory, below, files in os.walk(name):
+            below[:] = [entry for entry in below if entry not in _PASSED_OVER]
+            yield from (os.path.join(directory, file) for file in files if file.endswith(".py"))
+
+
+def _is_configured(options: argparse.Namespace, names: Sequence[str]) -> bool:
+    """Whether there may be settings for some paths: one can be wrong, or name files that have to be read too."""
     if any(getattr(options, f"ppf_{name}") for name in _OPTIONS):
         return True
-    directory = os.path.dirname(os.path.realpath(filename))  # noqa: PTH120
+    absolute = [os.path.abspath(name) for name in names]
+    directories = [path if os.path.isdir(path) else os.path.dirname(path) for path in absolute]
+    try:
+        directory = os.path.realpath(os.path.commonpath(directories))
+    except ValueError:  # on different drives
+        return True
     while not options.ppf_isolated:
-        if any(_holds(os.path.join(directory, name), word) for name, word in _CONFIGURATIONS.items()):  # noqa: PTH118
+        if _configures(directory):
             return True
-        above = os.path.dirname(directory)  # noqa: PTH120
+        above = os.path.dirname(directory)
         if above == directory:
             break
         directory = above
     return False
 
 
-def _holds(path: str, word: bytes) -> bool:
-    """Whether a file is there and has a word in it; one that cannot be read may have it."""
+def _is_worth_reading(path: str) -> bool:
+    """Whether a file names Paddle, or is no text, which is a finding too."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            return word in file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+        text = _data(path).decode()
+    except (OSError, UnicodeDecodeError):
+        return True
+    return WORD in text or "\0" in text
+
+
+def _configures(directory: str) -> bool:
+    """Whether a directory may hold a configuration of perflint; a file that cannot be read may be one."""
+    if any(os.path.exists(os.path.join(directory, name)) for name in _OWN_FILES):
+        return True
+    try:
+        return b"perflint" in _data(os.path.join(directory, "pyproject.toml"))
     except OSError:
         return True
+
+
+def _data(path: str) -> bytes:
+    """The bytes of a file, none where there is no file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return b""

@@ -150,6 +150,14 @@ def test_paths_that_do_not_exist_are_for_flake8_to_report(project: Path, tmp_pat
     assert rows(told.places) == ["gone.py:0 E902", HOT, CALL]
 
 
+def test_a_file_that_is_no_text(project: Path, tmp_path: Path) -> None:
+    (project / "alone").mkdir()
+    (project / "alone/odd.py").write_bytes(b"x = '\xff'\n")
+    expected = run_perflint("alone/odd.py")
+    assert rows(expected) == ["odd.py:1 PPF003"]
+    assert run_flake8("--select=PPF", "alone/odd.py", scratch=tmp_path).places == expected
+
+
 # --- standard input
 
 

@@ -120,6 +120,17 @@ def test_a_file_that_can_hold_no_finding_loads_nothing(place: Path, tmp_path: Pa
     assert not names & {"yaml", "libcst", "pathspec", "tomllib"}
 
 
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_files_that_can_hold_no_finding_load_nothing(jobs: str, place: Path, tmp_path: Path) -> None:
+    (place / "train.py").unlink()
+    (place / ".venv").mkdir()
+    (place / ".venv" / "paddle.py").write_text(SAVES)
+    for name in "ab":
+        (place / f"{name}.py").write_text("x = 1\n")
+    names = loaded_by_flake8("--select=PPF", jobs, ".", scratch=tmp_path / "s")
+    assert {name for name in names if "perflint" in name} == {"perflint", "perflint.flake8_plugin"}
+
+
 def test_without_a_candidate_libcst_is_not_loaded(place: Path, tmp_path: Path) -> None:
     (place / "plain.py").write_text("import paddle\n\n\ndef double(x):\n    return 2 * x.numpy()\n")
     (place / "perflint.toml").touch()
