@@ -97,7 +97,7 @@ async def _after_a_change(editor: Editor, stale: types.CodeAction) -> None:
     (action,) = await editor.actions("train.py", (0, 0), [FIX_ALL])
     assert applied(f"# note\n{TWO_SUMS}", editor, action).startswith("# note\nimport paddle\n")
     for old in offered:
-        if old.data is not None:
+        if isinstance(old, types.CodeAction) and old.data is not None:
             assert (await editor.client.code_action_resolve_async(old)).edit is None
     editor.change("train.py", "x = (\n")
     assert await editor.actions("train.py", (0, 1)) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 
 from perflint import __version__
@@ -44,7 +45,8 @@ class PerflintServer(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log what went wrong: by default each such error would pop up in the editor, at every key."""
-        log.error("%s", error, exc_info=error)
+        if not isinstance(error, JsonRpcMethodNotFound):  # which the answer says
+            log.error("%s", error, exc_info=error)
 
     def begin(self, params: types.InitializeParams) -> None:
         """The editor has said what it can."""

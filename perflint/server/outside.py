@@ -13,6 +13,8 @@ from perflint.server.documents import Document, View, source_of
 from perflint.settings import Settings
 from perflint.source import Source
 
+_LIBRARIES = frozenset({"site-packages", "dist-packages"})
+
 
 class Outside:
     """The findings of documents outside of all folders, and of those that are not on disk."""
@@ -57,6 +59,11 @@ class Outside:
             configured = self._configured[start] = Configured(start.absolute(), self._tell)
             configured.look(editor)
         settings = configured.settings
-        if settings is None or (document.is_file and excluded(Path(document.path), settings)):
+        if settings is None or (document.is_file and _is_left_out(Path(document.path), settings)):
             return None
         return settings
+
+
+def _is_left_out(path: Path, settings: Settings) -> bool:
+    """Whether a file is excluded, or belongs to a library that somebody looks into."""
+    return not _LIBRARIES.isdisjoint(path.parts) or excluded(path, settings)

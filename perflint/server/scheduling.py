@@ -82,17 +82,17 @@ class Worker:
         self.post(("question", next(self._numbers)), answer)
         return future
 
-    def is_awaited(self) -> bool:
-        """Whether something else is due now."""
-        with self._changed:
-            return any(entry.due <= self._seconds() for entry in self._entries.values())
-
     def stop(self) -> None:
         """Begin nothing more."""
         with self._changed:
             self._is_stopped = True
             self._entries.clear()
             self._changed.notify()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for what is being done after ``stop``; whether it ended in time."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         while (job := self._next()) is not None:

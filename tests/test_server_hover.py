@@ -1,0 +1,71 @@
+"""What editors show about a place: the rule that speaks there, each thing once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from perflint import catalogue
+from perflint.findings import Finding, Fix, Level
+from perflint.server.hover import page
+from tests.server_sessions import project, session
+from tests.support import in_step
+
+TEXT = in_step("total += loss.item()\nprint(loss)  # noqa: PPF201, PPF202")
+
+
+def test_a_page_has_what_the_finding_says_and_the_rule_the_rest() -> None:
+    rule = catalogue.shipped()["PPF201"]
+    fix = Fix("keep it", (), Level.UNSAFE, "it may differ")
+    sections = dict(page(rule, Finding("PPF201", "a.py", 0, 1, "It waits.", fix)))
+    assert sections == {
+        "PPF201 host-sync-in-step": "It waits.",
+        "Why it costs (sync)": rule.why.strip(),
+        "When to leave it": rule.ignore_when.strip(),
+        "Fix (unsafe)": "keep it. it may differ",
+        "Measured": rule.evidence.strip(),
+    }
+
+
+def test_a_page_about_a_file_that_does_not_parse_has_no_bottleneck() -> None:
+    headings = [heading for heading, _ in page(catalogue.shipped()["PPF001"])]
+    assert not any(heading.startswith("Why it costs") for heading in headings)
+
+
+@pytest.mark.asyncio
+async def test_hovering(tmp_path: Path) -> None:
+    root = project(tmp_path, train=TEXT)
+    sum_row, print_row = 11, 12
+    comment = TEXT.splitlines()[print_row].index("#")
+    async with session(root, "neovim@0.11") as editor:
+        editor.open("train.py")
+        assert await editor.codes("train.py") == ["PPF201"]
+        shown = await editor.hover("train.py", sum_row, TEXT.splitlines()[sum_row].index("item"))
+        assert shown is not None
+        assert shown.startswith("**[PPF201 host-sync-in-step](https://")
+        assert editor.shown[editor.uri("train.py")].diagnostics[0].message in shown
+        for code in ("PPF201", "PPF202"):
+            column = TEXT.splitlines()[print_row].index(code)
+            shown = await editor.hover("train.py", print_row, column + 3)
+            assert shown is not None
+            assert shown.startswith(f"**[{code} ")
+        assert await editor.hover("train.py", print_row, comment) is None
+        assert await editor.hover("train.py", 0, 0) is None
+        editor.change("train.py", "x = 1\n")
+        assert await editor.hover("train.py", 99, 99) is None
+
+
+@pytest.mark.asyncio
+async def test_an_editor_without_markdown(tmp_path: Path) -> None:
+    def plain(capabilities: types.ClientCapabilities) -> None:
+        assert capabilities.text_document is not None
+        capabilities.text_document.hover = types.HoverClientCapabilities(content_format=[types.MarkupKind.PlainText])
+
+    async with session(project(tmp_path, train="x = 1  # noqa: PPF201\n"), change=plain) as editor:
+        editor.open("train.py")
+        shown = await editor.hover("train.py", 0, 18)
+        assert shown is not None
+        assert shown.startswith("PPF201 host-sync-in-step\n")
+        assert "**" not in shown.split("\n")[0]
