@@ -64,7 +64,8 @@ async def _has_edit(server: PerflintServer, action: types.CodeAction) -> bool:
     if result is None or result.document.version != data.get("version"):
         return False
     document = result.document
-    future = server.state.checking.fixed(document, Level(data["level"]), data["code"])
+    code = data.get("code")  # Neovim leaves a key out whose value is null
+    future = server.state.checking.fixed(document, Level(data["level"]), code)
     text = await asyncio.wrap_future(future)
     before = document.text.removeprefix(BOM)
     if text is None or text == before or server.state.view.documents.get(document.uri) is not document:
