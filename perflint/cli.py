@@ -18,7 +18,7 @@ CLEAN, FOUND, FAILED = 0, 1, 2
 
 _INTERRUPTED = 130
 
-_MAY_HAVE_VALUE = ("--add-noqa",)
+_MAY_HAVE_VALUE = ("--add-noqa", "--write-baseline")
 """Options of ``check`` whose value, if there is one, follows a ``=``."""
 
 
@@ -101,13 +101,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("paths", nargs="*", type=Path, metavar="PATH", help="file or directory (default: .), or - for standard input")
     add("--fix", action="store_true", help="apply safe fixes and report what remains")
     add("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes too; alone: count them in")
-    add("--add-noqa", nargs="?", metavar="REASON", help="silence findings with # noqa (a reason is given as =REASON)")
     add("--diff", action="store_true", help="show what --fix would change, write nothing; exit 1 if there is a change")
     _add_settings(parser)
     _add_outputs(parser)
     add("--statistics", action="store_true", help="show how often each rule speaks instead of the findings")
     add("--stdin-filename", type=Path, metavar="PATH", help="the name that standard input goes by")
     add("--force-exclude", action="store_true", help="exclude also files that are named on the command line")
+    _add_old_code(parser)
     add("--exit-zero", action="store_true", help="exit 0 even if there are findings")
     add("-q", "--quiet", action="store_true", help="show findings and errors only")
     add("-j", "--jobs", type=_positive, metavar="N", help="processes to use (default: one for each available core)")
@@ -123,6 +123,15 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     add("--output-file", type=Path, metavar="FILE", help="write the findings there instead of standard output")
     where = "also write the findings to FILE in this format, - for standard output (repeatable)"
     add("--output", type=_output, action="append", default=[], metavar="FORMAT:FILE", help=where)
+
+
+def _add_old_code(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("old code").add_argument
+    add("--add-noqa", nargs="?", metavar="REASON", help="silence findings with # noqa (a reason is given as =REASON)")
+    add("--baseline", type=Path, metavar="FILE", help="leave out the findings that FILE lists")
+    add("--no-baseline", action="store_true", help="report them all the same")
+    where = "list all findings in a file, given as =FILE (default: that of --baseline, or perflint-baseline.json)"
+    add("--write-baseline", nargs="?", metavar="FILE", help=where)
 
 
 def _add_rule(parser: argparse.ArgumentParser) -> None:

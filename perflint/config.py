@@ -154,6 +154,10 @@ def _strings(value: Any) -> tuple[str, ...] | None:
     return tuple(value)
 
 
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
 def _table_of_strings(value: Any) -> dict[str, tuple[str, ...]] | None:
     if not isinstance(value, Mapping):
         return None
@@ -246,6 +250,7 @@ _KEYS: Mapping[str, _Key] = {
     "extend-exclude": _PATTERNS,
     "respect-gitignore": _Key("true or false", _boolean),
     "context": _PATHS,
+    "baseline": _Key('the name of a file, such as "perflint-baseline.json"', _string),
     "default-workers": _whole_number(1),
     "log-interval": _whole_number(2),
     "min-confidence": _Key('"low", "medium" or "high"', _confidence),

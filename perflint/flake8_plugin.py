@@ -27,8 +27,13 @@ _OWN_FILES = (".perflint.toml", "perflint.toml")
 _PASSED_OVER = frozenset({".git", ".nox", ".tox", ".venv", "node_modules", "site-packages", "venv"})
 """Directories that are large at times, and excluded by default."""
 
-WORD = "paddle"
-"""Where it stands in no file of a project and nothing is configured, nothing is found."""
+_WORDS = ("paddle", PREFIX)
+"""Where none of them stands in a file of a project and nothing is configured, nothing is found."""
+
+
+def is_worth_checking(text: str) -> bool:
+    """Whether a text names Paddle, or a code of perflint in a comment that may be of no use."""
+    return any(word in text for word in _WORDS)
 
 
 class Plugin:
@@ -103,7 +108,7 @@ class Plugin:
         if options is None:
             return
         if STDIN in options.filenames and self._filename == options.stdin_display_name:
-            if any(WORD in line for line in self._lines) or _is_configured(options, [self._filename]):
+            if any(map(is_worth_checking, self._lines)) or _is_configured(options, [self._filename]):
                 yield from self._rows(_run_of(options))
         else:
             run = self._run_for(options)
@@ -181,7 +186,7 @@ def _is_worth_reading(path: str) -> bool:
         text = _data(path).decode()
     except (OSError, UnicodeDecodeError):
         return True
-    return WORD in text or "\0" in text
+    return is_worth_checking(text) or "\0" in text
 
 
 def _configures(directory: str) -> bool:

@@ -24,7 +24,7 @@ from perflint import catalogue, cli
 from perflint.commands import CommandError, check, internal_error, reading
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
-from perflint.flake8_plugin import STDIN, WORD
+from perflint.flake8_plugin import STDIN, is_worth_checking
 from perflint.output.report import Report
 
 Row = tuple[int, int, str]
@@ -143,7 +143,7 @@ def _can_hold_any(batch: Batch) -> bool:
     settings = batch.settings
     if settings.loaders or settings.sync_calls or settings.checkpoint_calls or settings.logging_calls:
         return True
-    return any(WORD in source.text for source in batch.sources.values())
+    return any(is_worth_checking(source.text) for source in batch.sources.values())
 
 
 def _namespace(options: argparse.Namespace, paths: list[str]) -> argparse.Namespace:

@@ -43,6 +43,7 @@ class Settings:
     extend_exclude: tuple[str, ...] = ()
     respect_gitignore: bool = True
     context: tuple[str, ...] = ()
+    baseline: str = ""
     default_workers: int = 4
     log_interval: int = 10
     min_confidence: Confidence = Confidence.MEDIUM

@@ -66,7 +66,7 @@ def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
 
 def test_each_key_is_a_field_and_each_field_a_key() -> None:
     assert {key.replace("-", "_") for key in KEYS} == {field.name for field in fields(Settings)} - {
-        *("root", "origins", "whole_project")
+        *("root", "origins", "whole_project", "noqa")
     }
 
 
@@ -81,6 +81,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         extend-exclude = ["gen/*.py"]
         respect-gitignore = false
         context = ["src"]
+        baseline = "known.json"
         default-workers = 8
         log-interval = 50
         min-confidence = "high"
@@ -104,6 +105,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         extend_exclude=("gen/*.py",),
         respect_gitignore=False,
         context=("src",),
+        baseline="known.json",
         default_workers=8,
         log_interval=50,
         min_confidence=Confidence.HIGH,

@@ -7,7 +7,7 @@ import pytest
 from perflint.findings import Finding
 from perflint.noqa import skips_file, suppressed
 from perflint.source import Source
-from tests.flake8_runs import reported
+from tests.flake8_marked import reported
 
 
 def is_suppressed(text: str, at: str = "loss.item()", statement: str | None = None, code: str = "PPF201") -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from perflint import engine, session
 from perflint.findings import Level
-from perflint.index.watched import KeptProject
+from perflint.index.kept_project import KeptProject
 from perflint.server import folder, workspace
 from perflint.server.configuration import EditorSettings
 from perflint.server.configured import Tell

@@ -28,7 +28,8 @@ def run(options: argparse.Namespace, batch: Batch, check: Check, console: Consol
     """
     if options.fix:
         raise CommandError("--add-noqa cannot be used together with --fix: run --fix first, then silence what is left")
-    tried = fix_all(batch.sources, _silencing(check, options.add_noqa), Level.SAFE)
+    tried = batch.naming.outcome(fix_all(batch.sources, _silencing(check, options.add_noqa), Level.SAFE))
+    batch = batch.shown()
     if options.diff:
         showing.changes(options, batch.sources, tried.changed, console)
         showing.shortcomings(tried, console)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from perflint import cache
 from perflint.commands import InternalError, outputs, saving, showing
+from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
 from perflint.commands.settings import common_directory
 from perflint.findings import Finding, Level
@@ -58,28 +59,51 @@ def _timed(options: argparse.Namespace, console: Console) -> int:
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     if not batch.sources and not batch.unreadable and batch.piped is None and not options.quiet:
         console.note("warning: no Python files found")
+    if options.write_baseline is not None:
+        return _write_baseline(options, batch, console)
+    shown = narrowing(options, batch)
+    status = _run(options, batch, shown, console)
+    shown.tell(options, console)
+    return status
+
+
+def _run(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
     if options.add_noqa is not None:
         from perflint.commands import adding
 
-        return adding.run(options, batch, _checker(options, batch), console)
+        return adding.run(options, batch, shown.check(_checker(options, batch)), console)
     if options.diff:
-        return _diff(options, batch, console)
-    return _fix(options, batch, console) if options.fix else _look(options, batch, console)
+        return _diff(options, batch, shown, console)
+    return (_fix if options.fix else _look)(options, batch, shown, console)
 
 
-def look(options: argparse.Namespace, batch: Batch) -> Report:
+def _write_baseline(options: argparse.Namespace, batch: Batch, console: Console) -> int:
+    from perflint.commands import baselining
+
+    baselining.refuse(options)
+    return baselining.write(options, batch, batch.naming.reported(_found(options, batch)), console)
+
+
+def look(options: argparse.Namespace, batch: Batch, shown: Narrowing | None = None) -> Report:
     """What a check that changes nothing reports.
 
+    Args:
+        options: the arguments.
+        batch: the files.
+        shown: the filters (default: those that the options and the configuration ask for).
+
     Raises:
+        CommandError: the baseline or the revision cannot be used.
         InternalError: a rule failed.
     """
-    findings = _in_order(batch.naming.findings(_found(options, batch)))
-    return _report(options, batch, findings, batch.shown().sources)
+    shown = narrowing(options, batch) if shown is None else shown
+    found = shown.left(_in_order(batch.naming.reported(_found(options, batch))), batch.sources)
+    return _report(options, batch, _in_order(batch.naming.findings(found)), batch.shown().sources)
 
 
-def _look(options: argparse.Namespace, batch: Batch, console: Console) -> int:
-    report = look(options, batch)
-    closing = summary.found(report.findings, len(report.sources), _level(options))
+def _look(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
+    report = look(options, batch, shown)
+    closing = shown.closing(summary.found(report.findings, len(report.sources), _level(options)))
     showing.findings(options, report, closing, console)
     return _status(options, bool(report.findings))
 
@@ -123,24 +147,24 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda item: (item.path, item.start, item.end, item.code))
 
 
-def _fix(options: argparse.Namespace, batch: Batch, console: Console) -> int:
-    tried = _fixed(options, batch)
+def _fix(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
+    tried = _fixed(options, batch, shown)
     batch = batch.shown()
     lost = saving.save(tried, batch, console)
     outcome = tried.without(lost)
     showing.shortcomings(outcome, console)
     sources = {**batch.sources, **outcome.changed}
     report = _report(options, batch, outcome.remaining, sources)
-    showing.findings(options, report, summary.fixed(outcome), console)
+    showing.findings(options, report, shown.closing(summary.fixed(outcome)), console)
     return 2 if lost else _status(options, bool(outcome.remaining))
 
 
-def _diff(options: argparse.Namespace, batch: Batch, console: Console) -> int:
-    outcome = _fixed(options, batch)
+def _diff(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
+    outcome = _fixed(options, batch, shown)
     showing.changes(options, batch.shown().sources, outcome.changed, console)
     showing.shortcomings(outcome, console)
     if not options.quiet:
-        console.note(summary.would_fix(outcome))
+        console.note(shown.closing(summary.would_fix(outcome)))
     return _status(options, bool(outcome.changed))
 
 
@@ -151,8 +175,8 @@ def _report(
     return Report(findings, sources, _level(options), settings=batch.settings, start=common_directory(paths))
 
 
-def _fixed(options: argparse.Namespace, batch: Batch) -> FixOutcome:
-    return batch.naming.outcome(fix_all(batch.sources, _checker(options, batch), _level(options)))
+def _fixed(options: argparse.Namespace, batch: Batch, shown: Narrowing) -> FixOutcome:
+    return batch.naming.outcome(fix_all(batch.sources, shown.check(_checker(options, batch)), _level(options)))
 
 
 def _level(options: argparse.Namespace) -> Level:

@@ -1,0 +1,148 @@
+"""``perflint check --baseline`` and ``--write-baseline``: hides what is known, or writes down what there is."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from perflint import baseline, catalogue, selection
+from perflint.baseline import Baseline, BaselineError, Entry
+from perflint.commands import CommandError
+from perflint.commands.reading import Batch
+from perflint.findings import Finding
+from perflint.output.console import Console
+from perflint.settings import Settings
+from perflint.source import Source
+
+_MOST_NAMES = 5
+
+
+class Known:
+    """The findings of the baseline of a run, to be left out."""
+
+    def __init__(self, known: Baseline, batch: Batch) -> None:
+        self._known = known
+        self._batch = batch
+        self._hidden = 0
+        self._stale: list[Entry] = []
+
+    def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
+        """The findings that are not in the baseline."""
+        parts = self._known.split(findings, sources)
+        self._hidden = len(parts.hidden)
+        self._stale = self._known.stale(parts.used, _checked(self._batch), _codes(self._batch.settings))
+        return parts.new
+
+    def closing(self) -> str:
+        """What the last answer left out, for the end of the output."""
+        return f"The baseline hides {self._hidden} more." if self._hidden else ""
+
+    def notes(self) -> list[str]:
+        """What a person should know of the baseline."""
+        if not self._stale:
+            return []
+        shown = ", ".join(f"{entry.path} {entry.code}" for entry in self._stale[:_MOST_NAMES])
+        more = len(self._stale) - _MOST_NAMES
+        number = "1 entry has no finding" if len(self._stale) == 1 else f"{len(self._stale)} entries have no finding"
+        return [
+            f"note: {self._known.path}: {number} any more ({shown}{f' and {more} more' if more > 0 else ''}): "
+            "--write-baseline takes them out"
+        ]
+
+
+def known(options: argparse.Namespace, batch: Batch) -> Known | None:
+    """The baseline of a run, None where it has none.
+
+    Raises:
+        CommandError: it cannot be used.
+    """
+    path = _named(options, batch.settings)
+    if path is None or options.write_baseline is not None:
+        return None
+    try:
+        return Known(baseline.read(path), batch)
+    except BaselineError as error:
+        raise CommandError(str(error)) from error
+
+
+def write(options: argparse.Namespace, batch: Batch, findings: Sequence[Finding], console: Console) -> int:
+    """Write down the findings of a run, and keep what is there of files and rules that it did not check.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        CommandError: the file cannot be written, or is something else.
+    """
+    path = Path(options.write_baseline) if options.write_baseline else _named(options, batch.settings)
+    is_named = path is not None
+    path = path or Path(baseline.NAME)
+    if path.exists() and not baseline.looks_like_one(path):
+        raise CommandError(f"--write-baseline would replace {path}, which is no baseline: name another file")
+    root = str(path.absolute().parent)
+    found = baseline.entries(findings, batch.sources, root)
+    kept = _unchecked(path, batch)
+    try:
+        baseline.write(path, [*found, *kept])
+    except OSError as error:
+        raise CommandError(f"--write-baseline {path} cannot be written: {error.strerror or error}") from error
+    if not options.quiet:
+        files = len({finding.path for finding in findings})
+        console.note(_written(len(findings), files, len(kept), path))
+        if not is_named:
+            console.note(f'Use it with --baseline {path}, or with baseline = "{path}" in the configuration.')
+    return 0
+
+
+def refuse(options: argparse.Namespace) -> None:
+    """Raises CommandError if an option cannot be used with ``--write-baseline``."""
+    others = {
+        "--fix": options.fix,
+        "--diff": options.diff,
+        "--watch": options.watch,
+        "--add-noqa": options.add_noqa is not None,
+    }
+    for name, is_given in others.items():
+        if options.write_baseline is not None and is_given:
+            raise CommandError(f"--write-baseline writes down what is found, so it cannot be used together with {name}")
+
+
+def _written(findings: int, files: int, kept: int, path: Path) -> str:
+    counts = f"{findings} finding{'' if findings == 1 else 's'} in {files} file{'' if files == 1 else 's'}"
+    return f"Wrote {counts} to {path}" + (f", and kept {kept} of what was not checked." if kept else ".")
+
+
+def _named(options: argparse.Namespace, settings: Settings) -> Path | None:
+    """The file that the command line names, or else the configuration."""
+    if options.no_baseline:
+        return None
+    if options.baseline:
+        return Path(options.baseline)
+    return _shown(settings.root / settings.baseline) if settings.baseline else None
+
+
+def _shown(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _unchecked(path: Path, batch: Batch) -> list[Entry]:
+    """The entries of files that are there and of rules, which this run did not check."""
+    try:
+        before = baseline.read(path)
+    except BaselineError:
+        return []  # there is none, or it is to be replaced
+    stale = set(before.stale((), _checked(batch), _codes(batch.settings)))
+    return [entry for entry in before.entries.values() if entry not in stale]
+
+
+def _checked(batch: Batch) -> Iterable[str]:
+    """The files whose findings are reported."""
+    hidden = batch.naming.hidden
+    paths = [*batch.sources, *(finding.path for finding in batch.unreadable)]
+    return [path for path in paths if path not in hidden]
+
+
+def _codes(settings: Settings) -> frozenset[str]:
+    return selection.selected(settings, catalogue.shipped()) | {"PPF003"}

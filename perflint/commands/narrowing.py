@@ -1,0 +1,70 @@
+"""What of the findings of a run is shown, fixed and counted: those that are not in the baseline, on changed lines."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from perflint.commands.reading import Batch
+from perflint.findings import Finding
+from perflint.fixer import Check
+from perflint.output.console import Console
+from perflint.source import Source
+
+
+class Filter(Protocol):
+    """Leaves findings out."""
+
+    def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
+        """The findings that stay, of all findings in these files."""
+
+    def closing(self) -> str:
+        """A sentence about what the last answer left out; empty where that is nothing."""
+
+    def notes(self) -> list[str]:
+        """What else a person should know, a line each."""
+
+
+class Narrowing:
+    """The filters of a run, one after the other."""
+
+    def __init__(self, filters: Sequence[Filter] = ()) -> None:
+        self._filters = filters
+
+    def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
+        """The findings that are shown."""
+        left = list(findings)
+        for each in self._filters:
+            left = each.left(left, sources)
+        return left
+
+    def check(self, check: Check) -> Check:
+        """A check that finds only what is shown."""
+        if not self._filters:
+            return check
+        return lambda sources: self.left(check(sources), sources)
+
+    def closing(self, text: str) -> str:
+        """A closing line with what was left out."""
+        return " ".join([text, *filter(None, (each.closing() for each in self._filters))])
+
+    def tell(self, options: argparse.Namespace, console: Console) -> None:
+        """Write the notes to standard error."""
+        for line in () if options.quiet else [line for each in self._filters for line in each.notes()]:
+            console.note(line)
+
+
+def narrowing(options: argparse.Namespace, batch: Batch) -> Narrowing:
+    """The filters that the options and the configuration ask for.
+
+    Raises:
+        CommandError: the baseline or the revision cannot be used.
+    """
+    filters: list[Filter] = []
+    if options.baseline or batch.settings.baseline:
+        from perflint.commands import baselining
+
+        known = baselining.known(options, batch)
+        filters += [known] if known is not None else []
+    return Narrowing(filters)
