@@ -14,8 +14,8 @@ from perflint.findings import Level
 from perflint.index.kept_project import KeptProject
 from perflint.server import folder, workspace
 from perflint.server.configuration import EditorSettings
-from perflint.server.configured import Tell
 from perflint.server.documents import Document, View
+from perflint.server.logs import Tell
 from perflint.server.workspace import Workspace
 from perflint.source import Source
 from tests.server_sessions import project

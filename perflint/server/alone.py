@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from perflint import engine
 from perflint.findings import Finding, Level
 from perflint.server.fixing import fixed_text
 from perflint.settings import Settings
@@ -28,7 +27,7 @@ class Alone:
         if known is not None and known[0] == source.text and known[1] == settings:
             return known[2]
         try:
-            found = engine.check({source.path: source}, settings)
+            found = check({source.path: source}, settings)
         except Exception:
             log.exception("perflint failed on %s, which is shown without findings until it changes", source.path)
             found = []
@@ -43,11 +42,18 @@ class Alone:
         return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, code)
 
 
+def check(sources: dict[str, Source], settings: Settings) -> list[Finding]:
+    """As ``engine.check``, which is imported only where the cache cannot answer."""
+    from perflint import engine
+
+    return engine.check(sources, settings)
+
+
 def fails_on(sources: dict[str, Source], settings: Settings) -> str | None:
     """The first file that makes the checks fail by itself."""
     for path, source in sources.items():
         try:
-            engine.check({path: source}, settings)
+            check({path: source}, settings)
         except Exception:
             return path
     return None

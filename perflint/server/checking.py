@@ -6,13 +6,16 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from perflint.findings import Level
-from perflint.server.configured import Tell
-from perflint.server.documents import Document, View
+from perflint.server.documents import Document, Result, View
+from perflint.server.logs import Tell
 from perflint.server.scheduling import Worker
-from perflint.server.workspace import Result, Workspace
+
+if TYPE_CHECKING:
+    from perflint.server.workspace import Workspace
 
 TYPING = 0.15
 """Seconds without another change after which a changed document is checked."""
@@ -32,14 +35,20 @@ class Checking:
     """
 
     def __init__(self, tell: Tell, results: Callable[[Sequence[Result]], None]) -> None:
+        self._tell = tell
         self._results = results
-        self._workspace = Workspace(tell)
         self._worker = Worker()
 
+    @cached_property
+    def _workspace(self) -> Workspace:
+        """Imported in the thread that checks, so that the editor need not wait for it."""
+        from perflint.server.workspace import Workspace
+
+        return Workspace(self._tell)
+
     def start(self) -> None:
-        """Begin: the checks are imported while the editor is still busy opening files."""
+        """Begin."""
         self._worker.start()
-        self._worker.post("imports", _import_checks)
 
     def stop(self) -> None:
         """Begin nothing more."""
@@ -79,9 +88,3 @@ class Checking:
         text = self._workspace.fixed(document, level, code)
         self._go_on()
         return text
-
-
-def _import_checks() -> None:
-    from perflint.checks import load_checks
-
-    load_checks()

@@ -13,9 +13,8 @@ from perflint.fixer import fix_all
 from perflint.output.facts import FILE_CODES
 from perflint.server.client import Client
 from perflint.server.diagnostics import diagnostics
-from perflint.server.documents import Document, source_of
+from perflint.server.documents import Document, Result, source_of
 from perflint.server.edits import between, workspace_edit
-from perflint.server.workspace import Result
 from perflint.silencing import noqa_edits
 from perflint.source import BOM, Source
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from perflint import config
@@ -11,15 +9,8 @@ from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
 from perflint.server import configuration
 from perflint.server.configuration import EditorSettings
+from perflint.server.logs import Tell
 from perflint.settings import Settings
-
-
-@dataclass(frozen=True)
-class Tell:
-    """How a person is told something: ``note`` writes into the log, ``complain`` shows it."""
-
-    note: Callable[[str], None]
-    complain: Callable[[str], None]
 
 
 class Configured:

@@ -11,9 +11,8 @@ from perflint.fingerprints import fingerprints
 from perflint.output.facts import FILE_CODES, facts
 from perflint.server.client import Client
 from perflint.server.configuration import SECTION
-from perflint.server.documents import Document
+from perflint.server.documents import Document, Result
 from perflint.server.uris import uri_of
-from perflint.server.workspace import Result
 from perflint.source import BOM, Source
 
 _SEVERITIES = {

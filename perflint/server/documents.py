@@ -49,6 +49,14 @@ class Document:
 
 
 @dataclass(frozen=True)
+class Result:
+    """What is known of one version of a document."""
+
+    document: Document
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
 class View:
     """What the editor shows at one moment.
 

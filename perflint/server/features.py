@@ -51,6 +51,7 @@ def _initialize(server: PerflintServer, params: types.InitializeParams) -> None:
 
 
 async def _initialized(server: PerflintServer, _: types.InitializedParams) -> None:
+    server.state.checking.start()
     try:
         await watching.register(server, server.client)
     except asyncio.CancelledError:

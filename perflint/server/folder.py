@@ -12,9 +12,10 @@ from perflint.commands.watch import Kept
 from perflint.findings import Finding, Level
 from perflint.server.alone import Alone
 from perflint.server.configuration import EditorSettings
-from perflint.server.configured import Configured, Tell
+from perflint.server.configured import Configured
 from perflint.server.documents import Document, source_of
 from perflint.server.kept import KeptFindings
+from perflint.server.logs import Tell
 from perflint.source import Source
 from perflint.wholeness import is_whole
 
@@ -66,6 +67,8 @@ class Folder:
         if settings is None or not self._is_enabled or self._is_too_big:
             self.kept.drop()
             return
+        if not self._open and not self.kept.is_begun:
+            return  # nobody sees what would be found
         shared = [path for path in self._open if self._is_shared(path)]
         sources = dict(self._files)
         for path in shared:

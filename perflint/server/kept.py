@@ -1,19 +1,28 @@
-"""The findings of the files of a folder, by a session that stays."""
+"""The findings of the files of a folder, by a session that stays.
+
+Before there is one, the cache may know them, from the last time that the same files were open: then the session is
+made once it is needed, or when there is time for it.
+"""
 
 from __future__ import annotations
 
 import gc
 import logging
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from perflint import cache
 from perflint.findings import Finding, Level
+from perflint.projects import split
 from perflint.server.alone import fails_on
 from perflint.server.fixing import fixed_text
-from perflint.session import Session
 from perflint.settings import Settings
 from perflint.source import Source
+
+if TYPE_CHECKING:
+    from perflint.session import Session
 
 MOST_READY = 40
 """Files whose edits a session is ready for; each that it follows makes an edit a little slower."""
@@ -59,11 +68,13 @@ class KeptFindings:
 
     def get_ready(self, edited: Collection[str]) -> None:
         """Get ready for edits of these files, if that is still to be done; takes as long as a check of everything."""
-        if self._session is None or self._settings is None or self._ready.issuperset(edited):
+        if self._settings is None or not self._sources or not edited:
+            return
+        if self._session is not None and self._ready.issuperset(edited):
             return
         sources = dict(self._sources)
         try:
-            self._update(sources, edited)
+            self._prepare(edited)
         except Exception:
             self._fail(sources, self._settings)
             self.put(sources, self._settings, edited)
@@ -75,11 +86,16 @@ class KeptFindings:
         try:
             with self._timed(bool(self._session.unparsed)):
                 self._session.catch_up()
-            self._enter(self._session)
+            self._enter(self._session.findings())
         except Exception:
             sources = dict(self._sources)
             self._fail(sources, self._settings)
             self.put(sources, self._settings, self._ready & sources.keys())
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything has been checked."""
+        return bool(self._sources)
 
     @property
     def is_unparsed(self) -> bool:
@@ -88,7 +104,7 @@ class KeptFindings:
 
     def has(self, path: str) -> bool:
         """Whether a file is among those checked."""
-        return self._session is not None and path in self._sources
+        return path in self._sources
 
     def fixed(self, path: str, level: Level, code: str | None = None) -> str | None:
         """The text of a file once its fixes are made, among the other files as they are; None where a rule fails.
@@ -98,11 +114,10 @@ class KeptFindings:
             level: the least level of fixes to make.
             code: make those of this rule only.
         """
-        session, settings, source = self._session, self._settings, self._sources[path]
-        assert session is not None and settings is not None
+        settings, source = self._settings, self._sources[path]
+        assert settings is not None
         try:
-            if path not in self._ready:
-                self._update(dict(self._sources), [path])
+            session = self._prepare([path])
             text = fixed_text(source, lambda text: session.edit(path, text), level, code)
             self.found[path] = session.edit(path, source.text)
         except Exception:
@@ -125,7 +140,8 @@ class KeptFindings:
     def _put(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> None:
         session = self._session
         if session is None or settings != self._settings or len(self._ready | set(edited)) > MOST_READY:
-            self._open(sources, settings, edited)
+            if not self._recall(sources, settings):
+                self._open(sources, settings, edited)
             return
         before, self._sources = self._sources, sources
         changed = [path for path, source in sources.items() if path not in before or source.text != before[path].text]
@@ -136,27 +152,51 @@ class KeptFindings:
             self.is_behind = True
             self.found[path] = session.edit(path, sources[path].text)
 
-    def _open(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> None:
+    def _prepare(self, edited: Collection[str]) -> Session:
+        """A session that is ready for edits of these files."""
+        if self._session is None:
+            assert self._settings is not None
+            return self._open(self._sources, self._settings, edited)
+        if not self._ready.issuperset(edited):
+            self._update(dict(self._sources), edited)
+        return self._session
+
+    def _recall(self, sources: dict[str, Source], settings: Settings) -> bool:
+        """Take the findings that the cache has, if it does."""
+        known = cache.load(cache.key(sources, settings))
+        if known is None:
+            return False
+        self.drop()
+        self._sources, self._settings = sources, settings
+        self._enter(known)
+        return True
+
+    def _open(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> Session:
+        from perflint.session import Session
+
         self.drop()
         self._sources, self._settings = sources, settings
         self._ready = {*edited}
         with self._timed(True):
-            self._session = Session(sources, settings, edited)
-        self._enter(self._session)
+            session = self._session = Session(sources, settings, edited)
         gc.freeze()  # else the collector would soon look through the whole index
+        found = session.findings()
+        self._enter(found)
+        cache.store(cache.key(sources, settings), found, split(sources).roots)
+        return session
 
     def _update(self, sources: dict[str, Source], edited: Collection[str]) -> None:
         assert self._session is not None
         self._ready = {path for path in self._ready if path in sources} | {*edited}
         with self._timed(True):
             self._session.update(sources, edited)
-        self._enter(self._session)
+        self._enter(self._session.findings())
         gc.freeze()
 
-    def _enter(self, session: Session) -> None:
+    def _enter(self, findings: Iterable[Finding]) -> None:
         self.is_behind = False
         self.found = {}
-        for finding in session.findings():
+        for finding in findings:
             self.found.setdefault(finding.path, []).append(finding)
 
     def _fail(self, sources: dict[str, Source], settings: Settings) -> bool:

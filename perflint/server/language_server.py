@@ -17,13 +17,12 @@ from perflint import __version__
 from perflint.server import logs
 from perflint.server.checking import Checking
 from perflint.server.client import Client
-from perflint.server.configured import Tell
-from perflint.server.documents import Document
+from perflint.server.documents import Document, Result
+from perflint.server.logs import Tell
 from perflint.server.preferences import Preferences
 from perflint.server.publishing import Publisher
 from perflint.server.state import State
 from perflint.server.uris import path_of
-from perflint.server.workspace import Result
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +55,6 @@ class PerflintServer(LanguageServer):
         self.publisher = Publisher(self, self.client)
         self.preferences.start_with(params.initialization_options)
         self.state.configure(self.preferences.known())
-        self.state.checking.start()
         self.state.work_in(self.folders())
 
     def folders(self) -> list[str]:

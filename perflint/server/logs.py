@@ -6,6 +6,15 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tell:
+    """How a person is told something: ``note`` writes into the log, ``complain`` shows it."""
+
+    note: Callable[[str], None]
+    complain: Callable[[str], None]
 
 
 class EditorHandler(logging.Handler):

@@ -8,8 +8,9 @@ from pathlib import Path
 from perflint.commands.reading import excluded
 from perflint.findings import Finding, Level
 from perflint.server.alone import Alone
-from perflint.server.configured import Configured, Tell
+from perflint.server.configured import Configured
 from perflint.server.documents import Document, View, source_of
+from perflint.server.logs import Tell
 from perflint.settings import Settings
 from perflint.source import Source
 

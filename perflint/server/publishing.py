@@ -10,7 +10,7 @@ from pygls.lsp.server import LanguageServer
 
 from perflint.server.client import Client
 from perflint.server.diagnostics import diagnostics
-from perflint.server.workspace import Result
+from perflint.server.documents import Result
 
 
 class Publisher:

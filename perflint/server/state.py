@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from perflint.server.checking import TYPING, Checking
 from perflint.server.configuration import EditorSettings
-from perflint.server.documents import Document, View
-from perflint.server.workspace import Result
+from perflint.server.documents import Document, Result, View
 
 
 class State:

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from perflint.findings import Finding, Level
-from perflint.server.configured import Tell
-from perflint.server.documents import Document, View
+from perflint.server.documents import Document, Result, View
 from perflint.server.folder import Folder
+from perflint.server.logs import Tell
 from perflint.server.outside import Outside
 
 _TIDY_AFTER = 100
 """Rounds of checks after which what they left behind is collected."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """What is known of one version of a document."""
-
-    document: Document
-    findings: tuple[Finding, ...]
 
 
 class Workspace:
