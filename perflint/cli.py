@@ -128,6 +128,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 def _add_old_code(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("old code").add_argument
     add("--add-noqa", nargs="?", metavar="REASON", help="silence findings with # noqa (a reason is given as =REASON)")
+    add("--changed-since", metavar="REV", help="show what the changes since a git revision (REV..., a branch) lead to")
     add("--baseline", type=Path, metavar="FILE", help="leave out the findings that FILE lists")
     add("--no-baseline", action="store_true", help="report them all the same")
     where = "list all findings in a file, given as =FILE (default: that of --baseline, or perflint-baseline.json)"

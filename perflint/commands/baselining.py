@@ -102,6 +102,7 @@ def refuse(options: argparse.Namespace) -> None:
         "--diff": options.diff,
         "--watch": options.watch,
         "--add-noqa": options.add_noqa is not None,
+        "--changed-since": options.changed_since is not None,
     }
     for name, is_given in others.items():
         if options.write_baseline is not None and is_given:

@@ -67,4 +67,9 @@ def narrowing(options: argparse.Namespace, batch: Batch) -> Narrowing:
 
         known = baselining.known(options, batch)
         filters += [known] if known is not None else []
+    if options.changed_since is not None:
+        from perflint.commands.changed import OnChangedLines
+
+        paths = options.paths if not options.stdin_filename else [options.stdin_filename]
+        filters.append(OnChangedLines(options.changed_since, paths, batch))
     return Narrowing(filters)
