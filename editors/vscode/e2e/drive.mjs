@@ -45,6 +45,7 @@ async function main() {
     await fixOnSave(workbench);
     await fixCommand(workbench);
     await killed(workbench);
+    await installed(workbench);
   } catch (error) {
     await workbench.page.screenshot({ path: path.join(place, "failed.png") });
     console.error(`as it looked then: ${path.join(place, "failed.png")}`);
@@ -57,12 +58,16 @@ async function main() {
 
 async function withoutPerflint(workbench) {
   const seen = (part) => workbench.messages((messages) => messages.some((each) => each.includes(part)));
-  await seen(`perflint is not installed for ${python("none")}. Run: ${python("none")} -m pip install "perflint-paddle[lsp]"`);
+  await seen(
+    `perflint is not installed for ${python("none")}. Run: ${python("none")} -m pip install "perflint-paddle[lsp]"`,
+  );
   await shot(workbench, "vscode-missing", ".notifications-toasts");
   settings({ "stub.interpreter": python("bare") });
   await seen(`${python("bare")} -m perflint is installed without what its language server needs.`);
   settings({ "stub.interpreter": python("other") });
-  await seen(`${python("other")} -m perflint is, or was overwritten by, PyPI's other perflint, which is a plugin of Pylint.`);
+  await seen(
+    `${python("other")} -m perflint is, or was overwritten by, PyPI's other perflint, which is a plugin of Pylint.`,
+  );
   await workbench.command("Notifications: Clear All Notifications");
   console.log("ok: what is missing is said, also after another interpreter has been selected");
 }
@@ -72,7 +77,10 @@ async function findings(workbench) {
   await workbench.command("Problems: Focus on Problems View");
   const rows = await workbench.problems(areAll);
   for (const [code, line, column] of PLACES) {
-    assert.ok(rows.some((row) => row.includes(code) && row.includes(`[Ln ${line}, Col ${column}]`)), `${code} ${line}:${column} in ${rows}`);
+    assert.ok(
+      rows.some((row) => row.includes(code) && row.includes(`[Ln ${line}, Col ${column}]`)),
+      `${code} ${line}:${column} in ${rows}`,
+    );
   }
   await workbench.command("View: Close Primary Side Bar");
   await workbench.goTo(109, 27);
@@ -109,7 +117,10 @@ async function fixOnSave(workbench) {
   const expected = fixedByCommand();
   assert.notEqual(expected, example);
   await workbench.page.keyboard.press("Control+s");
-  await workbench.until(() => readFileSync(script, "utf8"), (text) => text === expected);
+  await workbench.until(
+    () => readFileSync(script, "utf8"),
+    (text) => text === expected,
+  );
   console.log("ok: saving makes all safe fixes, as perflint check --fix does");
 }
 
@@ -125,7 +136,10 @@ async function fixCommand(workbench) {
   await workbench.command("perflint: Fix all safe findings in this file");
   await workbench.problems((rows) => rows.length > 0 && !rows.some((row) => row.includes("PPF202")));
   await workbench.page.keyboard.press("Control+s");
-  await workbench.until(() => readFileSync(script, "utf8"), (text) => text === fixedByCommand());
+  await workbench.until(
+    () => readFileSync(script, "utf8"),
+    (text) => text === fixedByCommand(),
+  );
   console.log("ok: a setting names the interpreter, and the command makes the same fixes");
 }
 
@@ -138,10 +152,23 @@ async function killed(workbench) {
   console.log("ok: a server that is killed is started again");
 }
 
+async function installed(workbench) {
+  await workbench.command("Notifications: Clear All Notifications");
+  settings({ "stub.interpreter": python("none") });
+  await workbench.page.locator(".notifications-toasts .monaco-button", { hasText: "Install" }).click();
+  await workbench.until(
+    () => servers("none"),
+    (found) => found.length === 1,
+  );
+  await workbench.command("Problems: Focus on Problems View");
+  await workbench.problems(areAll);
+  console.log("ok: a click installs perflint, and its server is started");
+}
+
 /** The process ids of the servers. */
-function servers() {
+function servers(name = "full") {
   const rows = spawnSync("ps", ["-ww", "-eo", "pid=,args="], { encoding: "utf8" }).stdout.split("\n");
-  return rows.filter((row) => row.includes(`${python("full")} -m perflint server`)).map((row) => Number.parseInt(row));
+  return rows.filter((row) => row.includes(`${python(name)} -m perflint server`)).map((row) => Number.parseInt(row));
 }
 
 /** Waits until one other server is there in place of one. */
@@ -160,7 +187,10 @@ function fixedByCommand() {
 async function shot(workbench, name, part = ".monaco-workbench") {
   await workbench.page.waitForTimeout(1000); // for what moves to have come to rest
   mkdirSync(images, { recursive: true });
-  await workbench.page.locator(part).first().screenshot({ path: path.join(images, `${name}.png`) });
+  await workbench.page
+    .locator(part)
+    .first()
+    .screenshot({ path: path.join(images, `${name}.png`) });
 }
 
 async function codeServer() {

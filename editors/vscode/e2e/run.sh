@@ -19,6 +19,7 @@ else
 fi
 
 # Environments: Node; perflint with its server, and without what the server needs; PyPI's other perflint; none.
+rm -rf "$place/none" # the last run has installed perflint there
 for name in node full bare other none; do
   [ -d "$place/$name" ] || python3 -m venv "$place/$name"
 done
@@ -29,6 +30,11 @@ done
 for name in full bare; do # pip leaves a version alone that is there already
   "$place/$name/bin/python" -m pip install --quiet --force-reinstall --no-deps "$root"
 done
+
+# What pip finds there when VS Code is asked to install perflint.
+rm -rf "$place/wheels"
+"$place/full/bin/python" -m pip wheel --quiet --no-deps --wheel-dir "$place/wheels" "$root"
+export PIP_FIND_LINKS="$place/wheels"
 
 # Node 24 with its headers, which code-server's native modules are compiled with.
 export PATH="$place/node/bin:$PATH"
@@ -41,11 +47,13 @@ if [ ! -d "$place/npm/node_modules/code-server" ]; then
 fi
 (cd "$here/.." && npm run package)
 vsce="$here/../node_modules/.bin/vsce"
-(cd "$here/python-stub" && "$vsce" package --no-dependencies --allow-missing-repository --skip-license --out "$place/python.vsix")
+cd "$here/python-stub"
+"$vsce" package --no-dependencies --allow-missing-repository --skip-license --out "$place/python.vsix"
 
 export XDG_CONFIG_HOME="$place/home" XDG_DATA_HOME="$place/home"
 rm -rf "$place/home" "$place/user" "$place/extensions" "$place/project"
-code_server=("$place/npm/node_modules/.bin/code-server" --user-data-dir "$place/user" --extensions-dir "$place/extensions")
+code_server=("$place/npm/node_modules/.bin/code-server")
+code_server+=(--user-data-dir "$place/user" --extensions-dir "$place/extensions")
 "${code_server[@]}" --install-extension "$place/python.vsix"
 "${code_server[@]}" --install-extension "$here/../dist/perflint.vsix"
 mkdir -p "$place/user/User"

@@ -5,7 +5,10 @@ const PATIENCE = 60_000; // milliseconds
 
 /** Opens a folder, with one file in the editor. */
 export async function open(url, folder, file) {
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
   const page = await browser.newPage({ viewport: { width: 980, height: 720 } });
   page.setDefaultTimeout(PATIENCE);
   await page.goto(`${url}/?folder=${folder}`);

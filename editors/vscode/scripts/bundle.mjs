@@ -16,7 +16,10 @@ const { metafile } = await build({
   metafile: true,
 });
 const directories = Object.keys(metafile.inputs).map((name) => name.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0]);
-const notices = [...new Set(directories)].filter((name) => name !== undefined).sort().map(notice);
+const notices = [...new Set(directories)]
+  .filter((name) => name !== undefined)
+  .sort()
+  .map(notice);
 writeFileSync("dist/NOTICES.txt", notices.join("\n\n"));
 
 function notice(directory) {

@@ -30,7 +30,10 @@ export function sentence(problem: Problem): string {
     case "absent":
       return vscode.l10n.t("perflint is not installed for {0}.", problem.candidate.program);
     case "pylint":
-      return vscode.l10n.t("{0} is, or was overwritten by, PyPI's other perflint, which is a plugin of Pylint.", command);
+      return vscode.l10n.t(
+        "{0} is, or was overwritten by, PyPI's other perflint, which is a plugin of Pylint.",
+        command,
+      );
     case "extra":
       return vscode.l10n.t("{0} is installed without what its language server needs.", command);
     case "old":

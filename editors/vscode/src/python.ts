@@ -4,7 +4,10 @@ import * as vscode from "vscode";
 
 const PYTHON = "ms-python.python";
 
-/** The part of its interface that is used here; https://github.com/microsoft/vscode-python/blob/main/src/client/api/types.ts */
+/**
+ * The part of its interface that is used here:
+ * https://github.com/microsoft/vscode-python/blob/main/src/client/api/types.ts
+ */
 interface PythonApi {
   readonly environments: {
     getActiveEnvironmentPath(resource?: vscode.Uri): { readonly id: string; readonly path: string };

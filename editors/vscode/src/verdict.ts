@@ -51,7 +51,8 @@ function troubleOfVersion(outcome: Outcome): Trouble {
   if (outcome.failure === "ENOENT") return "missing";
   if (/No module named '?perflint'?\s*$/m.test(outcome.stderr)) return "absent";
   // The Pylint plugin runs Pylint, or dies on the import of Pylint or astroid.
-  const isPlugin = /^pylint\b/im.test(outcome.stdout) || /another distribution named|astroid|pylint/i.test(outcome.stderr);
+  const isPlugin =
+    /^pylint\b/im.test(outcome.stdout) || /another distribution named|astroid|pylint/i.test(outcome.stderr);
   return isPlugin ? "pylint" : "broken";
 }
 

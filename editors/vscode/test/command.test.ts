@@ -5,7 +5,11 @@ import { test } from "node:test";
 import { type Surroundings, type Wishes, candidates, interpreterOf, shown } from "../src/command";
 
 const NOTHING: Wishes = { path: [], interpreter: "", selected: undefined };
-const AROUND: Surroundings = { folder: path.resolve("/work"), home: path.resolve("/home/me"), env: { VENV: "/venvs/a" } };
+const AROUND: Surroundings = {
+  folder: path.resolve("/work"),
+  home: path.resolve("/home/me"),
+  env: { VENV: "/venvs/a" },
+};
 const PYTHON = path.resolve("/venvs/a/bin/python");
 
 const asked = (wishes: Partial<Wishes>, around = AROUND) =>
@@ -29,7 +33,9 @@ test("an interpreter that a setting names is the only one", () => {
 });
 
 test("a command that a setting names goes before an interpreter that one names", () => {
-  assert.deepEqual(asked({ path: ["uv", "run", "perflint"], interpreter: PYTHON }), [["path", "uv", "run", "perflint"]]);
+  assert.deepEqual(asked({ path: ["uv", "run", "perflint"], interpreter: PYTHON }), [
+    ["path", "uv", "run", "perflint"],
+  ]);
 });
 
 test("an empty command is none", () => {
@@ -37,7 +43,9 @@ test("an empty command is none", () => {
 });
 
 test("variables stand for what VS Code has them stand for", () => {
-  assert.deepEqual(asked({ path: ["${workspaceFolder}/tools/perflint"] }), [["path", path.resolve("/work/tools/perflint")]]);
+  assert.deepEqual(asked({ path: ["${workspaceFolder}/tools/perflint"] }), [
+    ["path", path.resolve("/work/tools/perflint")],
+  ]);
   assert.deepEqual(asked({ path: ["~/bin/perflint"] }), [["path", path.resolve("/home/me/bin/perflint")]]);
   assert.deepEqual(asked({ path: ["${userHome}/bin/perflint"] }), [["path", path.resolve("/home/me/bin/perflint")]]);
   assert.deepEqual(asked({ path: ["${env:VENV}/bin/perflint"] }), [["path", "/venvs/a/bin/perflint"]]);

@@ -22,7 +22,10 @@ test("the plugin of Pylint, alone or beside this one, with or without its Pylint
   assert.equal(!speaks.ok && speaks.trouble, "pylint");
   const dies = said({ stderr: "ModuleNotFoundError: No module named 'astroid'\n" });
   assert.equal(!dies.ok && dies.trouble, "pylint");
-  const both = said({ code: 2, stderr: 'perflint: another distribution named "perflint" (0.8.1, the Pylint plugin) is installed\n' });
+  const both = said({
+    code: 2,
+    stderr: 'perflint: another distribution named "perflint" (0.8.1, the Pylint plugin) is installed\n',
+  });
   assert.equal(!both.ok && both.trouble, "pylint");
 });
 
@@ -47,7 +50,10 @@ test("why a server has ended", () => {
 
 test("the remedy as it is typed", () => {
   assert.equal(typed("python", remedy("extra")), 'python -m pip install "perflint-paddle[lsp]"');
-  assert.equal(typed("/my venv/bin/python", remedy("old")), '"/my venv/bin/python" -m pip install --upgrade "perflint-paddle[lsp]"');
+  assert.equal(
+    typed("/my venv/bin/python", remedy("old")),
+    '"/my venv/bin/python" -m pip install --upgrade "perflint-paddle[lsp]"',
+  );
   assert.equal(
     typed("python", remedy("pylint")),
     'python -m pip uninstall -y perflint perflint-paddle\npython -m pip install "perflint-paddle[lsp]"',

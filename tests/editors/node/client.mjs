@@ -17,7 +17,10 @@ const text = readFileSync(path, "utf8");
 const answers = { messages: [] };
 const server = spawn("perflint", ["server", "--stdio"], { stdio: ["pipe", "pipe", "inherit"] });
 const ended = new Promise((resolve) => server.on("exit", resolve));
-const connection = createProtocolConnection(new StreamMessageReader(server.stdout), new StreamMessageWriter(server.stdin));
+const connection = createProtocolConnection(
+  new StreamMessageReader(server.stdout),
+  new StreamMessageWriter(server.stdin),
+);
 
 let settings = { ignore: ["PPF405"] };
 let refreshed = () => {};
@@ -68,12 +71,18 @@ await connection.sendNotification("initialized", {});
 const textDocument = { uri, languageId: "python", version, text };
 await connection.sendNotification("textDocument/didOpen", { textDocument });
 
-const first = await pull();
+let first = await pull();
+while (first.some(({ code }) => code === "PPF405")) {
+  first = await pull(); // what the settings leave out is there until they have reached the server
+}
 answers.first = first.map(row);
 answers.links = first.map((each) => each.codeDescription?.href ?? "");
 answers.quickfixes = (await actions([first[1]], ["quickfix"])).map(({ title }) => title);
 answers.fixAll = (await actions([], ["source.fixAll.perflint"])).map(({ kind, edit }) => ({ kind, edit }));
-const hover = await connection.sendRequest("textDocument/hover", { textDocument: { uri }, position: first[0].range.start });
+const hover = await connection.sendRequest("textDocument/hover", {
+  textDocument: { uri },
+  position: first[0].range.start,
+});
 answers.hover = hover.contents.value;
 
 await change(text + process.env.PERFLINT_BREAK);
