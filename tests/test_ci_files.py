@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from perflint import __version__, cli
-from tests.skipping import missing
+from tests.tools import missing
 
 ROOT = Path(__file__).resolve().parents[1]
 ACTION = ROOT / "action.yml"
@@ -49,7 +49,7 @@ def is_valid(schema: str, path: Path) -> None:
     if importlib.util.find_spec("check_jsonschema") is None:
         if sys.version_info < (3, 11):
             pytest.skip("check-jsonschema needs Python 3.11")
-        missing("check-jsonschema")
+        missing("check-jsonschema is not installed")
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
@@ -243,7 +243,7 @@ def test_perflint_is_installed_beside_what_is_there(run: Step, tmp_path: Path, m
     monkeypatch.delenv("PYTHONPATH", raising=False)
     done = run("install")
     if done.returncode != 0:
-        missing("an index that pip can reach", done.stderr)
+        missing("pip reaches no index", done.stderr)
     installed = Path(outputs(tmp_path)["perflint"])
     assert installed.is_relative_to(tmp_path)
     version = subprocess.run([installed, "--version"], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.skipping import missing
+from tests.tools import missing
 
 ROOT = Path(__file__).resolve().parents[1]
 MANIFESTS = (ROOT / ".pre-commit-hooks.yaml", ROOT / "pre-commit-hooks.yaml")
@@ -102,7 +102,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
     installed = run_in("install-hooks")
     if installed.returncode != 0:
-        missing("an index that pip can reach", installed.stdout + installed.stderr)
+        missing("pip reaches no index", installed.stdout + installed.stderr)
     return run_in
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,22 @@ def npm_package(name: str) -> Path:
     return package
 
 
-def missing(what: str) -> None:
-    """Skip the test, or fail it where ``PERFLINT_NEEDS_TOOLS=1`` says that all tools are installed."""
+def program(name: str) -> str:
+    """The path of a program; without it the test is skipped, or fails where all tools have to be there."""
+    found = shutil.which(name)
+    if found is None:
+        missing(f"{name} is not installed")
+    assert found is not None
+    return found
+
+
+def missing(what: str, details: str = "") -> None:
+    """Skip the test, or fail it where ``PERFLINT_NEEDS_TOOLS=1`` (as in CI) says that all tools are installed.
+
+    Args:
+        what: what the test lacks.
+        details: what went wrong when it was asked for.
+    """
     if os.environ.get("PERFLINT_NEEDS_TOOLS") == "1":
-        pytest.fail(what)
+        pytest.fail(f"{what}: {details}" if details else what)
     pytest.skip(what)

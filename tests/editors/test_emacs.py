@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.editors.workplace import CHARACTERS, FIXED, HERE, Workplace, missing, program, snippet
+from tests.editors.workplace import CHARACTERS, FIXED, HERE, Workplace, snippet
+from tests.tools import missing, program
 
 
 def test_eglot(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.editors.workplace import BYTES, FIXED, HERE, Workplace, program, snippet
+from tests.editors.workplace import BYTES, FIXED, HERE, Workplace, snippet
+from tests.tools import program
 
 
 def test_neovim(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.editors.workplace import BYTES, FIXED, HERE, SCRIPT, UTF16_UNITS, Workplace, missing, program
+from tests.editors.workplace import BYTES, FIXED, HERE, SCRIPT, UTF16_UNITS, Workplace
+from tests.tools import missing, program
 
 OFFERS = [(["utf-8", "utf-16"], "utf-8", BYTES), ([], "utf-16", UTF16_UNITS)]
 

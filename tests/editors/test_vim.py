@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.editors.workplace import FIXED, HERE, UTF16_UNITS, Workplace, missing, program, snippet
+from tests.editors.workplace import FIXED, HERE, UTF16_UNITS, Workplace, snippet
+from tests.tools import missing, program
 
 
 def test_ale(tmp_path: Path) -> None:

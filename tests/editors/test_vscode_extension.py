@@ -7,7 +7,7 @@ import subprocess
 import zipfile
 
 from tests.editors.test_vscode_manifest import VSCODE
-from tests.editors.workplace import missing, program
+from tests.tools import missing, program
 
 CONTENT = {
     "LICENSE.txt",

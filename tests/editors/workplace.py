@@ -6,14 +6,11 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -50,22 +47,6 @@ BREAK = "\n)\n"
 CHARACTERS = [[9, 19, 9, 46, "PPF204"], [10, 8, 10, 33, "PPF202"]]
 UTF16_UNITS = [[9, 20, 9, 47, "PPF204"], [10, 8, 10, 34, "PPF202"]]
 BYTES = [[9, 28, 9, 55, "PPF204"], [10, 8, 10, 40, "PPF202"]]
-
-
-def program(name: str) -> str:
-    """The path of a program; without it the test is skipped, or fails where the set-up promises to have it."""
-    found = shutil.which(name)
-    if found is None:
-        missing(f"{name} is not installed")
-    assert found is not None
-    return found
-
-
-def missing(what: str) -> None:
-    """Skip the test, or fail it where everything is promised to be there."""
-    if os.environ.get("PERFLINT_NEEDS_TOOLS") == "1":
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 def snippet(name: str) -> str:
