@@ -6,7 +6,7 @@ import { type Surroundings, type Wishes, candidates, interpreterOf, shown } from
 
 const NOTHING: Wishes = { path: [], interpreter: "", selected: undefined };
 const AROUND: Surroundings = {
-  folder: path.resolve("/work"),
+  folder: path.resolve("/code"),
   home: path.resolve("/home/me"),
   env: { VENV: "/venvs/a" },
 };
@@ -44,7 +44,7 @@ test("an empty command is none", () => {
 
 test("variables stand for what VS Code has them stand for", () => {
   assert.deepEqual(asked({ path: ["${workspaceFolder}/tools/perflint"] }), [
-    ["path", path.resolve("/work/tools/perflint")],
+    ["path", path.resolve("/code/tools/perflint")],
   ]);
   assert.deepEqual(asked({ path: ["~/bin/perflint"] }), [["path", path.resolve("/home/me/bin/perflint")]]);
   assert.deepEqual(asked({ path: ["${userHome}/bin/perflint"] }), [["path", path.resolve("/home/me/bin/perflint")]]);
@@ -54,7 +54,7 @@ test("variables stand for what VS Code has them stand for", () => {
 
 test("a relative program is taken from the workspace folder, and not without one", () => {
   assert.deepEqual(asked({ interpreter: ".venv/bin/python" }), [
-    ["interpreter", path.resolve("/work/.venv/bin/python"), "-m", "perflint"],
+    ["interpreter", path.resolve("/code/.venv/bin/python"), "-m", "perflint"],
   ]);
   const nowhere = { ...AROUND, folder: undefined };
   assert.deepEqual(asked({ path: ["./perflint"] }, nowhere), [["path", "./perflint"]]);
