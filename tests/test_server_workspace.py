@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import logging
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from perflint import engine, session
 from perflint.findings import Level
 from perflint.index.kept_project import KeptProject
-from perflint.server import folder, workspace
+from perflint.server import disk, workspace
 from perflint.server.configuration import EditorSettings
 from perflint.server.documents import Document, View
 from perflint.server.logs import Tell
@@ -106,7 +108,7 @@ def test_switched_off(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_too_big(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder, "MOST_BYTES", len(SUM) + len(CPU) - 1)
+    monkeypatch.setattr(disk, "MOST_BYTES", len(SUM) + len(CPU) - 1)
     root = project(tmp_path, train=SUM, main=CPU)
     scene = Scene(root)
     assert scene.show(root / "train.py", SUM) == ["PPF201"]
@@ -188,3 +190,38 @@ def test_many_edits_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
 
     before = objects_after(100)
     assert objects_after(300) < before * 1.01
+
+
+def test_findings_of_a_baseline_are_not_shown_nor_fixed(tmp_path: Path) -> None:
+    root = project(tmp_path, train=TWO_SUMS)
+    scene = Scene(root)
+    path = root / "train.py"
+    assert scene.show(path, TWO_SUMS) == ["PPF201", "PPF201", "PPF202"]
+    (root / "perflint.toml").write_text('baseline = "known.json"\n')
+    assert scene.show(path, TWO_SUMS) == ["PPF201", "PPF201", "PPF202"]
+    assert scene.show(path, TWO_SUMS) == ["PPF201", "PPF201", "PPF202"]
+    (told,) = scene.told
+    assert told.startswith(f"perflint: {root / 'known.json'}: there is no such baseline")
+    written = f"--write-baseline={root / 'known.json'}"
+    command = [sys.executable, "-m", "perflint", "check", str(root), "--select", "PPF201", written]
+    subprocess.run(command, check=False, cwd=Path(__file__).parents[1])
+    assert scene.show(path, f"# moved\n{TWO_SUMS}") == ["PPF202"]
+    document = scene.view.documents[path.as_uri()]
+    assert scene.workspace.fixed(document, Level.SAFE, "PPF201") == document.text
+    (root / "known.json").write_text("{}")
+    assert scene.show(path, TWO_SUMS) == ["PPF202"]
+    assert len(scene.told) == 2
+
+
+def test_files_that_are_read_for_their_context(tmp_path: Path) -> None:
+    root = project(tmp_path, main=CPU.replace("import train", "from part import train"))
+    part = project(tmp_path / "part", train=SUM)
+    assert Scene(part).show(part / "train.py", SUM) == ["PPF201"]
+    (root / "perflint.toml").write_text('context = ["."]\n')
+    scene = Scene(part)
+    assert scene.show(part / "train.py", SUM) == []
+    assert scene.show(root / "main.py", "import paddle\n") == []
+    assert scene.codes((part / "train.py").as_uri()) == ["PPF201"]
+    (root / "perflint.toml").write_text('context = ["gone"]\n')
+    assert scene.show(part / "train.py", SUM) == ["PPF201"]
+    assert ["gone does not exist" in told for told in scene.told] == [True]

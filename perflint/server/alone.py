@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 
 from perflint.findings import Finding, Level
-from perflint.server.fixing import fixed_text
+from perflint.server.fixing import Wanted, fixed_text
 from perflint.settings import Settings
 from perflint.source import Source
 
@@ -37,9 +37,9 @@ class Alone:
             del self._known[next(iter(self._known))]
         return found
 
-    def fixed(self, source: Source, settings: Settings, level: Level, code: str | None) -> str:
-        """The text of a file once its fixes are made (those of one rule, for a ``code``)."""
-        return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, code)
+    def fixed(self, source: Source, settings: Settings, level: Level, wanted: Wanted) -> str:
+        """The text of a file once the fixes of the findings that are ``wanted`` are made."""
+        return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, wanted)
 
 
 def check(sources: dict[str, Source], settings: Settings) -> list[Finding]:

@@ -9,6 +9,7 @@ from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
 from perflint.server import configuration
 from perflint.server.configuration import EditorSettings
+from perflint.server.hidden import Hidden
 from perflint.server.logs import Tell
 from perflint.settings import Settings
 
@@ -25,11 +26,16 @@ class Configured:
         self._editor: EditorSettings | None = None
         self._stamps: list[Stamp | None] = []
         self._problem = ""
+        self.hidden = Hidden(tell)
         self.settings: Settings | None = None
         """None where there have been none yet that can be used."""
 
     def look(self, editor: EditorSettings) -> None:
-        """See whether the settings are still as they were."""
+        """See whether the settings are still as they were, and the baseline that they name."""
+        self._look(editor)
+        self.hidden.look(self.settings)
+
+    def _look(self, editor: EditorSettings) -> None:
         stamps = [stamp_of(path) for path in configuration.files(self._start, editor)]
         if editor == self._editor and stamps == self._stamps:
             return

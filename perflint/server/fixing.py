@@ -8,20 +8,28 @@ from perflint.findings import Finding, Level
 from perflint.fixer import fix_all
 from perflint.source import Source
 
+Wanted = Callable[[Source, list[Finding]], list[Finding]]
+"""Which of the findings of a file to fix."""
 
-def fixed_text(source: Source, check: Callable[[str], list[Finding]], level: Level, code: str | None = None) -> str:
+
+def of_rule(findings: list[Finding], code: str | None) -> list[Finding]:
+    """The findings of one rule, or all of them without a code."""
+    return [finding for finding in findings if code is None or finding.code == code]
+
+
+def fixed_text(source: Source, check: Callable[[str], list[Finding]], level: Level, wanted: Wanted) -> str:
     """The text after all fixes of ``level`` and above.
 
     Args:
         source: the file.
         check: finds what is in the file with another text.
         level: the least level.
-        code: make the fixes of this rule only.
+        wanted: which findings to fix.
     """
 
     def found(sources: Mapping[str, Source]) -> list[Finding]:
-        findings = check(sources[source.path].text)
-        return [finding for finding in findings if code is None or finding.code == code]
+        now = sources[source.path]
+        return wanted(now, check(now.text))
 
     outcome = fix_all({source.path: source}, found, level)
     return outcome.changed.get(source.path, source).text

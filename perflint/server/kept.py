@@ -17,7 +17,7 @@ from perflint import cache
 from perflint.findings import Finding, Level
 from perflint.projects import split
 from perflint.server.alone import fails_on
-from perflint.server.fixing import fixed_text
+from perflint.server.fixing import Wanted, fixed_text
 from perflint.settings import Settings
 from perflint.source import Source
 
@@ -106,19 +106,19 @@ class KeptFindings:
         """Whether a file is among those checked."""
         return path in self._sources
 
-    def fixed(self, path: str, level: Level, code: str | None = None) -> str | None:
+    def fixed(self, path: str, level: Level, wanted: Wanted) -> str | None:
         """The text of a file once its fixes are made, among the other files as they are; None where a rule fails.
 
         Args:
             path: one of the files.
             level: the least level of fixes to make.
-            code: make those of this rule only.
+            wanted: which findings to fix.
         """
         settings, source = self._settings, self._sources[path]
         assert settings is not None
         try:
             session = self._prepare([path])
-            text = fixed_text(source, lambda text: session.edit(path, text), level, code)
+            text = fixed_text(source, lambda text: session.edit(path, text), level, wanted)
             self.found[path] = session.edit(path, source.text)
         except Exception:
             sources = dict(self._sources)

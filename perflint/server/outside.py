@@ -10,6 +10,7 @@ from perflint.findings import Finding, Level
 from perflint.server.alone import Alone
 from perflint.server.configured import Configured
 from perflint.server.documents import Document, View, source_of
+from perflint.server.fixing import of_rule
 from perflint.server.logs import Tell
 from perflint.settings import Settings
 from perflint.source import Source
@@ -35,21 +36,26 @@ class Outside:
 
     def findings(self, document: Document) -> list[Finding]:
         """What is found in a document."""
-        settings = self._settings(document)
-        if settings is None:
+        configured = self._configured_for(document)
+        if configured is None or configured.settings is None:
             return []
         source = source_of(document.path, document.text)
-        return self._alone.check(source, settings) if isinstance(source, Source) else [source]
+        if not isinstance(source, Source):
+            return [source]
+        return configured.hidden.left(source, self._alone.check(source, configured.settings))
 
     def fixed(self, document: Document, level: Level, code: str | None) -> str | None:
         """The text of a document once its fixes are made (those of one rule, for a ``code``)."""
-        settings = self._settings(document)
+        configured = self._configured_for(document)
         source = source_of(document.path, document.text)
-        if settings is None or not isinstance(source, Source):
+        if configured is None or configured.settings is None or not isinstance(source, Source):
             return None
-        return self._alone.fixed(source, settings, level, code)
+        hidden = configured.hidden
+        return self._alone.fixed(
+            source, configured.settings, level, lambda now, found: of_rule(hidden.left(now, found), code)
+        )
 
-    def _settings(self, document: Document) -> Settings | None:
+    def _configured_for(self, document: Document) -> Configured | None:
         """The settings for a document; None where it is not to be checked."""
         editor = self._view.settings_for("")
         if not editor.enable:
@@ -60,9 +66,8 @@ class Outside:
             configured = self._configured[start] = Configured(start.absolute(), self._tell)
             configured.look(editor)
         settings = configured.settings
-        if settings is None or (document.is_file and _is_left_out(Path(document.path), settings)):
-            return None
-        return settings
+        is_left_out = settings is not None and document.is_file and _is_left_out(Path(document.path), settings)
+        return None if is_left_out else configured
 
 
 def _is_left_out(path: Path, settings: Settings) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from perflint import config
+from perflint import baseline, config
 from perflint.projects import ROOT_MARKS
 from perflint.server.client import Client
 from perflint.server.configuration import SECTION
 
-_NAMES = (*config.OWN_FILES, config.PYPROJECT, ".gitignore", *ROOT_MARKS)
+_NAMES = (*config.OWN_FILES, config.PYPROJECT, ".gitignore", baseline.NAME, *ROOT_MARKS)
 
 
 async def register(server: LanguageServer, client: Client) -> None:

@@ -1,0 +1,84 @@
+"""The files of a folder on disk, and those that are read to understand them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from perflint import discovery
+from perflint.commands.watch import Kept
+from perflint.discovery import Found
+from perflint.server.logs import Tell
+from perflint.settings import Settings
+from perflint.source import Source
+from perflint.wholeness import is_whole
+
+MOST_BYTES = 10_000_000
+"""Of all files of a folder together, up to which it is checked as one: its index stays in memory."""
+
+
+class Disk:
+    """What ``perflint check FOLDER`` reads; files that have not changed are not read again."""
+
+    def __init__(self, root: str, tell: Tell) -> None:
+        self.sources: dict[str, Source] = {}
+        """By the paths that findings carry, in order."""
+        self.is_too_big = False
+        self.is_whole = False
+        """Whether nothing outside of these files can lead to a finding in them."""
+        self._root = root
+        self._tell = tell
+        self._reading = Kept()
+        self._paths: frozenset[str] = frozenset()
+        self._by_real_path: Mapping[str, str] = {}
+        self._problem = ""
+
+    def look(self, settings: Settings | None) -> None:
+        """See which files there are now, and what is in them; none without settings."""
+        is_there = settings is not None and Path(self._root).is_dir()
+        found = self._found(settings) if settings is not None and is_there else Found([], [])
+        self._by_real_path = found.by_real_path
+        self._paths = frozenset(map(str, found.files))
+        was_too_big, self.is_too_big = self.is_too_big, sum(map(_size, found.files)) > MOST_BYTES
+        if self.is_too_big and not was_too_big:
+            self._tell.note(
+                f"{self._root} holds more than {MOST_BYTES // 1_000_000} MB of Python: the files that are open are "
+                "checked one by one, without the code that calls them; open a folder below it"
+            )
+        self.sources, unreadable = self._reading.read_all([] if self.is_too_big else found.files)
+        places = [Path(self._root), *_context(settings)] if settings is not None else []
+        self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
+
+    def path_of(self, path: str) -> str | None:
+        """The path that the findings of one of these files carry; None for any other file."""
+        return path if path in self._paths else self._by_real_path.get(os.path.realpath(path))
+
+    def _found(self, settings: Settings) -> Found:
+        named = discovery.python_files([Path(self._root)], settings)
+        if not settings.context or not named.files:
+            return named
+        try:
+            context = discovery.python_files(_context(settings), settings)
+        except discovery.NoSuchPath as error:
+            self._complain(f"perflint: context ({settings.origins['context']}): {error}")
+            return named
+        self._problem = ""
+        by_real_path = {**named.by_real_path, **context.by_real_path}
+        return Found([Path(path) for path in sorted(by_real_path.values())], named.problems, by_real_path)
+
+    def _complain(self, problem: str) -> None:
+        if problem != self._problem:
+            self._tell.complain(problem)
+        self._problem = problem
+
+
+def _context(settings: Settings) -> list[Path]:
+    return [Path(os.path.normpath(settings.root / entry)) for entry in settings.context]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
