@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -218,6 +220,25 @@ def test_comments_silence_as_they_do_on_the_command_line(project: Path, tmp_path
     assert rows(run_flake8("--select=PPF", "train.py", scratch=tmp_path).places) == left
     everything = [f"train.py:{row} PPF201" for row in range(11, 11 + len(NOQA) + 1)]
     assert rows(run_flake8("--select=PPF", "--disable-noqa", "train.py", scratch=tmp_path).places) == everything
+
+
+def test_codes_that_silence_nothing(project: Path, tmp_path: Path) -> None:
+    for path in (project / "train.py", project / "sub/helpers.py"):
+        path.write_text("x = 1  # noqa: PPF201\n")
+    (project / "README.md").touch()  # this is the whole project
+    assert rows(run_perflint(".")) == ["helpers.py:1 PPF002", "train.py:1 PPF002"]
+    assert run_flake8("--select=PPF", ".", scratch=tmp_path).places == run_perflint(".")
+
+
+def test_what_a_baseline_lists_is_left_out(project: Path, tmp_path: Path) -> None:
+    (project / "perflint.toml").write_text('baseline = "known.json"\n')
+    subprocess.run(
+        [sys.executable, "-m", "perflint", "check", "--write-baseline=known.json", "sub", "train.py"], check=True
+    )
+    (project / "more.py").write_text(TRAIN)
+    expected = run_perflint(".")
+    assert rows(expected) == ["more.py:11 PPF201"]
+    assert run_flake8("--select=PPF", ".", scratch=tmp_path).places == expected
 
 
 def test_lines_for_a_whole_file(project: Path, tmp_path: Path) -> None:
