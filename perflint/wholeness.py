@@ -19,29 +19,32 @@ def is_whole(paths: Sequence[Path], root: Path) -> bool:
         paths: the files and directories that are read.
         root: the directory of the configuration.
     """
-    directories = [_real(path) for path in paths if path.is_dir()]
-    return bool(directories) and all(
-        any(_top(_real(path), root.resolve()).is_relative_to(directory) for directory in directories) for path in paths
-    )
+    directories = {_real(path) for path in paths if path.is_dir()}
+    if not directories:
+        return False
+    # Hooks name hundreds of files, which stand in few directories.
+    places = directories | {_real(path.parent) for path in paths if not path.is_dir()}
+    tops = {_top(place, root.resolve()) for place in places}
+    return all(any(top.is_relative_to(directory) for directory in directories) for top in tops)
 
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _top(path: Path, root: Path) -> Path:
-    """The outermost project that holds a path; the path itself where there is none."""
-    projects = [place for place in _places(path) if place == root or is_project(str(place))]
-    return projects[-1] if projects else path
+def _top(directory: Path, root: Path) -> Path:
+    """The outermost project that holds a directory; the directory itself where there is none."""
+    projects = [place for place in _places(directory) if place == root or is_project(str(place))]
+    return projects[-1] if projects else directory
 
 
-def _places(path: Path) -> Iterator[Path]:
-    """The directories that may be a project around a path, outwards."""
+def _places(directory: Path) -> Iterator[Path]:
+    """The directories that may be a project around a directory, outwards, with itself."""
     try:
         home = Path.home()
     except RuntimeError:  # a process without a home
-        home = Path(path.anchor)
-    for place in (path, *path.parents):
+        home = Path(directory.anchor)
+    for place in (directory, *directory.parents):
         if home.is_relative_to(place):
             return
         yield place

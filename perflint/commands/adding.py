@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from perflint.commands import CommandError, saving, showing
 from perflint.commands.reading import Batch
@@ -16,9 +16,12 @@ from perflint.silencing import with_noqa_as_fix
 from perflint.source import Source
 from perflint.unused_noqa import CODE as UNUSED
 
+Reporting = Callable[[Sequence[Finding], Mapping[str, Source]], Report]
+"""Makes the report of findings in these files."""
 
-def run(options: argparse.Namespace, batch: Batch, check: Check, console: Console) -> int:
-    """Silence what ``check`` finds, or with ``--diff`` show how, and show what no comment can silence.
+
+def run(options: argparse.Namespace, batch: Batch, check: Check, report: Reporting, console: Console) -> int:
+    """Silence what ``check`` finds, or with ``--diff`` show how, and ``report`` what no comment can silence.
 
     Returns:
         The exit status: 0, or 2 if a file had to stay as it was; with ``--diff`` 1 if there is something to add.
@@ -39,8 +42,8 @@ def run(options: argparse.Namespace, batch: Batch, check: Check, console: Consol
     lost = saving.save(tried, batch, console)
     outcome = tried.without(lost)
     showing.shortcomings(outcome, console)
-    report = Report(outcome.remaining, {**batch.sources, **outcome.changed})
-    showing.findings(options, report, _closing(outcome, "Silenced", bool(lost)), console)
+    left = report(outcome.remaining, {**batch.sources, **outcome.changed})
+    showing.findings(options, left, _closing(outcome, "Silenced", bool(lost)), console)
     return 2 if lost or outcome.rejected else 0
 
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from perflint import cache
@@ -71,7 +72,8 @@ def _run(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: C
     if options.add_noqa is not None:
         from perflint.commands import adding
 
-        return adding.run(options, batch, shown.check(_checker(options, batch)), console)
+        report = partial(_report, options, batch)
+        return adding.run(options, batch, shown.check(_checker(options, batch)), report, console)
     if options.diff:
         return _diff(options, batch, shown, console)
     return (_fix if options.fix else _look)(options, batch, shown, console)
