@@ -284,7 +284,7 @@ def test_what_is_gone_is_told_and_changes_no_exit_status(capsys: Output) -> None
     ("text", "words"),
     [
         ("", ["known.json:1:", "not valid JSON", "--write-baseline"]),
-        ('{\n  "version": 1,\n  "findings": [\n    {},\n  ]\n}\n', ["known.json:5:", "not valid JSON"]),
+        ('{\n  "version": 1,\n  "findings": [\n    {}\n    {}\n  ]\n}\n', ["known.json:5:", "not valid JSON"]),
         ('{\n<<<<<<< HEAD\n"version": 1\n', ["known.json:2:", "merge conflict", "--write-baseline"]),
         ("[]", ["known.json:", "no baseline of perflint"]),
         ('{"version": 2, "findings": []}', ["known.json:", "version 2", "version 1", "--write-baseline"]),
