@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
+from tests.hooks import MANIFESTS, git, hooks_repository, repository
 from tests.tools import missing
 
-ROOT = Path(__file__).resolve().parents[1]
-MANIFESTS = (ROOT / ".pre-commit-hooks.yaml", ROOT / "pre-commit-hooks.yaml")
-INSTALLED = (*MANIFESTS, *(ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE", "perflint", "rules")))
 CONFIGURATION = """\
 repos:
 - repo: {hooks}
@@ -58,36 +54,16 @@ def test_the_manifest_is_there_under_both_names_and_valid() -> None:
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-def _git(place: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
-    done = subprocess.run(["git", *identity, *arguments], cwd=place, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def _repository(place: Path) -> str:
-    """Commit what is in a directory; the commit."""
-    _git(place, "init", "--quiet")
-    _git(place, "add", "--all", "--force")
-    _git(place, "commit", "--quiet", "--message", "All")
-    return _git(place, "rev-parse", "HEAD")
-
-
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Runs pre-commit in a repository with training code, which is the same before each run but for what is given."""
-    hooks = tmp_path_factory.mktemp("hooks")
-    for path in INSTALLED:
-        if path.is_dir():
-            shutil.copytree(path, hooks / path.name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(path, hooks)
-    revision = _repository(hooks)
+    hooks, revision = hooks_repository(tmp_path_factory.mktemp("hooks"))
     place = tmp_path_factory.mktemp("project")
     (place / ".pre-commit-config.yaml").write_text(CONFIGURATION.format(hooks=hooks, revision=revision))
-    _repository(place)
+    repository(place)
     home = tmp_path_factory.mktemp("home")
     environ = {**os.environ, "HOME": str(home), "PRE_COMMIT_HOME": str(home / "pre-commit"), "PERFLINT_CACHE_DIR": ""}
 
@@ -96,7 +72,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             path = place / (name if "." in name else f"{name.replace('__', '/')}.py")
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
-        _git(place, "add", "--all")
+        git(place, "add", "--all")
         command = [sys.executable, "-m", "pre_commit", *arguments]
         return subprocess.run(command, cwd=place, env=environ, capture_output=True, text=True, check=False)
 
