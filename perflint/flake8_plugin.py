@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 PREFIX = "PPF"
 STDIN = "-"
+SHARED = "_PERFLINT_FLAKE8_RUN"
+"""An environment variable with the first process of flake8 and the file with its findings, for those it starts."""
+
 _OPTIONS = ("select", "ignore", "extend_select", "min_confidence", "config", "context")
 _OWN_FILES = (".perflint.toml", "perflint.toml")
 _PASSED_OVER = frozenset({".git", ".nox", ".tox", ".venv", "node_modules", "site-packages", "venv"})
@@ -85,8 +88,8 @@ class Plugin:
         cls._options = options if _is_selected(options) else None
         if cls._options is not None and multiprocessing.parent_process() is None and _in_processes(options):
             run = cls._run_for(options)
-            if run is not None:
-                run.share()
+            if _start_method() != "fork":  # what is forked has what this process has
+                os.environ[SHARED] = f"{os.getpid()}:{'' if run is None else run.written()}"
 
     @classmethod
     def _run_for(cls, options: argparse.Namespace) -> Run | None:
@@ -94,7 +97,9 @@ class Plugin:
         if cls._run is not None and cls._run.is_for(options):
             return cls._run
         if cls._clean != options.filenames:
-            cls._run = _run_of(options) if _can_hold_any(options) else None
+            left = left_behind()
+            holds_any = _can_hold_any(options) if left is None else left != ""
+            cls._run = _run_of(options) if holds_any else None
             cls._clean = [*options.filenames] if cls._run is None else None
         return cls._run
 
@@ -118,6 +123,20 @@ class Plugin:
     def _rows(self, run: Run) -> Iterator[tuple[int, int, str, type]]:
         for row, column, text in run.found(self._filename, self._lines):
             yield row, column, text, type(self)
+
+
+def left_behind() -> str | None:
+    """The file with what the process has found that flake8 has started this one from.
+
+    Empty where there is nothing to find, None where there is no such process or it has left nothing.
+    """
+    parent = multiprocessing.parent_process()
+    pid, _, path = os.environ.get(SHARED, "").partition(":")
+    return path if parent is not None and pid == str(parent.pid) else None
+
+
+def _start_method() -> str:
+    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
 
 
 def _run_of(options: argparse.Namespace) -> Run:

@@ -24,13 +24,12 @@ from perflint import catalogue, cli
 from perflint.commands import CommandError, check, internal_error, reading
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
-from perflint.flake8_plugin import STDIN, is_worth_checking
+from perflint.flake8_plugin import STDIN, is_worth_checking, left_behind
 from perflint.output.report import Report
 
 Row = tuple[int, int, str]
 """Row from 1, column from 0, code and message."""
 
-_VARIABLE = "_PERFLINT_FLAKE8_RUN"
 _NAMELESS = "stdin"
 """What flake8 calls standard input where nobody has named it."""
 
@@ -67,15 +66,12 @@ class Run:
             return _check_text(self.options, filename, "".join(lines))
         return self.rows.get(os.path.realpath(filename), ())
 
-    def share(self) -> None:
-        """Leave the findings to processes that flake8 is about to start; where they are forked, they have them."""
-        method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
-        if method == "fork":
-            return
+    def written(self) -> str:
+        """The path of a file with the findings, which is there until this process ends."""
         with tempfile.NamedTemporaryFile("w", prefix="perflint-", suffix=".json", delete=False) as file:
             json.dump({"asked": self.asked, "rows": self.rows}, file)
         atexit.register(_remove, file.name)
-        os.environ[_VARIABLE] = f"{os.getpid()}:{file.name}"
+        return file.name
 
 
 def _remove(path: str) -> None:
@@ -85,9 +81,8 @@ def _remove(path: str) -> None:
 
 def _shared(asked: Sequence[str]) -> Mapping[str, Sequence[Row]] | None:
     """What the process that has started this one has found for these paths; None where it has left nothing."""
-    parent = multiprocessing.parent_process()
-    pid, _, path = os.environ.get(_VARIABLE, "").partition(":")
-    if parent is None or pid != str(parent.pid):
+    path = left_behind()
+    if not path:
         return None
     try:
         data = json.loads(Path(path).read_bytes())

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from perflint import engine, flake8_run
+from perflint import engine, flake8_plugin, flake8_run
 from perflint.commands import check
 from perflint.settings import Settings
 from tests import corpus
@@ -156,13 +156,10 @@ def test_processes_that_are_not_forked_read_what_the_first_has_found(
 ) -> None:
     options = argparse.Namespace(filenames=["train.py"], stdin_display_name="stdin")
     run = flake8_run.Run(options, ["train.py"], {str(Path("train.py").resolve()): [(1, 0, "PPF201 It waits.")]})
-    monkeypatch.setattr(multiprocessing, "get_start_method", lambda allow_none: "spawn")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setenv(flake8_run._VARIABLE, "")
-    run.share()
-    pid = os.getpid()
+    monkeypatch.setenv(flake8_plugin.SHARED, f"8:{run.written()}")
     monkeypatch.setattr(flake8_run, "_check_paths", None)  # nothing may be checked again
-    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=pid))
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=8))
     again = flake8_run.Run.of(options)
     assert [list(row) for row in again.found("./train.py", [])] == [[1, 0, "PPF201 It waits."]]
     assert again.found("other.py", []) == ()
@@ -171,12 +168,25 @@ def test_processes_that_are_not_forked_read_what_the_first_has_found(
 def test_another_process_or_other_paths_find_nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int] = []
     monkeypatch.setattr(flake8_run, "_check_paths", lambda options: found.append(1))
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=8))
     (tmp_path / "run.json").write_text('{"asked": ["a.py"], "rows": {}}')
-    for variable in (f"7:{tmp_path}/run.json", f"8:{tmp_path}/run.json", f"8:{tmp_path}/gone.json", ""):
-        monkeypatch.setenv(flake8_run._VARIABLE, variable)
-        monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=8))
+    for variable in (f"7:{tmp_path}/run.json", f"8:{tmp_path}/run.json", f"8:{tmp_path}/gone.json", "8:", ""):
+        monkeypatch.setenv(flake8_plugin.SHARED, variable)
         flake8_run.Run.of(argparse.Namespace(filenames=["b.py"]))
-    assert len(found) == 4
+    assert len(found) == 5
+
+
+def test_processes_that_are_not_forked_know_that_there_is_nothing_to_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    Path("train.py").write_text("x = 1\n")
+    monkeypatch.setattr(multiprocessing, "get_start_method", lambda allow_none: "spawn")
+    monkeypatch.setenv(flake8_plugin.SHARED, "")
+    run_flake8_here("--select=PPF", "-j2", ".", scratch=tmp_path, capsys=capsys)  # one file: nothing is started
+    assert os.environ[flake8_plugin.SHARED] == f"{os.getpid()}:"
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=os.getpid()))
+    monkeypatch.setattr(flake8_plugin, "_can_hold_any", None)  # nobody may look again
+    assert run_flake8_here("--select=PPF", "-j2", ".", scratch=tmp_path, capsys=capsys).places == []
 
 
 def test_a_program_that_hands_flake8_other_files(
