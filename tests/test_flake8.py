@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from perflint import catalogue
 from perflint.cli import main
 from tests import corpus
-from tests.flake8_runs import Place, rows, run_flake8, run_perflint
+from tests.flake8_runs import Place, Told, rows, run_flake8, run_flake8_here, run_perflint
 
 TRAIN = """\
 import paddle
@@ -30,6 +32,15 @@ def note(loss):
 """
 HOT = "helpers.py:2 PPF201"
 CALL = "train.py:11 PPF201"
+
+
+Flake8 = Callable[..., Told]
+
+
+@pytest.fixture
+def flake8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Flake8:
+    """Runs flake8 in this process, without others."""
+    return partial(run_flake8_here, scratch=tmp_path / "plugin", capsys=capsys)
 
 
 @pytest.fixture
@@ -97,7 +108,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("layout", ["\n", "\r\n", "BOM", "GBK"])
-def test_columns_and_rows(layout: str, project: Path, tmp_path: Path) -> None:
+def test_columns_and_rows(layout: str, project: Path, flake8: Flake8) -> None:
     for name, text in ODD.items():
         code = TRAIN.replace("note(loss)", text)
         if layout == "GBK":
@@ -107,19 +118,19 @@ def test_columns_and_rows(layout: str, project: Path, tmp_path: Path) -> None:
         (project / f"{name}.py").write_bytes(data)
     expected = run_perflint("--select=PPF2", ".")
     assert {Path(path).stem for path, *_ in expected} >= ODD.keys()
-    assert run_flake8("--select=PPF", "--ppf-select=PPF2", ".", scratch=tmp_path).places == expected
+    assert flake8("--select=PPF", "--ppf-select=PPF2", ".").places == expected
 
 
 # --- which files are read together
 
 
-def test_a_file_alone(project: Path, tmp_path: Path) -> None:
-    assert rows(run_flake8("--select=PPF", "train.py", scratch=tmp_path).places) == []
-    assert rows(run_flake8("--select=PPF", "sub/helpers.py", scratch=tmp_path).places) == []
+def test_a_file_alone(project: Path, flake8: Flake8) -> None:
+    assert rows(flake8("--select=PPF", "train.py").places) == []
+    assert rows(flake8("--select=PPF", "sub/helpers.py").places) == []
 
 
-def test_without_paths_the_current_directory_is_checked(project: Path, tmp_path: Path) -> None:
-    assert rows(run_flake8("--select=PPF", scratch=tmp_path).places) == [HOT, CALL]
+def test_without_paths_the_current_directory_is_checked(project: Path, flake8: Flake8) -> None:
+    assert rows(flake8("--select=PPF").places) == [HOT, CALL]
 
 
 @pytest.mark.parametrize("jobs", ["-j1", "-j2"])
@@ -129,14 +140,14 @@ def test_several_files_are_one_run(jobs: str, project: Path, tmp_path: Path) -> 
         assert rows(run_flake8("--select=PPF", jobs, *paths, scratch=tmp_path).places) == [HOT, CALL], paths
 
 
-def test_what_flake8_excludes_is_read_and_not_reported(project: Path, tmp_path: Path) -> None:
-    assert rows(run_flake8("--select=PPF", "--exclude=train.py", ".", scratch=tmp_path).places) == [HOT]
+def test_what_flake8_excludes_is_read_and_not_reported(project: Path, flake8: Flake8) -> None:
+    assert rows(flake8("--select=PPF", "--exclude=train.py", ".").places) == [HOT]
 
 
-def test_what_perflint_excludes_is_not_reported(project: Path, tmp_path: Path) -> None:
+def test_what_perflint_excludes_is_not_reported(project: Path, flake8: Flake8) -> None:
     (project / "perflint.toml").write_text('extend-exclude = ["sub"]\n')
     assert run_perflint(".") == []
-    assert run_flake8("--select=PPF", ".", scratch=tmp_path).places == []
+    assert flake8("--select=PPF", ".").places == []
 
 
 def test_the_context_of_the_configuration_and_of_the_option(project: Path, tmp_path: Path) -> None:
@@ -146,17 +157,17 @@ def test_the_context_of_the_configuration_and_of_the_option(project: Path, tmp_p
     assert rows(run_flake8("--select=PPF", "-j2", "train.py", "sub/helpers.py", scratch=tmp_path).places) == [HOT, CALL]
 
 
-def test_paths_that_do_not_exist_are_for_flake8_to_report(project: Path, tmp_path: Path) -> None:
-    told = run_flake8("--select=PPF,E9", "train.py", "sub", "gone.py", scratch=tmp_path)
+def test_paths_that_do_not_exist_are_for_flake8_to_report(project: Path, flake8: Flake8) -> None:
+    told = flake8("--select=PPF,E9", "train.py", "sub", "gone.py")
     assert rows(told.places) == ["gone.py:0 E902", HOT, CALL]
 
 
-def test_a_file_that_is_no_text(project: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_text(project: Path, flake8: Flake8) -> None:
     (project / "alone").mkdir()
     (project / "alone/odd.py").write_bytes(b"x = '\xff'\n")
     expected = run_perflint("alone/odd.py")
     assert rows(expected) == ["odd.py:1 PPF003"]
-    assert run_flake8("--select=PPF", "alone/odd.py", scratch=tmp_path).places == expected
+    assert flake8("--select=PPF", "alone/odd.py").places == expected
 
 
 # --- standard input
@@ -210,35 +221,35 @@ NOQA = {
 }
 
 
-def test_comments_silence_as_they_do_on_the_command_line(project: Path, tmp_path: Path) -> None:
+def test_comments_silence_as_they_do_on_the_command_line(project: Path, flake8: Flake8) -> None:
     body = "".join(f"        x{number} = loss.item(){comment}\n" for number, comment in enumerate(NOQA))
     many = "        x = loss.item(\n        )  # noqa: PPF201\n"
     (project / "train.py").write_text(TRAIN.replace("        note(loss)\n", body + many))
     left = [f"train.py:{row} PPF201" for row, stays in enumerate(NOQA.values(), 11) if stays]
     assert rows(run_perflint("train.py")) == left
-    assert rows(run_flake8("--select=PPF", "train.py", scratch=tmp_path).places) == left
+    assert rows(flake8("--select=PPF", "train.py").places) == left
     everything = [f"train.py:{row} PPF201" for row in range(11, 11 + len(NOQA) + 1)]
-    assert rows(run_flake8("--select=PPF", "--disable-noqa", "train.py", scratch=tmp_path).places) == everything
+    assert rows(flake8("--select=PPF", "--disable-noqa", "train.py").places) == everything
 
 
-def test_codes_that_silence_nothing(project: Path, tmp_path: Path) -> None:
+def test_codes_that_silence_nothing(project: Path, flake8: Flake8) -> None:
     for path in (project / "train.py", project / "sub/helpers.py"):
         path.write_text("x = 1  # noqa: PPF201\n")
     (project / "README.md").touch()  # this is the whole project
     assert rows(run_perflint(".")) == ["helpers.py:1 PPF002", "train.py:1 PPF002"]
-    assert run_flake8("--select=PPF", ".", scratch=tmp_path).places == run_perflint(".")
+    assert flake8("--select=PPF", ".").places == run_perflint(".")
 
 
-def test_what_a_baseline_lists_is_left_out(project: Path, tmp_path: Path) -> None:
+def test_what_a_baseline_lists_is_left_out(project: Path, flake8: Flake8) -> None:
     (project / "perflint.toml").write_text('baseline = "known.json"\n')
     assert main(["check", "--write-baseline=known.json", "sub", "train.py"]) == 0
     (project / "more.py").write_text(TRAIN)
     expected = run_perflint(".")
     assert rows(expected) == ["more.py:11 PPF201"]
-    assert run_flake8("--select=PPF", ".", scratch=tmp_path).places == expected
+    assert flake8("--select=PPF", ".").places == expected
 
 
-def test_lines_for_a_whole_file(project: Path, tmp_path: Path) -> None:
+def test_lines_for_a_whole_file(project: Path, flake8: Flake8) -> None:
     for comment in ("# flake8: noqa", "# flake8: noqa: PPF201", "# perflint: skip-file"):
         (project / "sub/helpers.py").write_text(f"{comment}\n{HELPERS}")
-        assert rows(run_flake8("--select=PPF", ".", scratch=tmp_path).places) == [CALL], comment
+        assert rows(flake8("--select=PPF", ".").places) == [CALL], comment

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import re
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from perflint import engine, flake8_plugin, flake8_run
 from perflint.commands import check
 from perflint.settings import Settings
 from tests import corpus
-from tests.flake8_runs import loaded_by_flake8, plugin_path, rows, run_flake8, run_flake8_here
+from tests.flake8_runs import ROOT, loaded_by_flake8, plugin_path, rows, run_flake8, run_flake8_here
 
 SAVES = """\
 import paddle
@@ -246,3 +247,12 @@ def test_a_bug_in_perflint_is_told_and_leaves_flake8_alone(
     told = run_flake8_here("--select=PPF,F", ".", scratch=tmp_path, capsys=capsys)
     assert rows(told.places) == ["more.py:1 F401"]
     assert told.errors.count("perflint: internal error: ValueError: a rule fell over.") == 1
+
+
+def test_the_page_names_the_options() -> None:
+    names: list[str] = []
+    manager = SimpleNamespace(add_option=lambda name, **_: names.append(name))
+    flake8_plugin.Plugin.add_options(manager)
+    page = (ROOT / "docs" / "flake8.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"--ppf-[a-z-]+", page)) == set(names)
+    assert len(names) == 7
