@@ -65,7 +65,8 @@ def plugin_path(directory: Path) -> list[str]:
 
 def environment(directory: Path) -> dict[str, str]:
     """The environment for a process that has the plugin; ``directory`` is for what has to be made up."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(plugin_path(directory)), "PYTHONWARNINGS": "ignore"}
+    paths = [*plugin_path(directory), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": "ignore"}
 
 
 def run_flake8(*arguments: str, scratch: Path, spawn: bool = False, piped: bytes | None = None) -> Told:
