@@ -68,9 +68,13 @@ class Editor:
             return document.text
         return (self.root / path).read_bytes().decode("utf-8", "replace")
 
+    def do(self) -> None:
+        """Do something at random."""
+        getattr(self, f"_{self.chance.choice(KINDS)}")()
+
     def act(self) -> None:
         """Do something at random, and let the server see it."""
-        getattr(self, f"_{self.chance.choice(KINDS)}")()
+        self.do()
         self.workspace.take(self.view)
         if self.chance.random() < 0.4:
             self.workspace.settle()

@@ -8,17 +8,19 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from perflint import engine, session
 from perflint.findings import Level
 from perflint.index.kept_project import KeptProject
-from perflint.server import disk, workspace
+from perflint.server import disk, kept, workspace
 from perflint.server.configuration import EditorSettings
 from perflint.server.documents import Document, View
 from perflint.server.logs import Tell
 from perflint.server.workspace import Workspace
+from perflint.session import Session
 from perflint.source import Source
 from tests.server_sessions import project
 from tests.support import in_step
@@ -225,3 +227,28 @@ def test_files_that_are_read_for_their_context(tmp_path: Path) -> None:
     (root / "perflint.toml").write_text('context = ["gone"]\n')
     assert scene.show(part / "train.py", SUM) == ["PPF201"]
     assert ["gone does not exist" in told for told in scene.told] == [True]
+
+
+def test_a_session_stays_however_many_files_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made anew only to let go of files that were closed."""
+    made: list[object] = []
+
+    class Counted(Session):
+        def __init__(self, *arguments: Any) -> None:
+            made.append(arguments)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(session, "Session", Counted)
+    monkeypatch.setattr(kept, "MOST_CLOSED", 2)
+    names = [f"train{number}" for number in range(6)]
+    root = project(tmp_path, **dict.fromkeys(names, SUM))
+    scene = Scene(root)
+    for name in names:
+        assert scene.show(root / f"{name}.py", f"{SUM}# {name}\n") == ["PPF201"]
+    assert len(made) == 1
+    uri = (root / "train0.py").as_uri()
+    scene.view = replace(scene.view, documents={uri: scene.view.documents[uri]})
+    assert scene.show(root / "train0.py", "x = 1\n") == []
+    assert len(made) == 2
+    assert scene.show(root / "train0.py", SUM) == ["PPF201"]
+    assert len(made) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import cached_property, partial
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 TYPING = 0.15
 """Seconds without another change after which a changed document is checked."""
 
+_UNTIL_TOLD = 2.0
 _UNTIL_READY = 0.5
 _UNTIL_TIDY = 3.0
 
@@ -38,6 +40,7 @@ class Checking:
         self._tell = tell
         self._results = results
         self._worker = Worker()
+        self._may_go_on = threading.Event()
 
     @cached_property
     def _workspace(self) -> Workspace:
@@ -47,12 +50,17 @@ class Checking:
         return Workspace(self._tell)
 
     def start(self) -> None:
-        """Begin."""
-        self._worker.start()
+        """Begin: import what is needed, and wait for ``go_on``, though not for ever."""
+        self._worker.start(self._prepare)
+
+    def go_on(self) -> None:
+        """Check: the editor has told its settings, under which it would otherwise be shown something else at first."""
+        self._may_go_on.set()
 
     def stop(self) -> None:
         """Begin nothing more."""
         self._worker.stop()
+        self._may_go_on.set()
 
     def show(self, view: View, delay: float = 0.0) -> None:
         """Check what the editor shows now; what it showed before and is not being checked yet is passed over."""
@@ -62,6 +70,10 @@ class Checking:
         """The text of a document once its fixes are made; None where that cannot be told."""
         return self._worker.ask(lambda: self._fixed(document, level, code))
 
+    def _prepare(self) -> None:
+        _ = self._workspace
+        self._may_go_on.wait(_UNTIL_TOLD)
+
     def _take(self, view: View) -> None:
         try:
             self._workspace.take(view)
@@ -70,9 +82,9 @@ class Checking:
             log.exception("the documents could not be checked")
             results = [Result(document, ()) for document in view.documents.values()]
         self._results(results)
-        self._go_on()
+        self._use_rest()
 
-    def _go_on(self) -> None:
+    def _use_rest(self) -> None:
         """See to what has time until the editor is at rest."""
         delay = self._workspace.settling_delay()
         if delay is not None:
@@ -86,5 +98,5 @@ class Checking:
 
     def _fixed(self, document: Document, level: Level, code: str | None) -> str | None:
         text = self._workspace.fixed(document, level, code)
-        self._go_on()
+        self._use_rest()
         return text

@@ -13,6 +13,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from perflint.commands.watch import SETTLED
 from perflint.server import code_actions, hover, watching
 from perflint.server.language_server import PerflintServer
 
@@ -52,6 +53,8 @@ def _initialize(server: PerflintServer, params: types.InitializeParams) -> None:
 
 async def _initialized(server: PerflintServer, _: types.InitializedParams) -> None:
     server.state.checking.start()
+    await _ask_for_settings(server)
+    server.state.checking.go_on()
     try:
         await watching.register(server, server.client)
     except asyncio.CancelledError:
@@ -59,7 +62,6 @@ async def _initialized(server: PerflintServer, _: types.InitializedParams) -> No
     except Exception as error:  # an editor that says it can, and cannot
         log.warning("the editor watches no files: %s", error)
         server.client = replace(server.client, registers_watchers=False)
-    await _ask_for_settings(server)
 
 
 def _shutdown(server: PerflintServer, _: None) -> None:
@@ -111,7 +113,7 @@ async def _configured(server: PerflintServer, params: types.DidChangeConfigurati
 
 
 def _files_changed(server: PerflintServer, _: types.DidChangeWatchedFilesParams) -> None:
-    server.state.look()
+    server.state.look(SETTLED)  # where one has changed, as after a change of branches, there may be more
 
 
 async def _folders_changed(server: PerflintServer, _: types.DidChangeWorkspaceFoldersParams) -> None:

@@ -24,8 +24,8 @@ from perflint.source import Source
 if TYPE_CHECKING:
     from perflint.session import Session
 
-MOST_READY = 40
-"""Files whose edits a session is ready for; each that it follows makes an edit a little slower."""
+MOST_CLOSED = 20
+"""Files that a session is ready for although they are not open any more; each makes an edit a little slower."""
 
 _MOST_GUILTY = 5
 
@@ -139,7 +139,7 @@ class KeptFindings:
 
     def _put(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> None:
         session = self._session
-        if session is None or settings != self._settings or len(self._ready | set(edited)) > MOST_READY:
+        if session is None or settings != self._settings or len(self._ready.difference(edited)) > MOST_CLOSED:
             if not self._recall(sources, settings):
                 self._open(sources, settings, edited)
             return

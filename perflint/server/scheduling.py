@@ -39,10 +39,12 @@ class Worker:
         self._changed = threading.Condition()
         self._is_stopped = False
         self._numbers = count()
+        self._first: Job = lambda: None
         self._thread = threading.Thread(target=self._run, name="perflint checks", daemon=True)
 
-    def start(self) -> None:
-        """Begin."""
+    def start(self, first: Job = lambda: None) -> None:
+        """Begin, with some work before all that is asked for."""
+        self._first = first
         before = threading.stack_size()
         try:
             threading.stack_size(_STACK)
@@ -95,11 +97,13 @@ class Worker:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        while (job := self._next()) is not None:
+        job: Job | None = self._first
+        while job is not None:
             try:
                 job()
             except Exception:
                 log.exception("the work of the server failed")
+            job = self._next()
 
     def _next(self) -> Job | None:
         with self._changed:

@@ -40,9 +40,9 @@ class State:
         self._show(documents, looks=True)
         self._wake()
 
-    def look(self) -> None:
-        """Files on disk, the configuration among them, may have changed."""
-        self._show(self.view.documents, looks=True)
+    def look(self, delay: float = 0.0) -> None:
+        """Files on disk, the configuration among them, may have changed; ``delay``: seconds until no more have."""
+        self._show(self.view.documents, looks=True, delay=delay)
 
     def configure(self, settings: Mapping[str, EditorSettings]) -> None:
         """The settings of the editor are these."""
