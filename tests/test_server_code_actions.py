@@ -104,6 +104,30 @@ async def _after_a_change(editor: Editor, stale: types.CodeAction) -> None:
     assert stale.edit is not None
 
 
+@pytest.mark.asyncio
+async def test_a_comment_that_silences_nothing(tmp_path: Path) -> None:
+    """It is shown faded, and its fix takes it out; what a person has to complete is offered, and not made."""
+    text = in_step("x = 1  # noqa: PPF201\npaddle.device.cuda.empty_cache()\nuse(loss.numpy())")
+    root = project(tmp_path, train=text)
+    async with session(root, "visual_studio_code", options={"extendSelect": ["PPF002"]}) as editor:
+        editor.open("train.py")
+        assert await editor.codes("train.py") == ["PPF002", "PPF703", "PPF201"]
+        unused, *others = editor.shown[editor.uri("train.py")].diagnostics
+        assert unused.tags == (types.DiagnosticTag.Unnecessary,)
+        assert [item.tags for item in others] == [None, None]
+        row = unused.range.start.line
+        (action, *_) = await editor.actions("train.py", (row, row), ["quickfix"])
+        assert applied(text, editor, action).splitlines()[row] == "        x = 1"
+        (unsafe, *_) = await editor.actions("train.py", (row + 1, row + 1), ["quickfix"])
+        assert unsafe.title.startswith("PPF703: delete the call (unsafe: more memory stays reserved")
+        assert unsafe.is_preferred is None
+        assert unsafe.edit is not None
+        (by_hand, *_) = await editor.actions("train.py", (row + 2, row + 2), ["quickfix"])
+        assert by_hand.title.endswith("(by hand)")
+        assert by_hand.edit is None
+        assert by_hand.disabled is not None
+
+
 def _all_of(path: str, editor: Editor) -> types.CodeActionParams:
     place = types.Range(types.Position(0, 0), types.Position(99, 0))
     return types.CodeActionParams(editor.identifier(path), place, types.CodeActionContext([], only=["source"]))

@@ -121,10 +121,7 @@ async def test_an_editor_that_is_asked_and_watches_files(tmp_path: Path) -> None
     first = project(tmp_path / "first", train=TWO)
     second = project(tmp_path / "second", train=TWO, helper="x = 1\n")
     async with session(tmp_path / "first", "visual_studio_code", answers={"select": ["PPF201"]}) as editor:
-        client, other = (
-            editor.client,
-            editor.uri("../first/train.py").replace("../first/", "").replace("first", "second"),
-        )
+        client, other = editor.client, (second / "train.py").as_uri()
         editor.open("train.py")
         assert await editor.codes("train.py") == ["PPF201"]
         event = types.WorkspaceFoldersChangeEvent([types.WorkspaceFolder(second.as_uri(), "second")], [])

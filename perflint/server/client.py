@@ -16,6 +16,8 @@ class Client:
     """It asks for diagnostics, and can be told to ask again; else they are sent to it."""
     shows_related: bool = False
     shows_links: bool = False
+    fades: bool = False
+    """It shows what is of no use as such."""
     keeps_data: bool = False
     takes_versions: bool = False
     """Edits may name the version that they are for."""
@@ -44,6 +46,7 @@ class Client:
             pulls=pulls,
             shows_related=has(f"{shown}.related_information") or has(f"{published}.related_information"),
             shows_links=has(f"{shown}.code_description_support") or has(f"{published}.code_description_support"),
+            fades=types.DiagnosticTag.Unnecessary in _tags(capabilities),
             keeps_data=has(f"{shown}.data_support") or has(f"{published}.data_support"),
             takes_versions=has("workspace.workspace_edit.document_changes"),
             has_action_kinds=has("text_document.code_action.code_action_literal_support"),
@@ -56,6 +59,10 @@ class Client:
             registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
             registers_watchers=has("workspace.did_change_watched_files.dynamic_registration"),
         )
+
+
+def _tags(capabilities: types.ClientCapabilities) -> tuple[types.DiagnosticTag, ...]:
+    return tuple(get_capability(capabilities, "text_document.publish_diagnostics.tag_support.value_set") or ())
 
 
 def _resolved(capabilities: types.ClientCapabilities) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from perflint import unused_noqa
 from perflint.findings import Confidence, Finding, Related
 from perflint.fingerprints import fingerprints
 from perflint.output.facts import FILE_CODES, facts
@@ -51,6 +52,7 @@ def _diagnostic(finding: Finding, name: str, document: Document, client: Client)
         code=finding.code,
         code_description=types.CodeDescription(url) if url and client.shows_links else None,
         source=SECTION,
+        tags=[types.DiagnosticTag.Unnecessary] if finding.code == unused_noqa.CODE and client.fades else None,
         related_information=_related(finding, document) if client.shows_related else None,
         data={"fingerprint": name} if name else None,
     )

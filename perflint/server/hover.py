@@ -11,7 +11,7 @@ from lsprotocol import types
 from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.findings import Finding
-from perflint.output.facts import FILE_CODES
+from perflint.output.facts import facts
 from perflint.server.diagnostics import range_of
 from perflint.server.documents import Document
 
@@ -54,8 +54,8 @@ def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
     what = fix.message if fix is not None else rule.fix_title
     reason = fix.reason if fix is not None else rule.fix_reason
     sections = [(f"{rule.code} {rule.name}", finding.message if finding is not None else rule.summary)]
-    if rule.code not in FILE_CODES:
-        sections.append((f"Why it costs ({rule.bottleneck})", rule.why))
+    bottleneck = facts(rule.code).bottleneck
+    sections.append((f"Why it costs ({bottleneck})" if bottleneck else "Why", rule.why))
     sections.append(("When to leave it", rule.ignore_when))
     sections.append((f"Fix ({level})", f"{what}. {reason}" if reason else what))
     sections.append(("Measured", rule.evidence))

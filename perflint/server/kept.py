@@ -136,6 +136,7 @@ class KeptFindings:
         self._ready.clear()
         gc.unfreeze()
         gc.collect()  # the parts of an index point at one another
+        gc.freeze()
 
     def _put(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> None:
         session = self._session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from itertools import count
 
@@ -11,6 +12,8 @@ from pygls.lsp.server import LanguageServer
 from perflint.server.client import Client
 from perflint.server.diagnostics import diagnostics
 from perflint.server.documents import Result
+
+log = logging.getLogger(__name__)
 
 
 class Publisher:
@@ -29,7 +32,7 @@ class Publisher:
             self._refresh(results)
             return
         for result in results:
-            document, found = result.document, diagnostics(result, self._client)
+            document, found = result.document, self._diagnostics(result)
             if self._shown.get(document.uri) != (document.version, found):
                 self._shown[document.uri] = document.version, found
                 self._send(document.uri, found, document.version)
@@ -52,15 +55,23 @@ class Publisher:
         name = self._id_of(result)
         if name == previous:
             return types.RelatedUnchangedDocumentDiagnosticReport(result_id=name)
-        return types.RelatedFullDocumentDiagnosticReport(items=diagnostics(result, self._client), result_id=name)
+        return types.RelatedFullDocumentDiagnosticReport(items=self._diagnostics(result), result_id=name)
 
     def _id_of(self, result: Result) -> str:
         """A name for what a document shows: another one once it shows anything else."""
         uri, known = result.document.uri, self._ids.get(result.document.uri)
-        if known is None or diagnostics(known[0], self._client) != diagnostics(result, self._client):
+        if known is None or self._diagnostics(known[0]) != self._diagnostics(result):
             known = result, str(next(self._numbers))
         self._ids[uri] = result, known[1]
         return known[1]
+
+    def _diagnostics(self, result: Result) -> list[types.Diagnostic]:
+        """The diagnostics of a document; none, and a line in the log, where they cannot be told."""
+        try:
+            return diagnostics(result, self._client)
+        except Exception:
+            log.exception("the findings in %s cannot be shown", result.document.uri)
+            return []
 
     def _refresh(self, results: Sequence[Result]) -> None:
         """Ask the editor to ask again where it has an answer, for the same version, that does not hold any more."""
