@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -92,6 +93,24 @@ def test_a_port_of_this_machine_alone() -> None:
             assert answer(stream, 2)["result"] is None
             sent(stream, "exit", None)
         assert server.wait(30) == 0
+
+
+def test_ctrl_c_ends_a_server_that_nobody_speaks_to() -> None:
+    with started() as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        initialized(server.stdin, server.stdout)
+        server.send_signal(signal.SIGINT)
+        assert server.wait(30) == 128 + signal.SIGINT
+
+
+def test_a_port_that_cannot_be_used() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for port in (taken.getsockname()[1], 99999):
+            with started("--tcp", str(port)) as server:
+                assert server.wait(30) == 2
+                assert server.stderr is not None
+                assert f"--tcp {port}: the port cannot be used".encode() in server.stderr.read()
 
 
 def test_without_pygls_it_says_how_to_install_it(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import signal
 import sys
 
 from perflint.commands import CommandError
@@ -25,6 +26,7 @@ def run(options: argparse.Namespace) -> int:
     from perflint.server import logs
     from perflint.server.features import make
 
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))  # else it waits for what is being read
     logs.set_up()
     server = make()
     if options.tcp is not None:
@@ -34,6 +36,8 @@ def run(options: argparse.Namespace) -> int:
         except (OSError, OverflowError) as error:
             raise CommandError(f"--tcp {options.tcp}: the port cannot be used: {error}") from error
     else:
+        if sys.stdin.isatty():
+            print("perflint server waits for an editor to speak on standard input; Ctrl-C ends it.", file=sys.stderr)
         server.start_io(stdout=os.fdopen(out, "wb"))
     server.state.checking.stop()
     sys.stderr.flush()
