@@ -27,6 +27,7 @@ class Client:
     keeps_action_data: bool = False
     resolves_edits: bool = False
     reads_markdown: bool = False
+    shows_progress: bool = False
     answers_configuration: bool = False
     registers_configuration: bool = False
     registers_watchers: bool = False
@@ -55,6 +56,7 @@ class Client:
             keeps_action_data=has("text_document.code_action.data_support"),
             resolves_edits="edit" in _resolved(capabilities),
             reads_markdown=_first_format(capabilities) == types.MarkupKind.Markdown,
+            shows_progress=has("window.work_done_progress"),
             answers_configuration=has("workspace.configuration"),
             registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
             registers_watchers=has("workspace.did_change_watched_files.dynamic_registration"),

@@ -81,6 +81,8 @@ def _exit(server: PerflintServer, _: None) -> None:
 
 def _opened(server: PerflintServer, params: types.DidOpenTextDocumentParams) -> None:
     server.state.open(server.document(params.text_document), looks=not server.client.registers_watchers)
+    if server.client.shows_progress:
+        server.waiting.watch(server.state, params.text_document.uri)
 
 
 def _changed(server: PerflintServer, params: types.DidChangeTextDocumentParams) -> None:

@@ -23,6 +23,7 @@ from perflint.server.preferences import Preferences
 from perflint.server.publishing import Publisher
 from perflint.server.state import State
 from perflint.server.uris import path_of
+from perflint.server.waiting import Waiting
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ class PerflintServer(LanguageServer):
         self.state = State(Checking(tell, partial(self._soon, self._enter)))
         self.publisher = Publisher(self, self.client)
         self.preferences = Preferences(self)
+        self.waiting = Waiting(self.work_done_progress)
         self.is_shut_down = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
