@@ -48,12 +48,15 @@ def answer(server: PerflintServer, params: types.HoverParams) -> types.Hover | N
 
 
 def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
-    """A rule in short, in sections with their headings: first its name, with what a finding says."""
+    """A rule in short, in sections with their headings, with the fix of a finding.
+
+    The message is not among them: editors show it beside what this answers.
+    """
     fix = finding.fix if finding is not None else None
     level = fix.level if fix is not None else rule.fix_level
     what = fix.message if fix is not None else rule.fix_title
     reason = fix.reason if fix is not None else rule.fix_reason
-    sections = [(f"{rule.code} {rule.name}", finding.message if finding is not None else rule.summary)]
+    sections = [(f"{rule.code} {rule.name}", rule.summary)]
     bottleneck = facts(rule.code).bottleneck
     sections.append((f"Why it costs ({bottleneck})" if bottleneck else "Why", rule.why))
     sections.append(("When to leave it", rule.ignore_when))
