@@ -129,7 +129,7 @@ async def session(
             yield editor
         finally:
             await asyncio.wait_for(client.shutdown_session(), _PATIENCE)
-            await client.stop()  # type: ignore[no-untyped-call]
+            await client.stop()  # type: ignore[no-untyped-call]  # pygls has no types there
     assert client._server is not None
     assert client._server.returncode == 0
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from pytest_lsp import LanguageClient
 
 from perflint.config import ConfigError
 from perflint.findings import Confidence
@@ -149,6 +150,6 @@ def _codes(shown: types.PublishDiagnosticsParams) -> list[str]:
     return [str(item.code) for item in shown.diagnostics]
 
 
-def _changed(client: object, path: Path) -> None:
+def _changed(client: LanguageClient, path: Path) -> None:
     event = types.FileEvent(path.as_uri(), types.FileChangeType.Created)
-    client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))  # type: ignore[attr-defined]
+    client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))

@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from functools import partial
 
 import pytest
 
@@ -44,7 +45,7 @@ def done_now(worker: Worker) -> None:
 def test_what_is_asked_for_again_is_done_once_with_the_last_wish(worker: Worker) -> None:
     done: list[int] = []
     for number in range(5):
-        worker.post("check", lambda number=number: done.append(number))  # type: ignore[misc]
+        worker.post("check", partial(done.append, number))
     worker.start()
     done_now(worker)
     assert done == [4]

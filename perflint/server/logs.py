@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ class EditorHandler(logging.Handler):
 class Brief(logging.Formatter):
     """A line for each record; an error with its traceback only for those who look for one."""
 
-    def formatException(self, info: object) -> str:  # noqa: N802 - the name of the base class
+    def formatException(self, info: Any) -> str:  # noqa: N802 - the name of the base class
         """What went wrong."""
         if is_debugging():
-            return super().formatException(info)  # type: ignore[arg-type]
+            return super().formatException(info)
         error = info[1] if isinstance(info, tuple) else info
         return f"{type(error).__name__}: {error} (PERFLINT_DEBUG=1 in the environment shows where)"
 
