@@ -7,7 +7,7 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from perflint.commands import CommandError, internal_error
@@ -24,7 +24,9 @@ _MAY_HAVE_VALUE = ("--add-noqa", "--write-baseline")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``perflint`` with these arguments (default: those of the process) and give its exit status."""
-    options = _parser().parse_args(_with_values(sys.argv[1:] if argv is None else argv))
+    own, of_script = _of_script(sys.argv[1:] if argv is None else argv)
+    options = _parser().parse_args(_with_values(own))
+    options.arguments = of_script
     stays = getattr(options, "watch", False) or options.command == "server"
     options.is_program = argv is None and not stays  # it ends after one run
     if options.is_program:
@@ -76,6 +78,10 @@ def _run(options: argparse.Namespace) -> int:
         from perflint.commands import server
 
         return server.run(options)
+    if options.command == "bench":
+        from perflint.commands import bench
+
+        return bench.run(options)
     _parser().print_help(sys.stderr)
     return FAILED
 
@@ -90,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_check(commands.add_parser("check", help="check files and directories"))
     _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules"))
+    _add_bench(commands.add_parser("bench", help="RUN a training script before and after its fixes, and compare"))
     _add_config(commands.add_parser("config", help="show the settings of a run and where each comes from"))
     commands.add_parser("clean", help="remove what earlier runs have kept to be faster")
     _add_server(commands.add_parser("server", help="show findings in an editor (Language Server Protocol)"))
@@ -154,6 +161,37 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "perflint bench [OPTIONS] SCRIPT [-- ARGS]"
+    parser.description = (
+        "Run a training script in copies of its project, as it is and with its fixes, and compare their speed. This "
+        "is the one command that RUNS the code it is given. Arguments of the script follow --."
+    )
+    add = parser.add_argument
+    add("script", type=Path, metavar="SCRIPT", help="the script that trains")
+    add("--steps", type=_count(1), default=50, metavar="N", help="steps to measure in each run (default: 50)")
+    add("--warmup", type=_count(1), default=10, metavar="N", help="steps before those (default: 10)")
+    add("--rounds", type=_count(2), default=5, metavar="N", help="runs of each variant (default: 5, at least 2)")
+    add("--each", action="store_true", help="measure each fix alone too")
+    add("--unsafe-fixes", action="store_true", help="make unsafe fixes too")
+    add("--time-limit", type=_count(1), default=300, metavar="SECONDS", help="of one run (default: 300)")
+    add("--no-seed", action="store_true", help="leave the seeds alone (default: fixed, so that losses can be compared)")
+    add("--python", metavar="EXE", help="the interpreter that runs the script (default: that of perflint)")
+    add("--json", type=Path, metavar="FILE", help="write all measured steps there")
+    add("--html", type=Path, metavar="FILE", help="write a page with plots there")
+    _add_settings(parser)
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{value} is too small: at least {least}")
+        return value
+
+    return number
+
+
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("settings")
     for name, what in (
@@ -180,6 +218,14 @@ def _with_values(arguments: Sequence[str]) -> list[str]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     alone = {option[:length] for option in _MAY_HAVE_VALUE for length in range(len("--x"), len(option) + 1)}
     return [f"{item}=" if item in alone else item for item in arguments[:end]] + [*arguments[end:]]
+
+
+def _of_script(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments of perflint, and those behind ``--`` that ``bench`` hands to a script."""
+    if not arguments or arguments[0] != "bench" or "--" not in arguments:
+        return [*arguments], []
+    end = arguments.index("--")
+    return [*arguments[:end]], [*arguments[end + 1 :]]
 
 
 def _names(text: str) -> list[str]:
