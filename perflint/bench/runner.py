@@ -320,7 +320,6 @@ def main(plan_file: str) -> None:
     recorder = Recorder(plan)
     if plan["seed"] is not None:
         random.seed(plan["seed"])
-    sys.meta_path.insert(0, _AfterImport(lambda paddle: hook(paddle, recorder)))
     _guard(plan["copy"], plan["original"])
 
     def stopped(*_: Any) -> None:
@@ -328,7 +327,12 @@ def main(plan_file: str) -> None:
             recorder.write("stopped")
         os._exit(0)
 
+    def imported(paddle: Any) -> None:
+        hook(paddle, recorder)
+        signal.signal(signal.SIGTERM, stopped)  # again: Paddle has taken the signal for itself
+
     signal.signal(signal.SIGTERM, stopped)
+    sys.meta_path.insert(0, _AfterImport(imported))
     script = plan["script"]
     sys.argv = [script, *plan["arguments"]]
     sys.path.insert(0, str(Path(script).parent))
