@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import shutil
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -113,7 +114,7 @@ def _extra(name: str) -> Any:
 
 def _table(report: Report) -> str:
     table = _extra("table")
-    return str(table(report, 100)) if table else plain(report)
+    return str(table(report, shutil.get_terminal_size().columns)) if table else plain(report)
 
 
 def plain(report: Report) -> str:
