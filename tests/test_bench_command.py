@@ -55,6 +55,20 @@ for x, y in DataLoader(data, batch_size=5):
     scaler.update()
     optimizer.clear_grad()
 """
+WORKERS = """
+import numpy as np
+
+
+class Numbers(paddle.io.Dataset):
+    def __len__(self):
+        return 120
+
+    def __getitem__(self, index):
+        return np.ones(8, "float32"), np.int64(index % 2)
+
+
+data = Numbers()
+""" + LOOP.replace("batch_size=5", "batch_size=5, num_workers=2")
 QUICK = ("--steps", "6", "--warmup", "2", "--rounds", "2")
 
 
@@ -106,7 +120,7 @@ assert Path("data/appended.bin").read_bytes() == b"b" * (2 << 20) + b"c"
     assert "Linked into the copies rather than copied: data/appended.bin, data/large.bin." in report.notes
 
 
-@pytest.mark.parametrize("body", [LOOP, FIT, SCALED], ids=["loop", "fit", "scaler"])
+@pytest.mark.parametrize("body", [FIT, SCALED, WORKERS], ids=["fit", "scaler", "workers"])
 def test_each_way_to_train_is_seen(tmp_path: Path, body: str) -> None:
     """The same twice.  Steps this short say nothing about speed on a machine that does other work."""
     (tmp_path / "train.py").write_text(HEAD + body)
