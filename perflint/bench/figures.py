@@ -1,0 +1,139 @@
+"""The figures that a bench report is shown by: of each variant, and of each comparison in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from perflint.bench.results import Comparison, Report, Steps, Variant
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a variant's measured steps come to, over all its rounds.
+
+    ``ips`` is samples a second of all steps together; ``slowest`` and ``fastest`` are the same of the slowest and of
+    the fastest round. ``batch_ms`` and ``reader_ms`` are means a step, in milliseconds, as Paddle's profiler gives
+    batch_cost and reader_cost. ``memory_mib`` is the highest peak, or None where it was not measured.
+    """
+
+    ips: float
+    slowest: float
+    fastest: float
+    batch_ms: float
+    reader_ms: float
+    memory_mib: float | None
+    steps: int
+    rounds: int
+
+    @property
+    def reader_share(self) -> float:
+        """The part of a step that waits for the loader, from 0 to 1."""
+        return min(1.0, self.reader_ms / self.batch_ms) if self.batch_ms else 0.0
+
+
+def figures(variant: Variant) -> Figures | None:
+    """The figures of a variant; None if none of its runs has a step that took time."""
+    runs = [run for run in variant.runs if sum(run.batch_s) > 0]
+    if not runs:
+        return None
+    seconds = sum(sum(run.batch_s) for run in runs)
+    steps = sum(len(run.batch_s) for run in runs)
+    rounds = [_ips(run) for run in runs]
+    memory = max(run.peak_memory_mib for run in runs)
+    return Figures(
+        ips=sum(sum(run.samples) for run in runs) / seconds,
+        slowest=min(rounds),
+        fastest=max(rounds),
+        batch_ms=1000 * seconds / steps,
+        reader_ms=1000 * sum(sum(run.reader_s) for run in runs) / steps,
+        memory_mib=memory if math.isfinite(memory) and memory > 0 else None,
+        steps=steps,
+        rounds=len(runs),
+    )
+
+
+def _ips(run: Steps) -> float:
+    return sum(run.samples) / sum(run.batch_s)
+
+
+class Verdict(Enum):
+    """What the interval of a ratio allows to say; the value is how a table says it."""
+
+    FASTER = "faster"
+    NO_GAIN = "no gain measured"
+    SLOWER = "slower"
+
+
+def verdict(comparison: Comparison) -> Verdict:
+    """`NO_GAIN` as long as the interval holds 1, whatever the ratio itself is."""
+    if comparison.low > 1:
+        return Verdict.FASTER
+    return Verdict.SLOWER if comparison.high < 1 else Verdict.NO_GAIN
+
+
+def sentence(comparison: Comparison) -> str:
+    """The verdict with the ratio and its interval, as a clause without a full stop."""
+    found = verdict(comparison)
+    says = {
+        Verdict.FASTER: f"{ratio(comparison)} times as fast",
+        Verdict.NO_GAIN: "no gain measured",
+        Verdict.SLOWER: f"slower, {ratio(comparison)} times the ips",
+    }[found]
+    measured = f"ratio {ratio(comparison)}, " if found is Verdict.NO_GAIN else ""
+    return f"{says} ({measured}95 % interval {interval(comparison)})"
+
+
+def ratio(comparison: Comparison) -> str:
+    """The ratio, with as many digits as its interval is shown with."""
+    return f"{comparison.ratio:.{_digits(comparison)}f}"
+
+
+def interval(comparison: Comparison) -> str:
+    """``1.31 to 1.55``."""
+    digits = _digits(comparison)
+    return f"{comparison.low:.{digits}f} to {comparison.high:.{digits}f}"
+
+
+def _digits(comparison: Comparison) -> int:
+    """Two decimals, or so many that an end of the interval beside 1 is not shown as 1."""
+    ends = [end for end in (comparison.low, comparison.high) if end != 1]
+    return next((digits for digits in range(2, 6) if all(round(end, digits) != 1 for end in ends)), 6)
+
+
+def number(value: float) -> str:
+    """Three digits that count, without an exponent: ``1234``, ``56.8``, ``0.0123``."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0 or abs(value) < 1e-6:
+        return "0"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{decimals}f}"
+
+
+def losses(comparison: Comparison) -> str:
+    """Whether the losses stayed the same, in a word or two."""
+    if comparison.same_losses is None:
+        return "not seen"
+    return "same" if comparison.same_losses else "differ"
+
+
+def by_name(report: Report) -> dict[str, Comparison]:
+    """The comparisons by the variant that they are about."""
+    return {comparison.variant: comparison for comparison in report.comparisons}
+
+
+def quantile(values: Sequence[float], part: float) -> float:
+    """The value below which ``part`` (0 to 1) of ``values`` lie, interpolated between neighbours.
+
+    Raises ValueError if there are none.
+    """
+    if not values:
+        raise ValueError("quantile of no values")
+    ordered = sorted(values)
+    at = part * (len(ordered) - 1)
+    below = math.floor(at)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (at - below)

@@ -1,0 +1,86 @@
+"""Made-up bench reports whose figures can be worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from perflint.bench.results import Comparison, Report, Steps, Variant
+
+FIX = "PPF201 train.py:109"
+
+
+def run(seconds: Sequence[float], reader: float = 0.0, **changes: Any) -> Steps:
+    """A run of steps of 8 samples each, every one of which waits ``reader`` seconds for the loader."""
+    values: dict[str, Any] = {
+        "batch_s": list(seconds),
+        "reader_s": [reader] * len(seconds),
+        "samples": [8] * len(seconds),
+        "losses": [1.5] * len(seconds),
+        "peak_memory_mib": 512.0,
+        "device": "cpu",
+    }
+    return Steps(**{**values, **changes})
+
+
+def variant(name: str, *runs: Steps, places: Sequence[str] = ()) -> Variant:
+    return Variant(name=name, codes=[], places=list(places), runs=list(runs))
+
+
+def before() -> Variant:
+    """32 samples in 0.8 s (40 a second), then 32 in 1 s (32); in all 64 in 1.8 s, 225 ms and 110 ms a step."""
+    return variant("before", run([0.2] * 4, 0.1), run([0.25] * 4, 0.12))
+
+
+def after(name: str = FIX) -> Variant:
+    """32 samples in 0.4 s (80 a second), then 32 in 0.6 s (53.3); in all 64 in 1 s, 125 ms and 20 ms a step."""
+    return variant(name, run([0.1] * 4, 0.02), run([0.15] * 4, 0.02))
+
+
+def compared(low: float, high: float, name: str = FIX, same_losses: bool | None = True) -> Comparison:
+    """A comparison whose ratio lies in the middle of its interval."""
+    return Comparison(
+        variant=name,
+        ips_before=40.0,
+        ips_after=40.0 * (low + high) / 2,
+        ratio=(low + high) / 2,
+        low=low,
+        high=high,
+        same_losses=same_losses,
+    )
+
+
+def report(variants: Sequence[Variant], comparisons: Sequence[Comparison] = (), **changes: Any) -> Report:
+    values: dict[str, Any] = {
+        "script": "train.py",
+        "arguments": ["--epochs", "2"],
+        "machine": "2 cores",
+        "versions": {"paddle": "3.3.1"},
+        "date": "2026-11-22",
+        "warmup": 3,
+        "steps": 4,
+        "rounds": 2,
+        "variants": list(variants),
+        "comparisons": list(comparisons),
+        "notes": [],
+    }
+    return Report(**{**values, **changes})
+
+
+def degenerate() -> dict[str, Report]:
+    """Reports with as little in them as there can be."""
+    return {
+        "no variant": report([]),
+        "no run": report([variant("before")]),
+        "no step": report([variant("before", run([]))]),
+        "no fix": report([before()]),
+        "one step": report([variant("before", run([0.1])), variant(FIX, run([0.1]))], [compared(1, 1)]),
+        "one round": report([variant("before", run([0.1, 0.2], 0.1))], rounds=1),
+        "no time": report([variant("before", run([0.0, 0.0]))]),
+        "all waiting": report([variant("before", run([0.1], 0.1))]),
+        "rounds missing": report([before(), variant(FIX, run([0.1]))], [compared(0.5, 4)]),
+        "compared, but no run": report([variant(FIX)], [compared(0.5, 4)]),
+        "no end": report([before(), after()], [compared(0.0, float("inf"))]),
+        "not a number": report([variant("before", run([0.1], losses=[float("nan")]))]),
+        "many variants": report([before(), *(after(f"fix {at}") for at in range(12))]),
+    }
