@@ -1,0 +1,215 @@
+"""A bench report as one HTML page that needs nothing else: no network, no script, its pictures inline.
+
+The page's own policy (Content-Security-Policy in a meta element) allows its style by hash and nothing more; the
+figures for machines stand in a block of JSON, which browsers do not run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from perflint.bench.drawing import colour
+from perflint.bench.figures import (
+    Verdict,
+    by_name,
+    figures,
+    interval,
+    losses,
+    number,
+    ratio,
+    sentence,
+    verdict,
+)
+from perflint.bench.forest import forest
+from perflint.bench.labels import markup
+from perflint.bench.plots import distribution, reader_share
+from perflint.bench.results import Comparison, Report, Variant
+from perflint.bench.style import STYLE
+from perflint.bench.timeline import timeline
+
+_WIDE, _NARROW, _HALF = 1080.0, 340.0, 520.0
+_TONES = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.NO_GAIN: "none"}
+
+
+def page(report: Report) -> str:
+    """The whole page. All text of the report is escaped; paths that UTF-8 cannot hold are shown with backslashes."""
+    return "\n".join(
+        (
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            *_head(report),
+            "<body><main>",
+            *_opening(report),
+            *_results(report),
+            *_ratios(report),
+            *_over_time(report),
+            *_summed_up(report),
+            *_conditions(report),
+            *_raw(report),
+            _data(report),
+            "</main></body>",
+            "</html>",
+            "",
+        )
+    )
+
+
+def _head(report: Report) -> Iterator[str]:
+    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    yield '<head><meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>perflint bench: {markup(report.script)}</title>"
+    yield f"<style>{STYLE}</style></head>"
+
+
+def _opening(report: Report) -> Iterator[str]:
+    yield f'<h1>{markup(report.script)}</h1><p class="dim">perflint bench, {markup(report.date)}</p>'
+    if report.comparisons:
+        last = report.comparisons[-1]
+        words = f"{markup(last.variant)}: {sentence(last)}."
+        yield f'<p class="headline {_TONES[verdict(last)]}">{words}</p>'
+        if last.same_losses is False:
+            yield '<p class="slower">The losses did not stay the same: look at what the fix changes.</p>'
+    else:
+        yield '<p class="headline none">No fix was measured.</p>'
+    yield from (f"<p>{markup(note)}</p>" for note in report.notes)
+
+
+def _results(report: Report) -> Iterator[str]:
+    headings = ("Variant", "ips", "batch_cost", "reader_cost", "Memory", "Ratio (95 % interval)", "Losses", "Verdict")
+    comparisons = by_name(report)
+    yield '<h2>Results</h2><table class="results" role="table"><thead role="rowgroup"><tr role="row">'
+    yield "".join(f'<th scope="col" role="columnheader">{heading}</th>' for heading in headings)
+    yield '</tr></thead><tbody role="rowgroup">'
+    for variant in report.variants:
+        cells = zip(headings[1:], _cells(variant, comparisons.get(variant.name)), strict=True)
+        yield f'<tr role="row"><th scope="row" role="rowheader">{_named(variant)}</th>'
+        yield "".join(f'<td role="cell" class="n" data-label="{heading}">{cell}</td>' for heading, cell in cells)
+        yield "</tr>"
+    yield "</tbody></table>"
+    yield '<p class="dim">ips is samples a second of all steps together, below it the slowest and the fastest round. '
+    yield "batch_cost is the mean time of a step, reader_cost the part of it spent waiting for the loader.</p>"
+
+
+def _named(variant: Variant) -> str:
+    places = "".join(f"<li>{markup(place)}</li>" for place in variant.places)
+    listed = f"<ul>{places}</ul>" if len(variant.places) > 1 else ""
+    return f"<code>{markup(variant.name)}</code>{listed}"
+
+
+def _cells(variant: Variant, comparison: Comparison | None) -> Iterator[str]:
+    measured = figures(variant)
+    if measured is None:
+        yield from ("not measured", "", "", "")
+    else:
+        spread = f"<small>{number(measured.slowest)} to {number(measured.fastest)}</small>"
+        yield f"<span>{number(measured.ips)}{spread if measured.rounds > 1 else ''}</span>"
+        yield f"{number(measured.batch_ms)} ms"
+        share = f"<small>{100 * measured.reader_share:.0f} % of the step</small>"
+        yield f"<span>{number(measured.reader_ms)} ms{share}</span>"
+        yield f"{number(measured.memory_mib)} MiB" if measured.memory_mib is not None else "not measured"
+    if comparison is None:
+        yield from ("", "", "")
+        return
+    yield f"<span>{ratio(comparison)}<small>{interval(comparison)}</small></span>"
+    tone = ' class="slower"' if comparison.same_losses is False else ""
+    yield f"<span{tone}>{losses(comparison)}</span>"
+    yield f'<strong class="{_TONES[verdict(comparison)]}">{verdict(comparison).value}</strong>'
+
+
+def _ratios(report: Report) -> Iterator[str]:
+    wide, narrow = forest(report, "ratio-wide", _WIDE, "wide"), forest(report, "ratio-narrow", _NARROW, "narrow")
+    if wide:
+        yield "<h2>Ratio of each fix</h2><figure><figcaption>The square is ips after the fix, over ips before it; the "
+        yield "line is the 95 % interval. Where it crosses the dashed line at 1, no gain is measured.</figcaption>"
+        yield f"{wide}{narrow}</figure>"
+
+
+def _over_time(report: Report) -> Iterator[str]:
+    wide, narrow = timeline(report, "steps-wide", _WIDE, "wide"), timeline(report, "steps-narrow", _NARROW, "narrow")
+    if wide:
+        yield "<h2>Steps over time</h2><figure><figcaption>Each run's steps, their median as a line. In every round "
+        yield "the variants stand in the order of the legend; a triangle is a step above the picture.</figcaption>"
+        yield '<ul class="legend">'
+        for index, variant in enumerate(report.variants):
+            yield f'<li><span class="swatch {colour(index)}"></span>{markup(variant.name)}</li>'
+        yield f"</ul>{wide}{narrow}</figure>"
+
+
+def _summed_up(report: Report) -> Iterator[str]:
+    spread = distribution(report, "spread-wide", _HALF, "wide") + distribution(
+        report, "spread-narrow", _NARROW, "narrow"
+    )
+    share = reader_share(report, "share-wide", _HALF, "wide") + reader_share(report, "share-narrow", _NARROW, "narrow")
+    if spread and share:
+        yield '<div class="pair"><figure><h2>Step times</h2><figcaption>How many steps took how long; the line is the '
+        yield f"median, and the last bar holds all that is longer.</figcaption>{spread}</figure>"
+        yield "<figure><h2>Waiting for the loader</h2><figcaption>The solid part of a step is spent in the loader: "
+        yield f"that is reader_cost.</figcaption>{share}</figure></div>"
+
+
+def _conditions(report: Report) -> Iterator[str]:
+    command = shlex.join(["perflint", "bench", report.script, *(["--", *report.arguments] if report.arguments else [])])
+    devices = sorted({run.device for variant in report.variants for run in variant.runs})
+    facts = {
+        "Command": f"<code>{markup(command)}</code>",
+        "Machine": markup(report.machine),
+        "Device": markup(", ".join(devices)),
+        "Versions": markup(", ".join(f"{name} {version}" for name, version in report.versions.items())),
+        "Measured": f"{_counted(report.steps, 'step')} a run after {report.warmup} of warm-up, "
+        f"{_counted(report.rounds, 'round')}",
+    }
+    yield "<h2>How it was measured</h2><p>perflint copied the project, applied the fixes to the copy, and ran the "
+    yield "script with and without them in turn, so that whatever else the machine did met both. The interval comes "
+    yield "from a bootstrap that draws rounds, and blocks of neighbouring steps within them, again and again.</p><dl>"
+    yield "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value)
+    yield "</dl>"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _raw(report: Report) -> Iterator[str]:
+    headings = ("variant", "round", "step", "batch_s", "reader_s", "samples", "loss")
+    yield "<details><summary>All steps as numbers</summary>"
+    yield '<div class="scroll" tabindex="0" role="region" aria-label="All steps"><table><thead><tr>'
+    yield "".join(f'<th scope="col">{heading}</th>' for heading in headings) + "</tr></thead><tbody>"
+    for variant in report.variants:
+        for at, run in enumerate(variant.runs):
+            steps = zip(run.batch_s, run.reader_s, run.samples, run.losses, strict=False)
+            for step, (batch, reader, samples, loss) in enumerate(steps):
+                cells = (
+                    at + 1,
+                    step + 1,
+                    f"{batch:.6f}",
+                    f"{reader:.6f}",
+                    samples,
+                    "" if loss is None else f"{loss:.6g}",
+                )
+                row = "".join(f"<td>{cell}</td>" for cell in cells)
+                yield f"<tr><td>{markup(variant.name)}</td>{row}</tr>"
+    yield "</tbody></table></div></details>"
+
+
+def _data(report: Report) -> str:
+    """The report as JSON; `<` is written as an escape, so that no text in it ends the block."""
+    written = json.dumps(_finite(report.to_json()), allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json" id="perflint-bench">{written}</script>'
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: a loss that is neither number becomes null."""
+    if isinstance(value, dict):
+        return {key: _finite(child) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(child) for child in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
