@@ -81,6 +81,7 @@ def degenerate() -> dict[str, Report]:
         "rounds missing": report([before(), variant(FIX, run([0.1]))], [compared(0.5, 4)]),
         "compared, but no run": report([variant(FIX)], [compared(0.5, 4)]),
         "no end": report([before(), after()], [compared(0.0, float("inf"))]),
+        "no ratio": report([before(), after()], [compared(float("nan"), float("nan"))]),
         "not a number": report([variant("before", run([0.1], losses=[float("nan")]))]),
         "many variants": report([before(), *(after(f"fix {at}") for at in range(12))]),
     }

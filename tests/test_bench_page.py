@@ -38,6 +38,12 @@ def test_the_results_as_a_table() -> None:
     ]
 
 
+def test_a_variant_of_several_fixes_lists_them() -> None:
+    both = variant("all fixes", run([0.1]), places=["train.py:3", "data.py:7"])
+    parsed = Page(page(report([variant("before", run([0.1]), places=["train.py:3"]), both])))
+    assert [data for tag, data in parsed.texts if tag == "li"][:2] == ["train.py:3", "data.py:7"]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "says", "tone"),
     [

@@ -95,6 +95,12 @@ def test_colours_change_nothing_but_colours() -> None:
             assert re.sub(r"\x1b\[[\d;]*m", "", painted) == table(measured, columns)
 
 
+def test_losses_that_differ_are_red() -> None:
+    for same, red in ((True, False), (False, True), (None, False)):
+        painted = table(report([before(), after()], [compared(1.6, 2.0, same_losses=same)]), 160, Palette(True))
+        assert ("\x1b[31m" in painted) == red
+
+
 def test_text_of_the_report_cannot_steer_the_terminal() -> None:
     measured = report([after("\x1b[2Jtrain.py:1")], notes=["\x1b[2Jdone"])
     for columns in (160, 40):
