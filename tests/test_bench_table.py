@@ -48,7 +48,7 @@ def test_what_the_interval_allows_to_say_is_said_in_words(low: float, high: floa
     assert sentence(comparison) == words
     measured = report([before(), after()], [comparison])
     assert table(measured, 200).splitlines()[-1].endswith(f" {word}")
-    assert f"  {words}\n" in table(measured, 80)
+    assert f"\n  {words}, losses same\n" in table(measured, 90)
 
 
 @pytest.mark.parametrize(("same", "word"), [(True, "same"), (False, "differ"), (None, "not seen")])
@@ -56,6 +56,17 @@ def test_whether_the_losses_stayed_the_same(same: bool | None, word: str) -> Non
     measured = report([before(), after()], [compared(1.6, 2.0, same_losses=same)])
     assert re.search(rf"\) +{word} +faster$", table(measured, 160))
     assert f"\n  losses       {word}\n" in table(measured, 60)
+
+
+def test_what_is_compared_stands_below_where_all_columns_have_no_room() -> None:
+    assert table(report([before(), after()], [compared(0.9, 1.2, same_losses=False)]), 80) == (
+        "                      ips  (rounds)        batch_cost  reader_cost   memory\n"
+        "before               35.6  (32.0 to 40.0)      225 ms       110 ms  512 MiB\n"
+        "PPF201 train.py:109  64.0  (53.3 to 80.0)      125 ms      20.0 ms  512 MiB\n"
+        "\n"
+        "PPF201 train.py:109\n"
+        "  no gain measured (ratio 1.05, 95 % interval 0.90 to 1.20), losses differ\n"
+    )
 
 
 def test_a_narrow_terminal_gets_a_block_a_variant() -> None:
@@ -88,7 +99,7 @@ def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
 def test_colours_change_nothing_but_colours() -> None:
     for low, high, code in ((1.6, 2.0, "32"), (0.9, 1.2, "33"), (0.7, 0.9, "31")):
         measured = report([before(), after()], [compared(low, high)])
-        for columns in (160, 50):
+        for columns in (160, 90, 50):
             painted = table(measured, columns, Palette(True))
             word = verdict(compared(low, high)).value if columns == 160 else sentence(compared(low, high))[:6]
             assert re.search(rf"\x1b\[{code}m *{word}", painted)

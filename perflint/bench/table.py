@@ -22,6 +22,9 @@ from perflint.output.colour import Palette
 from perflint.output.width import show
 
 _HEADINGS = ("", "ips", "(rounds)", "batch_cost", "reader_cost", "memory", "ratio", "(95 % interval)", "losses", "")
+_MEASURED = 6
+"""How many of these columns are about a variant alone; the others compare it."""
+_LOSSES, _VERDICT = 8, 9
 _TO_THE_RIGHT = frozenset({1, 3, 4, 5, 6})
 _GAP = "  "
 _NARROWEST = 20
@@ -31,18 +34,15 @@ _NARROWEST = 20
 def table(report: Report, columns: int, palette: Palette | None = None) -> str:
     """The report as lines of at most ``columns`` display columns where the figures allow it.
 
-    Paths that are too long lose their middle; below the width that all columns need, each variant gets a block.
+    Paths that are too long lose their middle. Where there is no room for all columns, what is compared stands in
+    sentences below; where there is none for the others either, each variant gets a block.
     """
     palette = palette or Palette()
     rows = [_HEADINGS, *_rows(report)]
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    names = min(widths[0], columns - sum(widths[1:]) - len(_GAP) * (len(widths) - 1))
-    if names >= min(widths[0], _NARROWEST):
-        rows = [(shortened(row[0], names), *row[1:]) for row in rows]
-        widths[0] = names
-        lines = _aligned(rows, widths, _paints(report, palette), palette)
-    else:
-        lines = _blocks(report, columns, palette)
+    lines = _aligned(rows, columns, report, palette)
+    if not lines:
+        lines = _aligned([row[:_MEASURED] for row in rows], columns, report, palette)
+        lines += _sentences(report, columns, palette) if lines else _blocks(report, columns, palette)
     return "".join(f"{line.rstrip()}\n" for line in (*lines, *_notes(report, columns)))
 
 
@@ -80,26 +80,29 @@ def _memory(measured: Figures) -> str:
     return "" if measured.memory_mib is None else f"{number(measured.memory_mib)} MiB"
 
 
-def _paints(report: Report, palette: Palette) -> list[tuple[Verdict | None, bool]]:
+def _aligned(rows: Sequence[Sequence[str]], columns: int, report: Report, palette: Palette) -> list[str]:
+    """The rows under each other, the first being headings; no lines if names would be cut too short."""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    names = min(widths[0], columns - sum(widths[1:]) - len(_GAP) * (len(widths) - 1))
+    if names < min(widths[0], _NARROWEST):
+        return []
+    widths[0] = names
     comparisons = by_name(report)
-    found = [comparisons.get(variant.name) for variant in report.variants]
-    return [(verdict(one) if one else None, bool(one and one.same_losses is False)) for one in found]
+    lines = [palette.frame(_GAP.join(_padded(rows[0], widths)).rstrip())]
+    for row, variant in zip(rows[1:], report.variants, strict=True):
+        cells = _padded((shortened(row[0], names), *row[1:]), widths)
+        _paint(cells, comparisons.get(variant.name), palette)
+        lines.append(_GAP.join(cells))
+    return lines
 
 
-def _aligned(
-    rows: Sequence[Sequence[str]],
-    widths: Sequence[int],
-    paints: Sequence[tuple[Verdict | None, bool]],
-    palette: Palette,
-) -> Iterator[str]:
-    yield palette.frame(_GAP.join(_padded(rows[0], widths)).rstrip())
-    for row, (found, other_losses) in zip(rows[1:], paints, strict=True):
-        cells = _padded(row, widths)
-        cells[-1] = _painted(cells[-1].rstrip(), found, palette)
-        if other_losses:
-            cells[-2] = palette.removed(cells[-2])
-        cells[0] = palette.bold(cells[0])
-        yield _GAP.join(cells)
+def _paint(cells: list[str], comparison: Comparison | None, palette: Palette) -> None:
+    cells[0] = palette.bold(cells[0])
+    if comparison is None or len(cells) <= _VERDICT:
+        return
+    cells[_VERDICT] = _painted(cells[_VERDICT].rstrip(), verdict(comparison), palette)
+    if comparison.same_losses is False:
+        cells[_LOSSES] = palette.removed(cells[_LOSSES])
 
 
 def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
@@ -109,6 +112,14 @@ def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 def _pad(cell: str, room: int, to_the_right: bool) -> str:
     space = " " * (room - width(cell))
     return space + cell if to_the_right else cell + space
+
+
+def _sentences(report: Report, columns: int, palette: Palette) -> Iterator[str]:
+    for comparison in report.comparisons:
+        yield ""
+        yield palette.bold(shortened(comparison.variant, columns))
+        for line in _folded(f"{sentence(comparison)}, losses {losses(comparison)}", columns, "  "):
+            yield _painted(line, verdict(comparison), palette)
 
 
 def _blocks(report: Report, columns: int, palette: Palette) -> Iterator[str]:
@@ -141,12 +152,12 @@ def _block(variant: Variant, comparison: Comparison | None) -> Iterator[tuple[st
         yield "losses", losses(comparison)
 
 
-def _painted(text: str, found: Verdict | None, palette: Palette) -> str:
+def _painted(text: str, found: Verdict, palette: Palette) -> str:
     if found is Verdict.FASTER:
         return palette.added(text)
     if found is Verdict.SLOWER:
         return palette.removed(text)
-    return palette.level(text) if found else text
+    return palette.level(text)
 
 
 def _notes(report: Report, columns: int) -> Iterator[str]:
