@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from perflint.bench.figures import figures, number, quantile, sentence, verdict
+from perflint.bench.figures import difference, figures, number, quantile, sentence, verdict
 from perflint.bench.labels import shortened, width
 from perflint.bench.table import table
 from perflint.output.colour import Palette
@@ -51,7 +52,7 @@ def test_what_the_interval_allows_to_say_is_said_in_words(low: float, high: floa
     assert f"\n  {words}, losses same\n" in table(measured, 90)
 
 
-@pytest.mark.parametrize(("same", "word"), [(True, "same"), (False, "differ"), (None, "not seen")])
+@pytest.mark.parametrize(("same", "word"), [(True, "same"), (False, "differ"), (None, "not known")])
 def test_whether_the_losses_stayed_the_same(same: bool | None, word: str) -> None:
     measured = report([before(), after()], [compared(1.6, 2.0, same_losses=same)])
     assert re.search(rf"\) +{word} +faster$", table(measured, 160))
@@ -132,6 +133,21 @@ def test_figures_of_no_time_are_none_and_unknown_memory_is_left_out() -> None:
     measured = figures(variant("x", run([0.5], 0.1, peak_memory_mib=0.0)))
     assert measured is not None
     assert (measured.ips, measured.memory_mib, measured.reader_share) == (16.0, None, 0.2)
+
+
+def test_one_slow_round_of_three_moves_the_spread_and_not_the_figures() -> None:
+    measured = figures(variant("x", run([0.1], 0.02), run([0.4], 0.3), run([0.1], 0.02)))
+    assert measured is not None
+    assert (measured.ips, measured.slowest, measured.fastest) == pytest.approx((80, 20, 80))
+    assert (measured.batch_ms, measured.reader_ms) == pytest.approx((100, 20))
+
+
+def test_where_losses_differ_is_said() -> None:
+    comparison = replace(compared(1.6, 2.0, same_losses=False), differ_from=3, differ_by=0.0012)
+    assert difference(comparison) == "from step 3 on, by up to 0.12 %"
+    assert difference(replace(comparison, differ_by=None)) == "from step 3 on"
+    assert difference(replace(comparison, same_losses=True)) == ""
+    assert "  losses       differ from step 3 on" in table(report([before(), after()], [comparison]), 50)
 
 
 def test_numbers_keep_three_digits_and_quantiles_lie_between() -> None:

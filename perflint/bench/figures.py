@@ -6,17 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from statistics import median
 
-from perflint.bench.results import Comparison, Report, Steps, Variant
+from perflint.bench.results import ALL_FIXES, Comparison, Report, Steps, Variant
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a variant's measured steps come to, over all its rounds.
+    """What a variant's measured steps come to. The time of a step is its median over the rounds, as in `statistics`.
 
-    ``ips`` is samples a second of all steps together; ``slowest`` and ``fastest`` are the same of the slowest and of
-    the fastest round. ``batch_ms`` and ``reader_ms`` are means a step, in milliseconds, as Paddle's profiler gives
-    batch_cost and reader_cost. ``memory_mib`` is the highest peak, or None where it was not measured.
+    ``ips`` is samples a second; ``slowest`` and ``fastest`` are those of the slowest and of the fastest round alone.
+    ``batch_ms`` and ``reader_ms`` are means a step, in milliseconds, as Paddle's profiler gives batch_cost and
+    reader_cost. ``memory_mib`` is the highest peak, or None where it was not measured.
     """
 
     ips: float
@@ -25,7 +26,6 @@ class Figures:
     batch_ms: float
     reader_ms: float
     memory_mib: float | None
-    steps: int
     rounds: int
 
     @property
@@ -35,24 +35,30 @@ class Figures:
 
 
 def figures(variant: Variant) -> Figures | None:
-    """The figures of a variant; None if none of its runs has a step that took time."""
+    """The figures of a variant, over the steps that all its runs have; None if they took no time."""
     runs = [run for run in variant.runs if sum(run.batch_s) > 0]
     if not runs:
         return None
-    seconds = sum(sum(run.batch_s) for run in runs)
-    steps = sum(len(run.batch_s) for run in runs)
+    length = min(len(run.batch_s) for run in runs)
+    batch_s = sum(_medians([run.batch_s for run in runs]))
+    if batch_s == 0:
+        return None
+    reader_s = sum(_medians([run.reader_s[:length] for run in runs]))
     rounds = [_ips(run) for run in runs]
     memory = max(run.peak_memory_mib for run in runs)
     return Figures(
-        ips=sum(sum(run.samples) for run in runs) / seconds,
+        ips=sum(runs[0].samples[:length]) / batch_s,
         slowest=min(rounds),
         fastest=max(rounds),
-        batch_ms=1000 * seconds / steps,
-        reader_ms=1000 * sum(sum(run.reader_s) for run in runs) / steps,
+        batch_ms=1000 * batch_s / length,
+        reader_ms=1000 * reader_s / length,
         memory_mib=memory if math.isfinite(memory) and memory > 0 else None,
-        steps=steps,
         rounds=len(runs),
     )
+
+
+def _medians(rounds: Sequence[Sequence[float]]) -> list[float]:
+    return [median(step) for step in zip(*rounds, strict=False)]
 
 
 def _ips(run: Steps) -> float:
@@ -116,8 +122,22 @@ def number(value: float) -> str:
 def losses(comparison: Comparison) -> str:
     """Whether the losses stayed the same, in a word or two."""
     if comparison.same_losses is None:
-        return "not seen"
+        return "not known"
     return "same" if comparison.same_losses else "differ"
+
+
+def difference(comparison: Comparison) -> str:
+    """Where and by how much the losses differ, relative to those before; empty if they do not, or nobody knows."""
+    if comparison.same_losses is not False or comparison.differ_from is None:
+        return ""
+    by = f", by up to {100 * comparison.differ_by:.2g} %" if comparison.differ_by is not None else ""
+    return f"from step {comparison.differ_from} on{by}"
+
+
+def headline(report: Report) -> Comparison | None:
+    """The comparison of all fixes together; of the last fix if there is none; None if nothing was compared."""
+    last = report.comparisons[-1] if report.comparisons else None
+    return by_name(report).get(ALL_FIXES, last)
 
 
 def by_name(report: Report) -> dict[str, Comparison]:

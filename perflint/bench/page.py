@@ -18,7 +18,9 @@ from perflint.bench.drawing import colour
 from perflint.bench.figures import (
     Verdict,
     by_name,
+    difference,
     figures,
+    headline,
     interval,
     losses,
     number,
@@ -72,8 +74,8 @@ def _head(report: Report) -> Iterator[str]:
 
 def _opening(report: Report) -> Iterator[str]:
     yield f'<h1>{markup(report.script)}</h1><p class="dim">perflint bench, {markup(report.date)}</p>'
-    if report.comparisons:
-        last = report.comparisons[-1]
+    last = headline(report)
+    if last is not None:
         words = f"{markup(last.variant)}: {sentence(last)}."
         yield f'<p class="headline {_TONES[verdict(last)]}">{words}</p>'
         if last.same_losses is False:
@@ -95,7 +97,7 @@ def _results(report: Report) -> Iterator[str]:
         yield "".join(f'<td role="cell" class="n" data-label="{heading}">{cell}</td>' for heading, cell in cells)
         yield "</tr>"
     yield "</tbody></table>"
-    yield '<p class="dim">ips is samples a second of all steps together, below it the slowest and the fastest round. '
+    yield '<p class="dim">ips is samples a second, below it the slowest and the fastest round alone. '
     yield "batch_cost is the mean time of a step, reader_cost the part of it spent waiting for the loader.</p>"
 
 
@@ -120,8 +122,9 @@ def _cells(variant: Variant, comparison: Comparison | None) -> Iterator[str]:
         yield from ("", "", "")
         return
     yield f"<span>{ratio(comparison)}<small>{interval(comparison)}</small></span>"
+    where = f"<small>{difference(comparison)}</small>" if difference(comparison) else ""
     tone = ' class="slower"' if comparison.same_losses is False else ""
-    yield f"<span{tone}>{losses(comparison)}</span>"
+    yield f"<span{tone}>{losses(comparison)}{where}</span>"
     yield f'<strong class="{_TONES[verdict(comparison)]}">{verdict(comparison).value}</strong>'
 
 
@@ -168,8 +171,9 @@ def _conditions(report: Report) -> Iterator[str]:
         f"{_counted(report.rounds, 'round')}",
     }
     yield "<h2>How it was measured</h2><p>perflint copied the project, applied the fixes to the copy, and ran the "
-    yield "script with and without them in turn, so that whatever else the machine did met both. The interval comes "
-    yield "from a bootstrap that draws rounds, and blocks of neighbouring steps within them, again and again.</p><dl>"
+    yield "script with and without them in turn; the time of a step is its median over the rounds, so that what the "
+    yield "machine did once counts little. The interval comes from drawing rounds, and blocks of neighbouring steps, "
+    yield "again and again, and seeing how far the ratio moves.</p><dl>"
     yield "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value)
     yield "</dl>"
 

@@ -8,6 +8,7 @@ from perflint.bench.figures import (
     Figures,
     Verdict,
     by_name,
+    difference,
     figures,
     interval,
     losses,
@@ -118,7 +119,7 @@ def _sentences(report: Report, columns: int, palette: Palette) -> Iterator[str]:
     for comparison in report.comparisons:
         yield ""
         yield palette.bold(shortened(comparison.variant, columns))
-        for line in _folded(f"{sentence(comparison)}, losses {losses(comparison)}", columns, "  "):
+        for line in _folded(f"{sentence(comparison)}, losses {_losses(comparison)}", columns, "  "):
             yield _painted(line, verdict(comparison), palette)
 
 
@@ -149,7 +150,11 @@ def _block(variant: Variant, comparison: Comparison | None) -> Iterator[tuple[st
     if measured.memory_mib is not None:
         yield "memory", _memory(measured)
     if comparison is not None:
-        yield "losses", losses(comparison)
+        yield "losses", _losses(comparison)
+
+
+def _losses(comparison: Comparison) -> str:
+    return f"{losses(comparison)} {difference(comparison)}".rstrip()
 
 
 def _painted(text: str, found: Verdict, palette: Palette) -> str:
