@@ -97,7 +97,8 @@ def _results(report: Report) -> Iterator[str]:
         yield "".join(f'<td role="cell" class="n" data-label="{heading}">{cell}</td>' for heading, cell in cells)
         yield "</tr>"
     yield "</tbody></table>"
-    yield '<p class="dim">ips is samples a second, below it the slowest and the fastest round alone. '
+    yield '<p class="dim">ips is samples a second, below it the slowest and the fastest round alone. A round has'
+    yield "all slow steps of the machine in it, so that the ips can lie above the fastest round."
     yield "batch_cost is the mean time of a step, reader_cost the part of it spent waiting for the loader.</p>"
 
 

@@ -57,8 +57,8 @@ dl{grid-template-columns:max-content minmax(0,1fr)}}
 @media (min-width:900px){.pair{grid-template-columns:repeat(2,minmax(0,1fr))}}
 @media (max-width:899px){
 .results,.results tbody,.results tr,.results th,.results td{display:block}.results thead{display:none}
-
-.results tr{max-width:480px;border-bottom:1px solid var(--rule);padding:12px 0}.results th,.results td{border:0;padding:2px 0}
+.results tr{max-width:480px;border-bottom:1px solid var(--rule);padding:12px 0}
+.results th,.results td{border:0;padding:2px 0}
 .results td{display:flex;justify-content:space-between;gap:16px;text-align:right}
 .results td::before{content:attr(data-label);color:var(--dim);text-align:left}
 .results td:empty{display:none}}
