@@ -14,6 +14,11 @@ os.environ["PERFLINT_CACHE_DIR"] = ""
 pytest.register_assert_rewrite("tests.evaluation_samples", "tests.step_loops", "tests.support")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--device`` of the suite in tests/ips; pytest reads options of this file only, before it knows the others."""
+    parser.addoption("--device", choices=("cpu", "gpu"), default="cpu", help="where -m ips measures (default: cpu)")
+
+
 @pytest.fixture(scope="session")
 def awkward_run(tmp_path_factory: pytest.TempPathFactory) -> reported.Run:
     """What perflint writes, in every format, about files that are hard to report on."""
