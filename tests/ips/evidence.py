@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from tests.ips import cases, reasons
 EVIDENCE = Path(__file__).resolve().parents[2] / "evidence"
 DEVICES: tuple[reasons.Device, ...] = ("cpu", "gpu")
 _SEED = 0
+_NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
+"""A list of numbers, which gets one row."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,9 @@ class Evidence:
         """Write the file, and return where it is."""
         path = self.path(directory)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(self.to_json(), indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(self.to_json(), indent=1)
+        text = _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text)
+        path.write_text(text + "\n", encoding="utf-8")
         return path
 
 

@@ -1,0 +1,112 @@
+"""Measures a script before and after its fix by the engine of ``perflint bench``."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from perflint.bench import measure as engine
+from perflint.bench.child import Plan
+from perflint.bench.results import BEFORE, Report, Steps
+from perflint.bench.variants import State
+from perflint.source import Source
+from tests.ips.cases import SCRIPTS, Case, findings, fixed
+from tests.ips.evidence import Evidence, compared
+from tests.ips.reasons import Device
+
+ROUNDS = 6
+WARMUP = 6
+"""Steps of each run that are not counted; a multiple of the steps of the short epochs that some scripts have."""
+
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_STEPS = re.compile(r"\brunning\.start\(train, steps=(\d+)")
+
+
+def environment(device: Device) -> dict[str, str]:
+    """The variables that both sides run with: one thread for each library, and no GPU where the CPU is measured."""
+    found = dict.fromkeys(_THREADS, "1")
+    return found if device == "gpu" else {**found, "CUDA_VISIBLE_DEVICES": ""}
+
+
+def measure_rule(case: Case, device: Device, workplace: Path) -> Evidence:
+    """A rule's script as it stands against the one with the rule's fix.
+
+    Raises:
+        perflint.bench.child.RunFailed: a run has not measured anything.
+    """
+    text = case.script.read_text(encoding="utf-8")
+    lines = Source(case.script.name, text).lines
+    found = [item for item in findings(case.script.name, text) if item.code == case.code]
+    places = [f"{case.script.name}:{lines.position(item.start)[0]}" for item in found]
+    after = State(
+        f"{case.code} {places[0]}", [case.code], places, {case.script.relative_to(SCRIPTS): _bytes(fixed(case))}
+    )
+    report = measure(case.script, text, after, device, workplace)
+    return Evidence(case.code, device, environment(device), report)
+
+
+def measure(script: Path, text: str, after: State, device: Device, workplace: Path) -> Report:
+    """A script with this text against another state of it, in turns.
+
+    Args:
+        script: its path.
+        text: what is run before.
+        after: what is run after.
+        device: where.
+        workplace: a directory for the files that the runs write.
+
+    Raises:
+        perflint.bench.child.RunFailed: a run has not measured anything.
+    """
+    place = script.relative_to(SCRIPTS)
+    plan = Plan(
+        root=SCRIPTS,
+        script=place,
+        directory=Path(),
+        arguments=[],
+        python=sys.executable,
+        warmup=WARMUP,
+        steps=_steps(text) - WARMUP,
+        environment={**environment(device), "TMPDIR": str(workplace)},
+    )
+    report = engine.measure(plan, [State(BEFORE, [], [], {place: _bytes(text)}), after], ROUNDS)
+    versions = {
+        "perflint": report.versions["perflint"],
+        "paddle": report.versions["paddle"],
+        "numpy": version("numpy"),
+        "python": platform.python_version(),
+    }
+    variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
+    report = replace(report, machine=_machine(), versions=versions, variants=variants)
+    return replace(report, comparisons=[compared(report)])
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8")
+
+
+def _steps(text: str) -> int:
+    """The steps that a script trains when it is run by itself."""
+    found = _STEPS.search(text)
+    assert found is not None, "a script ends with running.start(train, steps=...)"
+    return int(found.group(1))
+
+
+def _rounded(run: Steps) -> Steps:
+    """Times in whole microseconds: more is noise, and makes long files."""
+    times = [[round(time, 6) for time in part] for part in (run.batch_s, run.reader_s)]
+    return replace(run, batch_s=times[0], reader_s=times[1])
+
+
+def _machine() -> str:
+    """The processor, its cores, the memory and the system."""
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE) if info.exists() else []
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    name = names[0] if names else platform.processor()
+    return f"{name}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}"
