@@ -33,8 +33,9 @@ def _rows(parsed: Page) -> list[str]:
 def test_the_results_as_a_table() -> None:
     assert _rows(Page(page(_usual()))) == [
         "Variant ips batch_cost reader_cost Memory Ratio (95 % interval) Losses Verdict",
-        "before 35.6 32.0 to 40.0 225 ms 110 ms 49 % of the step 512 MiB",
-        f"{FIX} 64.0 53.3 to 80.0 125 ms 20.0 ms 16 % of the step 512 MiB 1.80 1.60 to 2.00 same faster",
+        "before 35.8 32.0 to 40.0 225 ms 200 to 250 110 ms 100 to 120 49 % of the step 512 MiB",
+        f"{FIX} 65.3 53.3 to 80.0 125 ms 100 to 150 20.0 ms 20.0 to 20.0 16 % of the step 512 MiB "
+        "1.80 1.60 to 2.00 same faster",
     ]
 
 

@@ -14,12 +14,12 @@ from perflint.output.colour import Palette
 from tests.bench_reports import FIX, after, before, compared, degenerate, report, run, variant
 
 
-def test_a_row_a_variant_with_figures_summed_over_all_rounds() -> None:
-    lines = table(report([before(), after()], [compared(1.6, 2.0)]), 160).splitlines()
+def test_a_row_a_variant_with_means_and_spread_over_the_rounds() -> None:
+    lines = table(report([before(), after()], [compared(1.6, 2.0)]), 200).splitlines()
     assert [" ".join(line.split()) for line in lines] == [
         "ips (rounds) batch_cost reader_cost memory ratio (95 % interval) losses",
-        "before 35.6 (32.0 to 40.0) 225 ms 110 ms 512 MiB",
-        f"{FIX} 64.0 (53.3 to 80.0) 125 ms 20.0 ms 512 MiB 1.80 (1.60 to 2.00) same faster",
+        "before 35.8 (32.0 to 40.0) 225 ms (200 to 250) 110 ms (100 to 120) 512 MiB",
+        f"{FIX} 65.3 (53.3 to 80.0) 125 ms (100 to 150) 20.0 ms (20.0 to 20.0) 512 MiB 1.80 (1.60 to 2.00) same faster",
     ]
 
 
@@ -49,21 +49,21 @@ def test_what_the_interval_allows_to_say_is_said_in_words(low: float, high: floa
     assert sentence(comparison) == words
     measured = report([before(), after()], [comparison])
     assert table(measured, 200).splitlines()[-1].endswith(f" {word}")
-    assert f"\n  {words}, losses same\n" in table(measured, 90)
+    assert f"\n  {words}, losses same\n" in table(measured, 110)
 
 
 @pytest.mark.parametrize(("same", "word"), [(True, "same"), (False, "differ"), (None, "not known")])
 def test_whether_the_losses_stayed_the_same(same: bool | None, word: str) -> None:
     measured = report([before(), after()], [compared(1.6, 2.0, same_losses=same)])
-    assert re.search(rf"\) +{word} +faster$", table(measured, 160))
+    assert re.search(rf"\) +{word} +faster$", table(measured, 200))
     assert f"\n  losses       {word}\n" in table(measured, 60)
 
 
 def test_what_is_compared_stands_below_where_all_columns_have_no_room() -> None:
     assert table(report([before(), after()], [compared(0.9, 1.2, same_losses=False)]), 80) == (
         "                      ips  (rounds)        batch_cost  reader_cost   memory\n"
-        "before               35.6  (32.0 to 40.0)      225 ms       110 ms  512 MiB\n"
-        "PPF201 train.py:109  64.0  (53.3 to 80.0)      125 ms      20.0 ms  512 MiB\n"
+        "before               35.8  (32.0 to 40.0)      225 ms       110 ms  512 MiB\n"
+        "PPF201 train.py:109  65.3  (53.3 to 80.0)      125 ms      20.0 ms  512 MiB\n"
         "\n"
         "PPF201 train.py:109\n"
         "  no gain measured (ratio 1.05, 95 % interval 0.90 to 1.20), losses differ\n"
@@ -73,16 +73,16 @@ def test_what_is_compared_stands_below_where_all_columns_have_no_room() -> None:
 def test_a_narrow_terminal_gets_a_block_a_variant() -> None:
     assert table(report([before(), after()], [compared(0.9, 1.2)]), 40) == (
         "before\n"
-        "  ips          35.6 (32.0 to 40.0)\n"
-        "  batch_cost   225 ms\n"
-        "  reader_cost  110 ms\n"
+        "  ips          35.8 (32.0 to 40.0)\n"
+        "  batch_cost   225 ms (200 to 250)\n"
+        "  reader_cost  110 ms (100 to 120)\n"
         "  memory       512 MiB\n"
         "PPF201 train.py:109\n"
         "  no gain measured (ratio 1.05, 95 %\n"
         "    interval 0.90 to 1.20)\n"
-        "  ips          64.0 (53.3 to 80.0)\n"
-        "  batch_cost   125 ms\n"
-        "  reader_cost  20.0 ms\n"
+        "  ips          65.3 (53.3 to 80.0)\n"
+        "  batch_cost   125 ms (100 to 150)\n"
+        "  reader_cost  20.0 ms (20.0 to 20.0)\n"
         "  memory       512 MiB\n"
         "  losses       same\n"
     )
@@ -132,14 +132,15 @@ def test_figures_of_no_time_are_none_and_unknown_memory_is_left_out() -> None:
     assert figures(variant("x", run([0.0]))) is None
     measured = figures(variant("x", run([0.5], 0.1, peak_memory_mib=0.0)))
     assert measured is not None
-    assert (measured.ips, measured.memory_mib, measured.reader_share) == (16.0, None, 0.2)
+    assert (measured.memory_mib, measured.reader_share) == (None, 0.2)
 
 
-def test_one_slow_round_of_three_moves_the_spread_and_not_the_figures() -> None:
-    measured = figures(variant("x", run([0.1], 0.02), run([0.4], 0.3), run([0.1], 0.02)))
+def test_the_ips_are_the_geometric_mean_of_the_rounds_and_costs_their_means() -> None:
+    measured = figures(variant("x", run([0.1], 0.02), run([0.4], 0.3)))
     assert measured is not None
-    assert (measured.ips, measured.slowest, measured.fastest) == pytest.approx((80, 20, 80))
-    assert (measured.batch_ms, measured.reader_ms) == pytest.approx((100, 20))
+    assert (measured.ips, measured.slowest, measured.fastest) == pytest.approx((40, 20, 80))  # 40 * 40 = 20 * 80
+    assert (measured.batch_ms, measured.reader_ms) == pytest.approx((250, 160))
+    assert (*measured.batch_spread, *measured.reader_spread) == pytest.approx((100, 400, 20, 300))
 
 
 def test_where_losses_differ_is_said() -> None:

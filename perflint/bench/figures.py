@@ -6,25 +6,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from statistics import median
+from statistics import fmean, geometric_mean
 
 from perflint.bench.results import ALL_FIXES, Comparison, Report, Steps, Variant
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a variant's measured steps come to. The time of a step is its median over the rounds, as in `statistics`.
+    """What a variant's measured steps come to.
 
-    ``ips`` is samples a second; ``slowest`` and ``fastest`` are those of the slowest and of the fastest round alone.
-    ``batch_ms`` and ``reader_ms`` are means a step, in milliseconds, as Paddle's profiler gives batch_cost and
-    reader_cost. ``memory_mib`` is the highest peak, or None where it was not measured.
+    ``ips`` is samples a second, the geometric mean over the rounds as in `statistics`; ``slowest`` and ``fastest`` are
+    those of the slowest and of the fastest round.  ``batch_ms`` and ``reader_ms`` are means a step, in milliseconds, as
+    Paddle's profiler gives batch_cost and reader_cost; ``batch_spread`` and ``reader_spread`` their least and largest
+    means in a round.  ``memory_mib`` is the highest peak, or None where it was not measured.
     """
 
     ips: float
     slowest: float
     fastest: float
     batch_ms: float
+    batch_spread: tuple[float, float]
     reader_ms: float
+    reader_spread: tuple[float, float]
     memory_mib: float | None
     rounds: int
 
@@ -35,34 +38,28 @@ class Figures:
 
 
 def figures(variant: Variant) -> Figures | None:
-    """The figures of a variant, over the steps that all its runs have; None if they took no time."""
-    runs = [run for run in variant.runs if sum(run.batch_s) > 0]
+    """The figures of a variant; None if its steps took no time."""
+    runs = [run for run in variant.runs if run.ips]
     if not runs:
         return None
-    length = min(len(run.batch_s) for run in runs)
-    batch_s = sum(_medians([run.batch_s for run in runs]))
-    if batch_s == 0:
-        return None
-    reader_s = sum(_medians([run.reader_s[:length] for run in runs]))
-    rounds = [_ips(run) for run in runs]
+    rounds = [run.ips for run in runs]
+    batch, reader = ([1000 * fmean(times) for times in part] for part in _times(runs))
     memory = max(run.peak_memory_mib for run in runs)
     return Figures(
-        ips=sum(runs[0].samples[:length]) / batch_s,
+        ips=geometric_mean(rounds),
         slowest=min(rounds),
         fastest=max(rounds),
-        batch_ms=1000 * batch_s / length,
-        reader_ms=1000 * reader_s / length,
+        batch_ms=fmean(batch),
+        batch_spread=(min(batch), max(batch)),
+        reader_ms=fmean(reader),
+        reader_spread=(min(reader), max(reader)),
         memory_mib=memory if math.isfinite(memory) and memory > 0 else None,
         rounds=len(runs),
     )
 
 
-def _medians(rounds: Sequence[Sequence[float]]) -> list[float]:
-    return [median(step) for step in zip(*rounds, strict=False)]
-
-
-def _ips(run: Steps) -> float:
-    return sum(run.samples) / sum(run.batch_s)
+def _times(runs: Sequence[Steps]) -> tuple[list[list[float]], list[list[float]]]:
+    return [run.batch_s for run in runs], [run.reader_s for run in runs]
 
 
 class Verdict(Enum):

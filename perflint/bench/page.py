@@ -16,6 +16,7 @@ from typing import Any
 
 from perflint.bench.drawing import colour
 from perflint.bench.figures import (
+    Figures,
     Verdict,
     by_name,
     difference,
@@ -97,9 +98,10 @@ def _results(report: Report) -> Iterator[str]:
         yield "".join(f'<td role="cell" class="n" data-label="{heading}">{cell}</td>' for heading, cell in cells)
         yield "</tr>"
     yield "</tbody></table>"
-    yield '<p class="dim">ips is samples a second, below it the slowest and the fastest round alone. A round has'
-    yield "all slow steps of the machine in it, so that the ips can lie above the fastest round."
-    yield "batch_cost is the mean time of a step, reader_cost the part of it spent waiting for the loader.</p>"
+    yield '<p class="dim">ips is samples a second, the mean of the rounds; below it the slowest and the fastest round. '
+    yield "batch_cost is the mean time of a step, reader_cost the part of it spent waiting for the loader. "
+    yield "Memory is the most that the training process had at a time (on a GPU: that Paddle had there); worker "
+    yield "processes of a loader are not in it.</p>"
 
 
 def _named(variant: Variant) -> str:
@@ -113,11 +115,10 @@ def _cells(variant: Variant, comparison: Comparison | None) -> Iterator[str]:
     if measured is None:
         yield from ("not measured", "", "", "")
     else:
-        spread = f"<small>{number(measured.slowest)} to {number(measured.fastest)}</small>"
-        yield f"<span>{number(measured.ips)}{spread if measured.rounds > 1 else ''}</span>"
-        yield f"{number(measured.batch_ms)} ms"
+        yield f"<span>{number(measured.ips)}{_spread(measured, (measured.slowest, measured.fastest))}</span>"
+        yield f"<span>{number(measured.batch_ms)} ms{_spread(measured, measured.batch_spread)}</span>"
         share = f"<small>{100 * measured.reader_share:.0f} % of the step</small>"
-        yield f"<span>{number(measured.reader_ms)} ms{share}</span>"
+        yield f"<span>{number(measured.reader_ms)} ms{_spread(measured, measured.reader_spread)}{share}</span>"
         yield f"{number(measured.memory_mib)} MiB" if measured.memory_mib is not None else "not measured"
     if comparison is None:
         yield from ("", "", "")
@@ -127,6 +128,10 @@ def _cells(variant: Variant, comparison: Comparison | None) -> Iterator[str]:
     tone = ' class="slower"' if comparison.same_losses is False else ""
     yield f"<span{tone}>{losses(comparison)}{where}</span>"
     yield f'<strong class="{_TONES[verdict(comparison)]}">{verdict(comparison).value}</strong>'
+
+
+def _spread(measured: Figures, ends: tuple[float, float]) -> str:
+    return f"<small>{number(ends[0])} to {number(ends[1])}</small>" if measured.rounds > 1 else ""
 
 
 def _ratios(report: Report) -> Iterator[str]:
@@ -172,9 +177,9 @@ def _conditions(report: Report) -> Iterator[str]:
         f"{_counted(report.rounds, 'round')}",
     }
     yield "<h2>How it was measured</h2><p>perflint copied the project, applied the fixes to the copy, and ran the "
-    yield "script with and without them in turn; the time of a step is its median over the rounds, so that what the "
-    yield "machine did once counts little. The interval comes from drawing rounds, and blocks of neighbouring steps, "
-    yield "again and again, and seeing how far the ratio moves.</p><dl>"
+    yield "script with and without them in turn. The two runs of a round meet the same machine, so what counts is the "
+    yield "ratio of their ips; the interval comes from how much these ratios differ from round to round (Student's t)."
+    yield "</p><dl>"
     yield "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value)
     yield "</dl>"
 

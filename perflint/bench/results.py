@@ -29,6 +29,12 @@ class Steps:
     peak_memory_mib: float
     device: str
 
+    @property
+    def ips(self) -> float:
+        """Samples a second, over all measured steps; 0 where these took no time."""
+        seconds = sum(self.batch_s)
+        return sum(self.samples) / seconds if seconds else 0.0
+
     def to_json(self) -> dict[str, Any]:
         """The run as ``json.dumps`` takes it."""
         return asdict(self)
@@ -73,10 +79,11 @@ class Variant:
 class Comparison:
     """A variant against ``before``.
 
-    ``ips_before`` and ``ips_after`` are samples a second; ``ratio`` is the second by the first, ``low`` to ``high`` its
-    95 % interval.  ``same_losses``: whether all losses are equal to the last bit; None where there are none, or where
-    the script gives other losses whenever it runs.  Where they are not: ``differ_from`` is the first measured step
-    (from 1) with another loss, ``differ_by`` the largest difference, relative to the loss before (None: not finite).
+    ``ips_before`` and ``ips_after`` are samples a second, geometric means over the rounds; ``ratio`` is the second by
+    the first, ``low`` to ``high`` its 95 % interval.  ``same_losses``: whether all losses are equal to the last bit;
+    None where there are none, or where the script gives other losses whenever it runs.  Where they are not:
+    ``differ_from`` is the first measured step (from 1) with another loss, ``differ_by`` the largest difference,
+    relative to the loss before (None: not finite).
     """
 
     variant: str

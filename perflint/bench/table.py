@@ -22,7 +22,10 @@ from perflint.bench.results import Comparison, Report, Variant
 from perflint.output.colour import Palette
 from perflint.output.width import show
 
-_HEADINGS = ("", "ips", "(rounds)", "batch_cost", "reader_cost", "memory", "ratio", "(95 % interval)", "losses", "")
+_HEADINGS = (
+    *("", "ips", "(rounds)", "batch_cost", "reader_cost", "memory"),
+    *("ratio", "(95 % interval)", "losses", ""),
+)
 _MEASURED = 6
 """How many of these columns are about a variant alone; the others compare it."""
 _LOSSES, _VERDICT = 8, 9
@@ -39,30 +42,26 @@ def table(report: Report, columns: int, palette: Palette | None = None) -> str:
     sentences below; where there is none for the others either, each variant gets a block.
     """
     palette = palette or Palette()
-    rows = [_HEADINGS, *_rows(report)]
-    lines = _aligned(rows, columns, report, palette)
+    lines = _aligned(_rows(report, True), columns, report, palette)
     if not lines:
-        lines = _aligned([row[:_MEASURED] for row in rows], columns, report, palette)
+        shorter = ([row[:_MEASURED] for row in _rows(report, spread)] for spread in (True, False))
+        lines = next(filter(None, (_aligned(rows, columns, report, palette) for rows in shorter)), [])
         lines += _sentences(report, columns, palette) if lines else _blocks(report, columns, palette)
     return "".join(f"{line.rstrip()}\n" for line in (*lines, *_notes(report, columns)))
 
 
-def _rows(report: Report) -> Iterator[Sequence[str]]:
+def _rows(report: Report, spread: bool) -> list[Sequence[str]]:
+    """The headings and a row a variant; the spread of the ips is always there, that of the costs on request."""
     comparisons = by_name(report)
+    rows: list[Sequence[str]] = [_HEADINGS]
     for variant in report.variants:
         measured = figures(variant)
         if measured is None:
-            yield (variant.name, "not measured", *[""] * (len(_HEADINGS) - 2))
+            rows.append((variant.name, "not measured", *[""] * (len(_HEADINGS) - 2)))
             continue
-        yield (
-            variant.name,
-            number(measured.ips),
-            _rounds(measured),
-            f"{number(measured.batch_ms)} ms",
-            f"{number(measured.reader_ms)} ms",
-            _memory(measured),
-            *_compared(comparisons.get(variant.name)),
-        )
+        cells = (number(measured.ips), _rounds(measured), *_costs(measured, spread), _memory(measured))
+        rows.append((variant.name, *cells, *_compared(comparisons.get(variant.name))))
+    return rows
 
 
 def _compared(comparison: Comparison | None) -> tuple[str, str, str, str]:
@@ -75,6 +74,17 @@ def _rounds(measured: Figures) -> str:
     if measured.rounds < 2:
         return "(one round)"
     return f"({number(measured.slowest)} to {number(measured.fastest)})"
+
+
+def _costs(measured: Figures, spread: bool = True) -> tuple[str, str]:
+    """batch_cost and reader_cost, with those of the fastest and the slowest round if there are several."""
+    costs = (measured.batch_ms, measured.batch_spread), (measured.reader_ms, measured.reader_spread)
+    with_ends = spread and measured.rounds > 1
+    batch, reader = (
+        f"{number(mean)} ms" + (f" ({number(ends[0])} to {number(ends[1])})" if with_ends else "")
+        for mean, ends in costs
+    )
+    return batch, reader
 
 
 def _memory(measured: Figures) -> str:
@@ -145,8 +155,7 @@ def _block(variant: Variant, comparison: Comparison | None) -> Iterator[tuple[st
         yield "not measured", ""
         return
     yield "ips", f"{number(measured.ips)} {_rounds(measured)}"
-    yield "batch_cost", f"{number(measured.batch_ms)} ms"
-    yield "reader_cost", f"{number(measured.reader_ms)} ms"
+    yield from zip(("batch_cost", "reader_cost"), _costs(measured), strict=True)
     if measured.memory_mib is not None:
         yield "memory", _memory(measured)
     if comparison is not None:

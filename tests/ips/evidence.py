@@ -16,7 +16,6 @@ from tests.ips import cases, reasons
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "evidence"
 DEVICES: tuple[reasons.Device, ...] = ("cpu", "gpu")
-_SEED = 0
 _NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
 """A list of numbers, which gets one row."""
 
@@ -66,7 +65,7 @@ def compared(report: Report) -> Comparison:
         ValueError: the report does not hold two variants with runs that can be compared.
     """
     before, after = report.variants
-    return compare(before.runs, after.runs, seed=_SEED, variant=after.name)
+    return compare(before.runs, after.runs, after.name)
 
 
 def problems(evidence: Evidence) -> list[str]:
