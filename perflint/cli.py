@@ -171,10 +171,20 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     add("script", type=Path, metavar="SCRIPT", help="the script that trains")
     add("--steps", type=_count(1), default=50, metavar="N", help="steps to measure in each run (default: 50)")
     add("--warmup", type=_count(1), default=10, metavar="N", help="steps before those (default: 10)")
-    add("--rounds", type=_count(2), default=5, metavar="N", help="runs of each variant (default: 5, at least 2)")
-    add("--each", action="store_true", help="measure each fix alone too")
+    add("--rounds", type=_count(3), default=5, metavar="N", help="runs of each variant (default: 5, at least 3)")
+    add(
+        "--by",
+        choices=("fix", "rule", "all"),
+        help="beside all fixes together: each fix (the default for up to 7), the fixes of each rule, or nothing else",
+    )
     add("--unsafe-fixes", action="store_true", help="make unsafe fixes too")
-    add("--time-limit", type=_count(1), default=300, metavar="SECONDS", help="of one run (default: 300)")
+    add(
+        "--time-limit",
+        type=_count(1),
+        default=1800,
+        metavar="SECONDS",
+        help="of all runs together (default: 1800); the rounds that are over by then are compared",
+    )
     add("--no-seed", action="store_true", help="leave the seeds alone (default: fixed, so that losses can be compared)")
     add("--python", metavar="EXE", help="the interpreter that runs the script (default: that of perflint)")
     add("--json", type=Path, metavar="FILE", help="write all measured steps there")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from perflint import engine
-from perflint.bench import workspace
-from perflint.bench.variants import states
+from perflint.bench.variants import Fixes, State
 from perflint.findings import Level
 from perflint.settings import Settings
 from perflint.source import Source
@@ -30,39 +30,59 @@ def train(model, data, optimizer):
 """
 
 
-def test_each_fix_alone_and_all_together(tmp_path: Path) -> None:
-    root = tmp_path.resolve()
-    path = str(root / "train.py")
-    found = states(
-        {path: Source(path, TWO)}, root, lambda current: engine.check(current, Settings()), Level.SAFE, each=True
-    )
-    assert [state.name for state in found] == ["before", "PPF201 train.py:13", "PPF201 train.py:14", "all fixes"]
-    before, first, second, whole = (state.changed.get(Path("train.py"), b"").decode() for state in found)
-    assert before == ""
-    assert "total += loss.item()" not in first
-    assert "seen += loss.item()" in first
-    assert "total += loss.item()" in second
-    assert "seen += loss.item()" not in second
-    assert "loss.item()" not in whole
-    assert found[-1].places == ["train.py:13", "train.py:14"]
+BOTH = {Path("train.py"), Path("other.py")}
 
 
-def test_without_a_fix_there_is_nothing(tmp_path: Path) -> None:
-    path = str(tmp_path.resolve() / "train.py")
-    assert states({path: Source(path, "x = 1\n")}, tmp_path, lambda current: [], Level.SAFE, each=True) == []
+def fixes(root: Path, files: Collection[Path], level: Level = Level.SAFE) -> Fixes:
+    texts = {"train.py": TWO, "other.py": TWO.replace("seen", "more")}
+    sources = {str(root / name): Source(str(root / name), text) for name, text in texts.items()}
+    return Fixes(sources, root, files, lambda current: engine.check(current, Settings()), level)
 
 
-def test_what_a_copy_holds(tmp_path: Path) -> None:
-    root, copy = tmp_path / "root", tmp_path / "copy"
-    for place in ("a/b.py", ".git/config", "__pycache__/a.pyc", "small.txt", "large.py", "large.npy"):
-        (root / place).parent.mkdir(parents=True, exist_ok=True)
-        (root / place).write_bytes(b"#" * (workspace.LARGE if "large" in place else 1))
-    (root / "images").mkdir()
-    for number in range(workspace.MANY):
-        (root / "images" / f"{number}.jpg").write_bytes(b"")
-    linked = workspace.make(root, copy, {Path("a/b.py"): b"changed"})
-    assert linked == ["images/", "large.npy"]
-    assert sorted(path.name for path in copy.iterdir()) == ["a", "images", "large.npy", "large.py", "small.txt"]
-    assert (copy / "a" / "b.py").read_bytes() == b"changed"
-    assert (root / "a" / "b.py").read_bytes() == b"#"
-    assert not (copy / "large.py").is_symlink()
+def text(state: State, name: str) -> str:
+    return state.changed.get(Path(name), b"").decode()
+
+
+def test_each_fix_alone(tmp_path: Path) -> None:
+    mine = fixes(tmp_path.resolve(), {Path("train.py")})
+    first, second = mine.each(mine.findings())
+    assert [first.name, second.name] == ["PPF201 train.py:13", "PPF201 train.py:14"]
+    assert "total += loss.item()" not in text(first, "train.py")
+    assert "seen += loss.item()" in text(first, "train.py")
+    assert "total += loss.item()" in text(second, "train.py")
+    assert "seen += loss.item()" not in text(second, "train.py")
+    assert set(first.changed) == {Path("train.py")}
+
+
+def test_all_fixes_in_the_files_that_run(tmp_path: Path) -> None:
+    mine = fixes(tmp_path.resolve(), BOTH)
+    whole = mine.together(mine.findings())
+    assert whole.places == ["other.py:13", "other.py:14", "train.py:13", "train.py:14"]
+    assert set(whole.changed) == BOTH
+    assert "loss.item()" not in text(whole, "train.py") + text(whole, "other.py")
+
+
+def test_fixes_in_other_files_are_counted(tmp_path: Path) -> None:
+    mine = fixes(tmp_path.resolve(), {Path("train.py")})
+    assert len(mine.findings()) == 2
+    assert mine.elsewhere() == 2
+    assert set(mine.together(mine.findings()).changed) == {Path("train.py")}
+
+
+def test_the_level_decides_which_fixes_are_made(tmp_path: Path) -> None:
+    safe, unsafe = (fixes(tmp_path.resolve(), {Path("train.py")}, level) for level in (Level.SAFE, Level.UNSAFE))
+    assert [item.code for item in safe.findings()] == ["PPF201", "PPF201"]
+    assert [item.code for item in unsafe.findings()] == ["PPF101", "PPF201", "PPF201"]
+    assert safe.together([]).changed != unsafe.together([]).changed
+
+
+def test_the_fixes_of_each_rule(tmp_path: Path) -> None:
+    mine = fixes(tmp_path.resolve(), BOTH, Level.UNSAFE)
+    loader, reads = mine.by_rule(mine.findings())
+    assert [loader.name, reads.name] == ["PPF101", "PPF201"]
+    assert loader.places == ["other.py:8", "train.py:8"]
+    assert set(reads.changed) == set(loader.changed) == BOTH
+    assert "num_workers" in text(loader, "other.py")
+    assert "num_workers" not in text(reads, "other.py")
+    assert "loss.item()" not in text(reads, "train.py")
+    assert "loss.item()" in text(loader, "train.py")

@@ -7,87 +7,65 @@ import json
 import os
 import signal
 import subprocess
-from dataclasses import dataclass, field
+import time
 from pathlib import Path
 from typing import Any
 
+from perflint.bench.plan import Outcome, Plan, RunFailed
 from perflint.bench.results import Steps
 
-_RUNNER = Path(__file__).with_name("runner.py")
+_RUNNER = Path(__file__).with_name("runner")
 _GRACE = 5.0
 """Seconds that a process has to write what it has seen before it is killed."""
 _TAIL = 15
 """Lines of a failed script's errors that are shown."""
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
-class RunFailed(Exception):
-    """A run has not measured anything; ``str(error)`` tells a person why, and what to do."""
+class OutOfTime(RunFailed):
+    """The time limit came before the run was over."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How a script is run.
-
-    ``script`` and ``directory`` (where it starts) are seen from the project, ``seed`` None leaves the seeds alone, and
-    ``time_limit`` is in seconds.
-    """
-
-    root: Path
-    script: Path
-    directory: Path
-    arguments: list[str]
-    python: str
-    warmup: int = 10
-    steps: int = 50
-    time_limit: float = 300.0
-    seed: int | None = 0
-    environment: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The steps of one run, and the version of Paddle that made them."""
-
-    steps: Steps
-    paddle: str
-
-
-def run(plan: Plan, copy: Path, scratch: Path) -> Outcome:
+def run(plan: Plan, copy: Path, scratch: Path, seconds: float) -> Outcome:
     """Run the script of a plan in a copy of the project.
 
     Args:
         plan: how.
         copy: the copy.
-        scratch: a directory for what the runner needs, outside of the copy.
+        scratch: a directory outside of the copy for what the runner needs, and for the script's temporary files.
+        seconds: the time it has.
 
     Raises:
-        RunFailed: the script failed, or made too few steps in the time limit.
+        OutOfTime: that was too little.
+        RunFailed: the script failed, or made too few steps.
     """
     result, log = scratch / "result.json", scratch / "log.txt"
-    result.unlink(missing_ok=True)
-    file = scratch / "plan.json"
+    file, temporary = scratch / "plan.json", scratch / "tmp"
+    temporary.mkdir()
     file.write_text(json.dumps(_data(plan, copy, result)), encoding="utf-8")
+    start = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
             [plan.python, str(_RUNNER), str(file)],
             cwd=copy / plan.directory,
-            env=_environment(plan, copy),
+            env=_environment(plan, copy, temporary),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
         try:
-            in_time = _wait(process, plan.time_limit)
+            in_time = _wait(process, seconds)
         finally:
             _end(process)
     seen = json.loads(result.read_text(encoding="utf-8")) if result.exists() else None
-    if seen is None or (process.returncode and seen["status"] != "stopped"):
-        raise RunFailed(_failure(plan, process.returncode, log, in_time))
+    if not in_time:
+        raise OutOfTime(_too_slow(plan, seen, log))
+    if seen is None or process.returncode:
+        raise RunFailed(_failure(plan, process.returncode, log))
     if not seen["steps"]["batch_s"]:
         raise RunFailed(_no_steps(plan, seen))
-    return Outcome(Steps.from_json(seen["steps"]), seen["paddle"])
+    steps = Steps.from_json(seen["steps"])
+    return Outcome(steps, seen["versions"], seen["machine"], seen["files"], time.monotonic() - start)
 
 
 def _data(plan: Plan, copy: Path, result: Path) -> dict[str, Any]:
@@ -103,9 +81,9 @@ def _data(plan: Plan, copy: Path, result: Path) -> dict[str, Any]:
     }
 
 
-def _environment(plan: Plan, copy: Path) -> dict[str, str]:
-    """The user's variables, with as many threads for each run, and the copy where the project is on the path."""
-    environment = {**dict.fromkeys(_THREADS, str(os.cpu_count() or 1)), **os.environ, **plan.environment}
+def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
+    """The user's variables, the copy where the project is on the path, and temporary files that go with the run."""
+    environment = {**os.environ, "TMPDIR": str(temporary), **plan.environment}
     if plan.seed is not None:
         environment["PYTHONHASHSEED"] = str(plan.seed)
     entries = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
@@ -120,40 +98,52 @@ def _moved(entry: str, root: Path, copy: Path) -> str:
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE)
-        return False
-    return True
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(max(seconds, 0.0))
+        return True
+    return False
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the group: the process, and what it has started."""
+    """End the process, with its loaders (their batches in shared memory would stay), and kill what is left of it."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:  # on Windows, where there are no groups to kill
+            process.kill()
     process.wait()
 
 
-def _failure(plan: Plan, status: int, log: Path, in_time: bool) -> str:
+def _said(log: Path) -> str:
     tail = log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
-    said = "".join(f"\n    {line}" for line in tail)
-    if not in_time:
-        return f"{plan.script} did not end in {plan.time_limit:g} s, nor when it was told to; it said last:{said}"
-    if any("No module named 'paddle'" in line for line in tail):
+    return "".join(f"\n    {line}" for line in tail)
+
+
+def _failure(plan: Plan, status: int, log: Path) -> str:
+    said = _said(log)
+    if "No module named 'paddle'" in said:
         return f"{plan.python} has no Paddle: name the interpreter that trains with --python"
-    return f"{plan.script} failed (exit status {status}); run it by itself first. It said last:{said}"
+    return f"{plan.script} failed (exit status {status}). It said last:{said}"
+
+
+def _too_slow(plan: Plan, seen: dict[str, Any] | None, log: Path) -> str:
+    more = "allow more with --time-limit, or measure fewer steps with --steps"
+    if seen is None:
+        return f"{plan.script} was still at work at the time limit; {more}. It said last:{_said(log)}"
+    done, wanted = seen["seen"]["steps"], plan.warmup + plan.steps
+    return f"{plan.script} had made {done} of {wanted} steps at the time limit; {more}"
 
 
 def _no_steps(plan: Plan, seen: dict[str, Any]) -> str:
-    count = seen["seen"]
     if not seen["hooked"]:
         return f"{plan.script} never imported paddle, so there is nothing to measure: name the script that trains"
+    count = seen["seen"]
     what = f"{count['steps']} optimizer steps, {count['batches']} batches, {count['backward']} calls of backward"
-    when = f"in {plan.time_limit:g} s (--time-limit)" if seen["status"] == "stopped" else "before the script ended"
     return (
-        f"{plan.script} made no step after the {plan.warmup} of the warm-up (--warmup) {when}; seen were {what}; "
-        f"watched were {', '.join(seen['hooked'])}"
+        f"{plan.script} made no step after the {plan.warmup} of the warm-up (--warmup) before it ended; "
+        f"seen were {what}; watched were {', '.join(seen['hooked'])}"
     )

@@ -1,8 +1,8 @@
-"""The states of a project that are measured: with all fixes, and with each alone."""
+"""The states of a project that are measured: as it is, with each fix (or those of each rule), and with all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,40 +22,66 @@ class State:
     changed: Mapping[Path, bytes] = field(default_factory=dict)
 
 
-def states(sources: Mapping[str, Source], root: Path, check: Check, level: Level, each: bool) -> list[State]:
-    """``before``, each fix alone (if asked for, and there are several), and all fixes; none where no fix applies.
+@dataclass(frozen=True)
+class Fixes:
+    """What can be fixed in the files that a script runs.
 
-    Args:
-        sources: the files by path.
-        root: the project.
-        check: what finds.
-        level: the least level of the fixes that are made.
-        each: whether to measure each fix by itself too.
+    ``files`` are seen from ``root``, the project; fixes in other files are not made, since the script would not meet
+    them.  ``level`` is the least level of the fixes that are made.
     """
-    outcome = fix_all(sources, check, level)
-    if not outcome.changed:
-        return []
-    fixable = [item for item in outcome.first if item.fix and item.fix.edits and item.fix.level >= level]
-    changed = {_place(path, root): source.encode(source.text) for path, source in outcome.changed.items()}
-    whole = State(ALL_FIXES, sorted({item.code for item in fixable}), _places(fixable, sources, root), changed)
-    alone = [_alone(item, sources, root) for item in fixable] if each and len(fixable) > 1 else []
-    return [State(BEFORE), *alone, whole]
+
+    sources: Mapping[str, Source]
+    root: Path
+    files: Collection[Path]
+    check: Check
+    level: Level
+
+    def findings(self) -> list[Finding]:
+        """The findings whose fixes are made, in order."""
+        return [item for item in self._checked(self.sources) if self._is_made(item)]
+
+    def elsewhere(self) -> int:
+        """How many findings could be fixed in files that the script does not run."""
+        found = self.check(self.sources)
+        return sum(self._is_made(item) and self._place(item.path) not in self.files for item in found)
+
+    def together(self, findings: Sequence[Finding]) -> State:
+        """All fixes, made as ``perflint check --fix`` makes them: with those that become possible by others."""
+        outcome = fix_all(self.sources, self._checked, self.level)
+        changed = {self._place(path): source.encode(source.text) for path, source in outcome.changed.items()}
+        return State(ALL_FIXES, sorted({item.code for item in findings}), self._places(findings), changed)
+
+    def each(self, findings: Sequence[Finding]) -> list[State]:
+        """A state for each finding."""
+        return [self._state(f"{item.code} {self._places([item])[0]}", [item]) for item in findings]
+
+    def by_rule(self, findings: Sequence[Finding]) -> list[State]:
+        """A state for each rule, with the fixes of all its findings."""
+        codes = sorted({item.code for item in findings})
+        return [self._state(code, [item for item in findings if item.code == code]) for code in codes]
+
+    def _checked(self, current: Mapping[str, Source]) -> list[Finding]:
+        return [item for item in self.check(current) if self._place(item.path) in self.files]
+
+    def _is_made(self, item: Finding) -> bool:
+        return item.fix is not None and bool(item.fix.edits) and item.fix.level >= self.level
+
+    def _state(self, name: str, findings: Sequence[Finding]) -> State:
+        changed = {}
+        for path in dict.fromkeys(item.path for item in findings):
+            fixes = [item.fix for item in findings if item.path == path and item.fix is not None]
+            source = self.sources[path]
+            changed[self._place(path)] = source.encode(apply(source.text, fixes).text)
+        return State(name, sorted({item.code for item in findings}), self._places(findings), changed)
+
+    def _places(self, findings: Sequence[Finding]) -> list[str]:
+        rows = ((item.path, self.sources[item.path].lines.position(item.start)[0]) for item in findings)
+        return [f"{self._place(path).as_posix()}:{row}" for path, row in rows]
+
+    def _place(self, path: str) -> Path:
+        return Path(path).resolve().relative_to(self.root)
 
 
-def _alone(finding: Finding, sources: Mapping[str, Source], root: Path) -> State:
-    source = sources[finding.path]
-    assert finding.fix is not None
-    places = _places([finding], sources, root)
-    text = apply(source.text, [finding.fix]).text
-    return State(
-        f"{finding.code} {places[0]}", [finding.code], places, {_place(finding.path, root): source.encode(text)}
-    )
-
-
-def _places(findings: Sequence[Finding], sources: Mapping[str, Source], root: Path) -> list[str]:
-    rows = [(_place(item.path, root), sources[item.path].lines.position(item.start)[0]) for item in findings]
-    return [f"{place.as_posix()}:{row}" for place, row in rows]
-
-
-def _place(path: str, root: Path) -> Path:
-    return Path(path).resolve().relative_to(root)
+def before() -> State:
+    """The project as it is."""
+    return State(BEFORE)

@@ -1,67 +1,128 @@
 """A copy of a project to run in, so that the user's own files stay as they are.
 
-Code and small files are copied, large files and directories of many files are links (``runner`` makes a file of a link
-before it is written).  Each run gets a copy of its own: what one has saved, the next does not find.
+Each run gets a copy of its own: what one has saved, the next does not find.  Where a project is too large to be copied
+again and again, its data are links (``runner.guard`` makes a file of a link before it is written).
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-LARGE = 1 << 20
-"""Bytes from which a file that is no code is linked."""
-MANY = 500
-"""Entries from which a directory without code is linked."""
+BUDGET = 256 << 20
+"""Bytes up to which a project is copied whole."""
+SMALL = 4 << 10
+"""Bytes below which a file is copied all the same."""
+MANY = 2000
+"""Entries from which a directory without code is linked as one."""
 _LEFT_OUT = frozenset((".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox"))
-_CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints")
+_CACHES = frozenset((".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints"))
 
 
-def make(root: Path, target: Path, changed: Mapping[Path, bytes]) -> list[str]:
-    """Copy a project; the paths, seen from ``root``, that are links.
+@dataclass
+class Workspace:
+    """A project of which copies are made.
 
-    Args:
-        root: the project.
-        target: the directory of the copy, which is made.
-        changed: by path seen from ``root``: files that get another content in the copy.
-
-    Raises:
-        OSError: something cannot be read, or there is no room for the copy.
+    ``linked`` has the paths, seen from ``root``, that are links in the last copy; a directory ends with a slash.
     """
-    linked: list[str] = []
-    _directory(root, target, root, linked)
-    for place, data in changed.items():
-        (target / place).write_bytes(data)
-    return linked
+
+    root: Path
+    linked: list[str] = field(default_factory=list)
+    _target: Path = Path()
+    _whole: bool | None = None
+    _marks: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def make(self, target: Path, changed: Mapping[Path, bytes]) -> None:
+        """Make a copy.
+
+        Args:
+            target: its directory, which must not exist.
+            changed: by path seen from ``root``: files that get another content in the copy.
+
+        Raises:
+            OSError: something cannot be read, or there is no room for the copy.
+        """
+        if self._whole is None:
+            self._whole = _fits(self.root)
+        self.linked = []
+        self._target = target
+        self._directory(self.root, target)
+        for place, data in changed.items():
+            (target / place).write_bytes(data)
+        self._marks = {place: _mark(self.root / place) for place in self.linked if not place.endswith(os.sep)}
+
+    def written(self) -> list[str]:
+        """The linked files that are not what they were when the last copy was made: something wrote through a link."""
+        return [place for place, mark in self._marks.items() if _mark(self.root / place) != mark]
+
+    def _directory(self, source: Path, target: Path) -> None:
+        target.mkdir()
+        for entry in _entries(source):
+            place, copy = Path(entry.path), target / entry.name
+            if entry.is_symlink() and not entry.name.endswith(".py"):
+                self._link(place, copy)
+            elif entry.is_dir():
+                if not self._whole and _is_data(place):
+                    self._link(place, copy)
+                else:
+                    self._directory(place, copy)
+            elif entry.is_file():
+                self._file(entry, copy)
+
+    def _file(self, entry: os.DirEntry[str], copy: Path) -> None:
+        if self._whole or entry.name.endswith(".py") or entry.stat().st_size < SMALL:
+            shutil.copyfile(entry.path, copy)
+            copy.chmod(entry.stat().st_mode | 0o200)
+        else:
+            self._link(Path(entry.path), copy)
+
+    def _link(self, place: Path, copy: Path) -> None:
+        real = place.resolve()
+        if place.is_symlink() and real.is_relative_to(self.root):
+            copy.symlink_to(self._target / real.relative_to(self.root))  # which is in the copy, fixed where it is code
+            return
+        copy.symlink_to(real)
+        self.linked.append(str(place.relative_to(self.root)) + (os.sep if real.is_dir() else ""))
 
 
-def _directory(source: Path, target: Path, root: Path, linked: list[str]) -> None:
-    target.mkdir()
-    with os.scandir(source) as scan:
-        entries = sorted(scan, key=lambda entry: entry.name)
-    for entry in entries:
-        place, copy = Path(entry.path), target / entry.name
-        if entry.name in _LEFT_OUT or entry.name in _CACHES:
+def _entries(directory: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(directory) as scan:
+        entries = (entry for entry in scan if entry.name not in _LEFT_OUT | _CACHES)
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _fits(root: Path) -> bool:
+    """Whether a project is within the budget; counts no further than that."""
+    total = 0
+    for size in _sizes(root):
+        total += size
+        if total > BUDGET:
+            return False
+    return True
+
+
+def _sizes(directory: Path) -> Iterator[int]:
+    """What each file costs to copy, in bytes: small ones cost as much as a block."""
+    for entry in _entries(directory):
+        if entry.is_symlink():
             continue
-        if entry.is_symlink() and not entry.name.endswith(".py"):
-            copy.symlink_to(place.resolve())
-            linked.append(str(place.relative_to(root)))
-        elif entry.is_dir():
-            if _is_data(place):
-                copy.symlink_to(place)
-                linked.append(str(place.relative_to(root)) + os.sep)
-            else:
-                _directory(place, copy, root, linked)
-        elif entry.is_file() and not entry.name.endswith(".py") and entry.stat().st_size >= LARGE:
-            copy.symlink_to(place)
-            linked.append(str(place.relative_to(root)))
+        if entry.is_dir():
+            yield from _sizes(Path(entry.path))
         elif entry.is_file():
-            shutil.copyfile(place, copy)
-            copy.chmod(place.stat().st_mode | 0o200)
+            yield max(entry.stat().st_size, SMALL)
 
 
 def _is_data(directory: Path) -> bool:
     names = os.listdir(directory)  # noqa: PTH208  # names alone, of directories with very many
     return len(names) >= MANY and not any(name.endswith(".py") for name in names)
+
+
+def _mark(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:  # a dangling link, or gone
+        return 0, 0
+    return found.st_size, found.st_mtime_ns

@@ -6,27 +6,34 @@ The one command that runs the code it is given.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import shutil
+import signal
 import sys
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from perflint import discovery, engine, git, intake, writing
-from perflint.bench.child import Plan, RunFailed
-from perflint.bench.measure import measure
+from perflint.bench.measure import Bench
+from perflint.bench.page import page
+from perflint.bench.plan import Plan, RunFailed
 from perflint.bench.results import Report
-from perflint.bench.variants import State, states
+from perflint.bench.table import table
+from perflint.bench.variants import Fixes, State, before
 from perflint.commands import CommandError
+from perflint.commands.progress import Progress
 from perflint.commands.settings import resolve
 from perflint.findings import Finding, Level
+from perflint.output.colour import Palette, wants_colour
 from perflint.output.console import Console
 from perflint.projects import split
 from perflint.settings import Settings
 from perflint.source import Source
+
+_MANY = 8
+"""Fixes from which the rules are measured rather than each fix, unless somebody asks for these."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,24 +46,36 @@ def run(options: argparse.Namespace) -> int:
     script: Path = options.script
     if not script.is_file():
         raise CommandError(f"{script} is no file: name the script that trains")
-    if options.html and _extra("page") is None:
-        raise CommandError("--html: this perflint cannot write pages; use --json")
     settings = resolve(options, [script])
-    root = _root(script, settings)
-    plan = _plan(options, script, root)
-    found = _states(options, settings, root, script)
-    names = ", ".join(state.name for state in found)
-    console.note(f"perflint bench RUNS {script}: {options.rounds} times each of {names}, in copies of {root}")
+    plan = _plan(options, script, _root(script, settings))
+    console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
     try:
-        report = measure(plan, found, options.rounds, partial(_tell, console))
+        with _ends_like_ctrl_c(), Progress(console) as progress:
+            report = _measured(options, settings, plan, progress)
     except RunFailed as error:
         raise CommandError(str(error)) from error
     except OSError as error:
         raise CommandError(f"the script could not be run: {error}") from error
     _write(options, report)
-    console.write(_table(report))
+    console.write(table(report, shutil.get_terminal_size().columns, Palette(wants_colour(sys.stdout))))
     console.close()
     return 0
+
+
+def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progress: Progress) -> Report:
+    bench = Bench(plan, options.time_limit)
+    progress.tell("looking for what can be fixed")
+    fixes = _fixes(options, settings, plan)
+    if not fixes.findings():
+        raise CommandError(_nothing(options, plan))
+    progress.tell("a first run, to see which files the script runs")
+    first = bench.run(before())
+    fixes = replace(fixes, files={Path(file) for file in first.files} | {plan.script})
+    states, notes = _states(options, fixes, plan)
+    progress.start(len(states) * options.rounds, first.seconds)
+    report = bench.measure(states, options.rounds, progress.run)
+    report.notes.extend(notes)
+    return report
 
 
 def _root(script: Path, settings: Settings) -> Path:
@@ -66,7 +85,10 @@ def _root(script: Path, settings: Settings) -> Path:
         return git.top_of(directory)
     except git.GitError:
         root = settings.root.resolve()
-        return root if directory.is_relative_to(root) else directory
+        found = root if directory.is_relative_to(root) else directory
+    if found in (Path.home().resolve(), Path(found.anchor)):
+        raise CommandError(f"{script} would need a copy of all of {found}: move it to a directory of its own")
+    return found
 
 
 def _plan(options: argparse.Namespace, script: Path, root: Path) -> Plan:
@@ -81,59 +103,66 @@ def _plan(options: argparse.Namespace, script: Path, root: Path) -> Plan:
         options.python or sys.executable,
         options.warmup,
         options.steps,
-        options.time_limit,
         None if options.no_seed else 0,
     )
 
 
-def _states(options: argparse.Namespace, settings: Settings, root: Path, script: Path) -> list[State]:
-    files = {file.resolve() for file in discovery.python_files([root], settings).files} | {script.resolve()}
+def _fixes(options: argparse.Namespace, settings: Settings, plan: Plan) -> Fixes:
+    """What can be fixed in the project."""
+    script = plan.root / plan.script
+    files = {file.resolve() for file in discovery.python_files([plan.root], settings).files} | {script}
     sources, _ = intake.read_all(sorted(files))
-    mine = next(each for each in split(sources).projects if str(script.resolve()) in each)
+    mine = next(each for each in split(sources).projects if str(script) in each)
 
     def check(current: Mapping[str, Source]) -> list[Finding]:
         return engine.check(current, settings)
 
     level = Level.UNSAFE if options.unsafe_fixes else Level.SAFE
-    found = states(mine, root, check, level, options.each)
-    if not found:
-        more = "" if options.unsafe_fixes else "; --unsafe-fixes adds those that can change results"
-        raise CommandError(f"nothing to compare: no fix applies to {script} and what belongs to it{more}")
-    return found
+    return Fixes(mine, plan.root, {Path(path).relative_to(plan.root) for path in mine}, check, level)
 
 
-def _tell(console: Console, done: int, runs: int, name: str) -> None:
-    console.note(f"run {done + 1} of {runs}: {name}")
+def _states(options: argparse.Namespace, fixes: Fixes, plan: Plan) -> tuple[list[State], list[str]]:
+    """The variants, and what is to be said about their choice.
+
+    Raises:
+        CommandError: no fix applies to what the script runs.
+    """
+    findings = fixes.findings()
+    elsewhere = fixes.elsewhere()
+    notes = [f"{elsewhere} more fixes are in files that the script does not run."] if elsewhere else []
+    if not findings:
+        raise CommandError(_nothing(options, plan, elsewhere))
+    way = options.by or ("fix" if len(findings) < _MANY else "rule")
+    if not options.by and way == "rule":
+        notes.append(f"{len(findings)} fixes are measured by rule; --by fix measures each.")
+    alone = fixes.each(findings) if way == "fix" else fixes.by_rule(findings) if way == "rule" else []
+    return [before(), *(alone if len(alone) > 1 else []), fixes.together(findings)], notes
 
 
-def _extra(name: str) -> Any:
-    """A function of a module of the same name that shows a report; None where this perflint has none."""
-    place = f"perflint.bench.{name}"
-    return getattr(importlib.import_module(place), name) if importlib.util.find_spec(place) else None
+def _nothing(options: argparse.Namespace, plan: Plan, elsewhere: int = 0) -> str:
+    what = f"nothing to compare: no fix applies to {plan.script} and the files that it runs"
+    others = f"; {elsewhere} apply to other files of the project" if elsewhere else ""
+    return what + others + ("" if options.unsafe_fixes else "; --unsafe-fixes adds those that can change results")
 
 
-def _table(report: Report) -> str:
-    table = _extra("table")
-    return str(table(report, shutil.get_terminal_size().columns)) if table else plain(report)
+@contextmanager
+def _ends_like_ctrl_c() -> Iterator[None]:
+    """A SIGTERM stops the runs and removes the copies, as Ctrl-C does."""
 
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
 
-def plain(report: Report) -> str:
-    """A line for each comparison, and the notes."""
-    rows = []
-    for item in report.comparisons:
-        verdict = "faster" if item.gains else "slower" if item.high < 1 else "no gain measured"
-        losses = {True: "same losses", False: "other losses", None: "losses not compared"}[item.same_losses]
-        rows.append(
-            f"{item.variant}: {item.ips_before:.4g} to {item.ips_after:.4g} ips, "
-            f"{item.ratio:.3f}x ({item.low:.3f} to {item.high:.3f}): {verdict}; {losses}\n"
-        )
-    return "".join([*rows, *(f"{note}\n" for note in report.notes)])
+    old = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, old)
 
 
 def _write(options: argparse.Namespace, report: Report) -> None:
     wanted = {options.json: json.dumps(report.to_json(), indent=1) + "\n"} if options.json else {}
     if options.html:
-        wanted[options.html] = _extra("page")(report)
+        wanted[options.html] = page(report)
     for path, text in wanted.items():
         try:
             writing.write_whole(path, text.encode())

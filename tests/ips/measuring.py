@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import re
 import sys
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
-from perflint.bench import measure as engine
-from perflint.bench.child import Plan
+from perflint.bench.measure import Bench
+from perflint.bench.plan import Plan
 from perflint.bench.results import BEFORE, Report, Steps
 from perflint.bench.variants import State
 from perflint.source import Source
@@ -37,7 +34,7 @@ def measure_rule(case: Case, device: Device, workplace: Path) -> Evidence:
     """A rule's script as it stands against the one with the rule's fix.
 
     Raises:
-        perflint.bench.child.RunFailed: a run has not measured anything.
+        perflint.bench.plan.RunFailed: a run has not measured anything.
     """
     text = case.script.read_text(encoding="utf-8")
     lines = Source(case.script.name, text).lines
@@ -61,7 +58,7 @@ def measure(script: Path, text: str, after: State, device: Device, workplace: Pa
         workplace: a directory for the files that the runs write.
 
     Raises:
-        perflint.bench.child.RunFailed: a run has not measured anything.
+        perflint.bench.plan.RunFailed: a run has not measured anything.
     """
     place = script.relative_to(SCRIPTS)
     plan = Plan(
@@ -74,15 +71,9 @@ def measure(script: Path, text: str, after: State, device: Device, workplace: Pa
         steps=_steps(text) - WARMUP,
         environment={**environment(device), "TMPDIR": str(workplace)},
     )
-    report = engine.measure(plan, [State(BEFORE, [], [], {place: _bytes(text)}), after], ROUNDS)
-    versions = {
-        "perflint": report.versions["perflint"],
-        "paddle": report.versions["paddle"],
-        "numpy": version("numpy"),
-        "python": platform.python_version(),
-    }
+    report = Bench(plan).measure([State(BEFORE, [], [], {place: _bytes(text)}), after], ROUNDS)
     variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
-    report = replace(report, machine=_machine(), versions=versions, variants=variants)
+    report = replace(report, variants=variants)
     return replace(report, comparisons=[compared(report)])
 
 
@@ -101,12 +92,3 @@ def _rounded(run: Steps) -> Steps:
     """Times in whole microseconds: more is noise, and makes long files."""
     times = [[round(time, 6) for time in part] for part in (run.batch_s, run.reader_s)]
     return replace(run, batch_s=times[0], reader_s=times[1])
-
-
-def _machine() -> str:
-    """The processor, its cores, the memory and the system."""
-    info = Path("/proc/cpuinfo")
-    names = re.findall(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE) if info.exists() else []
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    name = names[0] if names else platform.processor()
-    return f"{name}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}"

@@ -1,0 +1,59 @@
+"""What a person should know about a measurement beside its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perflint.bench.losses import largest_difference
+from perflint.bench.results import BEFORE, Comparison, Variant
+
+_SHOWN = 5
+"""Files that are named; the others are counted."""
+
+
+def of_time(wanted: int, rounds: int) -> list[str]:
+    """Whether the time limit cut the rounds."""
+    return [f"The time limit came after {rounds} of {wanted} rounds: those are compared."] if rounds < wanted else []
+
+
+def of_steps(wanted: int, variants: Sequence[Variant]) -> list[str]:
+    """Whether the script made fewer steps than were to be measured."""
+    made = min(len(run.batch_s) for variant in variants for run in variant.runs)
+    return [f"The script made {made} of the {wanted} steps to be measured."] if made < wanted else []
+
+
+def of_losses(before: Variant, others: Sequence[Variant], comparisons: Sequence[Comparison]) -> list[str]:
+    """Where losses differ, or why nothing is known of them."""
+    if all(loss is None for run in before.runs for loss in run.losses):
+        return ["No loss was seen, so whether the losses stay the same is not known."]
+    if any(item.same_losses is None for item in comparisons):
+        first = before.runs[0]
+        alone = largest_difference(first, before.runs[1:])
+        fixed = largest_difference(first, [run for other in others for run in other.runs])
+        return [
+            "The script gives other losses each time it runs, so a fix cannot be told to change them: "
+            f"as it is they differ by {_part(alone)} between runs, and with fixes by {_part(fixed)} from the first run."
+        ]
+    return [_differing(item) for item in comparisons if item.same_losses is False]
+
+
+def _part(difference: float | None) -> str:
+    return "more than a number says" if difference is None else f"up to {difference:.2g} of the loss"
+
+
+def _differing(item: Comparison) -> str:
+    by = "" if item.differ_by is None else f", by {_part(item.differ_by)}"
+    return f"{item.variant}: the losses differ from {BEFORE} from measured step {item.differ_from} on{by}."
+
+
+def of_files(linked: Sequence[str], written: Sequence[str]) -> list[str]:
+    """What was linked, and what the script has changed through such a link."""
+    found = [f"Linked into the copies rather than copied: {_some(linked)}."] if linked else []
+    if written:
+        found.append(f"CHANGED in your own project, since the script wrote to them as linked files: {_some(written)}.")
+    return found
+
+
+def _some(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + more

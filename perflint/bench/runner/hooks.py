@@ -1,0 +1,121 @@
+"""What of Paddle is wrapped, so that a training is seen from outside; neither the script nor Paddle's files change.
+
+- ``DataLoader.__iter__`` and the ``__next__`` of what it returns: the time spent there, and the size of the batch;
+- ``Tensor.backward``: the loss;
+- ``Optimizer.step`` and ``minimize``, and those of ``GradScaler``: the end of a step.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from .recorder import Recorder
+
+
+def after_import(then: Callable[[Any], None]) -> None:
+    """Call ``then`` with Paddle once it is imported: not sooner, since the script may set variables before."""
+    sys.meta_path.insert(0, _AfterImport(then))
+
+
+class _AfterImport(importlib.abc.MetaPathFinder):
+    def __init__(self, then: Callable[[Any], None]) -> None:
+        self.then = then
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        if fullname != "paddle":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec and spec.loader and hasattr(spec.loader, "exec_module"):
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                self.then(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]  # of this one loader
+        return spec
+
+
+def hook(paddle: Any, recorder: Recorder) -> None:
+    """Wrap what the module's docstring names."""
+    recorder.paddle = paddle
+    _hook_loader(paddle.io.DataLoader, recorder)
+    _hook_backward(paddle.Tensor, recorder)
+    _hook_optimizer(paddle.optimizer.Optimizer, recorder)
+    _hook_scaler(paddle.amp.GradScaler, recorder)
+
+
+def _hook_loader(loader: Any, recorder: Recorder) -> None:
+    begin = loader.__iter__
+    wrapped: set[type] = set()
+
+    def iterate(self: Any) -> Any:
+        iterator = recorder.read(begin, self)
+        recorder.opened(iterator)
+        if type(iterator) not in wrapped:
+            wrapped.add(type(iterator))
+            _hook_next(type(iterator), recorder)
+        return iterator
+
+    loader.__iter__ = iterate
+    recorder.hooked.append("paddle.io.DataLoader")
+
+
+def _hook_next(kind: Any, recorder: Recorder) -> None:
+    following = kind.__next__
+
+    def step(self: Any) -> Any:
+        data = recorder.read(following, self)
+        recorder.batch(data)
+        return data
+
+    kind.__next__ = step
+
+
+def _hook_backward(tensor: Any, recorder: Recorder) -> None:
+    backward = tensor.backward
+
+    def record(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        recorder.backward(self)
+        return backward(self, *arguments, **keywords)
+
+    tensor.backward = record
+    recorder.hooked.append("paddle.Tensor.backward")
+
+
+def _hook_optimizer(base: Any, recorder: Recorder) -> None:
+    def wrap(kind: Any) -> None:
+        for name in ("step", "minimize"):
+            if name in vars(kind):
+                setattr(kind, name, _stepping(vars(kind)[name], recorder, owner=0))
+        for each in kind.__subclasses__():
+            wrap(each)
+
+    def later(cls: Any, /, **keywords: Any) -> None:
+        super(base, cls).__init_subclass__(**keywords)
+        wrap(cls)
+
+    wrap(base)
+    base.__init_subclass__ = classmethod(later)
+    recorder.hooked.append("paddle.optimizer.Optimizer")
+
+
+def _hook_scaler(kind: Any, recorder: Recorder) -> None:
+    for name in ("step", "minimize"):
+        setattr(kind, name, _stepping(getattr(kind, name), recorder, owner=1))
+    recorder.hooked.append("paddle.amp.GradScaler")
+
+
+def _stepping(function: Any, recorder: Recorder, owner: int) -> Any:
+    """A function that ends a step; ``owner`` is the place of the optimizer among its arguments."""
+
+    def step(*arguments: Any, **keywords: Any) -> Any:
+        optimizer = arguments[owner] if len(arguments) > owner else keywords.get("optimizer")
+        return recorder.step(function, optimizer, arguments, keywords)
+
+    return step

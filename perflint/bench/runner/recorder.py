@@ -1,0 +1,164 @@
+"""What has been seen of a training: its steps, the time spent in the loader, the losses."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import surroundings
+
+
+class Recorder:
+    """What has been seen so far.  ``write`` puts it into the plan's result file.
+
+    A step ends when the optimizer has stepped.  Of several optimizers the first one that steps counts.
+    """
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        """Start with nothing seen; ``plan`` is what ``perflint.bench.child`` has written."""
+        self.paddle: Any = None
+        self.hooked: list[str] = []
+        self._plan = plan
+        self._pid = os.getpid()
+        self._seen = {"batches": 0, "backward": 0, "steps": 0}
+        self._ends: list[float] = []
+        self._readers: list[float] = []
+        self._samples: list[int] = []
+        self._losses: list[list[Any]] = []
+        self._iterators: Any = weakref.WeakSet()
+        self._optimizer: Any = None
+        self._inside = 0
+        self._reading = False
+        self._next_step()
+
+    def _next_step(self) -> None:
+        self._reader = 0.0
+        self._size = self._count = 0
+        self._backward: list[Any] = []
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the process that trains, and not one that it has started."""
+        return os.getpid() == self._pid
+
+    def read(self, function: Callable[[Any], Any], owner: Any) -> Any:
+        """Call a function of the loader and count its time; what it gives."""
+        if self._reading or not self.is_here:
+            return function(owner)
+        self._reading = True
+        start = time.perf_counter()
+        try:
+            return function(owner)
+        finally:
+            self._reader += time.perf_counter() - start
+            self._reading = False
+
+    def opened(self, iterator: Any) -> None:
+        """A loader has begun: its iterator is to be closed at the end."""
+        self._iterators.add(iterator)
+
+    def batch(self, data: Any) -> None:
+        """A batch has been read."""
+        self._seen["batches"] += 1
+        self._size = _size(data)
+
+    def backward(self, tensor: Any) -> None:
+        """Somebody calls ``backward`` on a tensor: what was read last is trained on, and counts once.
+
+        The loss stays on the device until the measured steps are over: reading it would make the device wait.
+        """
+        self._seen["backward"] += 1
+        self._count += self._size
+        self._size = 0
+        one = all(length == 1 for length in tensor.shape)
+        self._backward.append(tensor.detach() if one else None)
+
+    def step(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
+        """Call a function that steps; once it has returned, a step is over."""
+        self._inside += 1
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            self._inside -= 1
+            if not self._inside and self.is_here:
+                self._end(optimizer)
+
+    def _end(self, optimizer: Any) -> None:
+        known = self._optimizer and self._optimizer()
+        if known is None:
+            self._optimizer = weakref.ref(optimizer)
+        elif known is not optimizer:
+            return
+        self._seen["steps"] += 1
+        done, first = self._seen["steps"], self._plan["warmup"]
+        last = first + self._plan["steps"]
+        if done in (first, last):
+            surroundings.wait(self.paddle)
+        self._ends.append(time.perf_counter())
+        self._readers.append(self._reader)
+        self._samples.append(self._count or self._size or 1)
+        self._losses.append(self._backward)
+        self._next_step()
+        if done == last:
+            self.finish("done")
+
+    def finish(self, status: str) -> None:
+        """Write the result, end the loader's processes, and this one."""
+        self.write(status)
+        for iterator in list(self._iterators):
+            close = getattr(iterator, "_try_shutdown_all", None)
+            if close:
+                close()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)  # what the script would do next is not measured, and could take hours
+
+    def write(self, status: str) -> None:
+        """Put what was seen into the result file, whole."""
+        result = {
+            "status": status,
+            "hooked": self.hooked,
+            "seen": self._seen,
+            "files": surroundings.files(self._plan["copy"]),
+            "versions": surroundings.versions(self.paddle),
+            "machine": surroundings.machine(self.paddle),
+            "steps": self._steps(),
+        }
+        target = Path(self._plan["result"])
+        beside = target.with_suffix(".part")
+        beside.write_text(json.dumps(result), encoding="utf-8")
+        beside.replace(target)
+
+    def _steps(self) -> dict[str, Any]:
+        first = self._plan["warmup"]
+        starts, ends = self._ends[first - 1 :], self._ends[first:]
+        return {
+            "batch_s": [end - start for start, end in zip(starts, ends)],  # noqa: B905  # "strict" came with 3.10
+            "reader_s": self._readers[first:],
+            "samples": self._samples[first:],
+            "losses": [_number(tensors) for tensors in self._losses[first:]],
+            "peak_memory_mib": surroundings.peak_memory_mib(self.paddle),
+            "device": surroundings.device(self.paddle),
+        }
+
+
+def _size(data: Any) -> int:
+    """The length of the first array in a batch; 0 where there is none."""
+    shape = getattr(data, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 1
+    parts = data.values() if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else ()
+    return next((size for size in map(_size, parts) if size), 0)
+
+
+def _number(tensors: list[Any]) -> float | None:
+    """The sum of the losses of a step (there are several where gradients are accumulated)."""
+    if not tensors or any(tensor is None for tensor in tensors):
+        return None
+    return float(sum(float(tensor) for tensor in tensors))

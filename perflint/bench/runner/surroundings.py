@@ -1,0 +1,70 @@
+"""What a script runs on: its device, the versions of what it uses, its files and its memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+_PACKAGES = ("numpy",)
+
+
+def device(paddle: Any) -> str:
+    """``cpu`` or ``gpu:0``; nothing before Paddle is imported."""
+    return str(paddle.device.get_device()) if paddle else ""
+
+
+def _on_gpu(paddle: Any) -> bool:
+    return device(paddle).startswith("gpu")
+
+
+def wait(paddle: Any) -> None:
+    """Until a GPU has done what is queued: it works on after Python has gone on, and that belongs to these steps."""
+    if _on_gpu(paddle):
+        paddle.device.synchronize()
+
+
+def peak_memory_mib(paddle: Any) -> float:
+    """The most memory so far, in MiB: of the GPU if there is one, else of the process; 0 where nobody knows."""
+    if _on_gpu(paddle):
+        return float(paddle.device.cuda.max_memory_allocated()) / 2**20
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0.0
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # bytes there, KiB elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def versions(paddle: Any) -> dict[str, str]:
+    """Of Python, Paddle and what else has a part in the speed."""
+    found = {"python": platform.python_version(), "paddle": str(getattr(paddle, "__version__", ""))}
+    for name in _PACKAGES:
+        if name in sys.modules:
+            found[name] = str(getattr(sys.modules[name], "__version__", ""))
+    return found
+
+
+def machine(paddle: Any) -> str:
+    """The GPU if there is one, the processor, its cores, and the system."""
+    parts = [_processor(), f"{os.cpu_count()} cores", platform.system()]
+    if _on_gpu(paddle):
+        parts.insert(0, str(paddle.device.cuda.get_device_name()))
+    return ", ".join(part for part in parts if part)
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE) if info.exists() else []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def files(root: str) -> list[str]:
+    """The Python files below a directory that are imported, or run, seen from there."""
+    paths = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    real = {os.path.realpath(path) for path in paths if path}
+    inside = (path for path in real if path.startswith(root + os.sep) and path.endswith(".py"))
+    return sorted(os.path.relpath(path, root) for path in inside)
