@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from perflint.findings import Level
+from perflint.measuring import DEVICES, Device, Measuring
 
 URL = "https://github.com/perflint-paddle/perflint/blob/main/rules/{code}.yaml"
 NONZERO = "nonzero"
@@ -98,6 +99,7 @@ class Rule:
     references: tuple[str, ...]
     evidence: str
     path: Path
+    measuring: Measuring = field(default_factory=Measuring)
 
     @property
     def url(self) -> str:
@@ -166,14 +168,35 @@ def _read_rule(path: Path) -> Rule:
         match=tuple(match for item in fields.take("match", list, []) for match in _read_match(path, item)),
         examples=tuple(_read_example(path, item) for item in fields.take("examples", list)),
         references=tuple(fields.take("references", list)),
-        evidence=fields.take("evidence", str),
+        evidence=fields.take("evidence", str, ""),
         path=path,
+        measuring=_read_measuring(path, fields.take("measuring", dict, {})),
     )
     fix.finish()
     fields.finish()
     if path.stem != rule.code:
         raise CatalogueError(f"{path}: holds {rule.code}; name the file {rule.code}.yaml")
     return rule
+
+
+def _read_measuring(path: Path, data: dict[str, Any]) -> Measuring:
+    fields = _Fields(path, data)
+    measuring = Measuring(
+        fields.take("nowhere", str, ""),
+        _read_reasons(path, fields.take("not_on", dict, {})),
+        _read_reasons(path, fields.take("no_gain_on", dict, {})),
+    )
+    fields.finish()
+    if conflict := measuring.conflict():
+        raise CatalogueError(f"{path}: measuring {conflict}")
+    return measuring
+
+
+def _read_reasons(path: Path, data: dict[str, Any]) -> dict[Device, str]:
+    fields = _Fields(path, data)
+    reasons = {device: fields.take(device, str, "") for device in DEVICES}
+    fields.finish()
+    return {device: reason for device, reason in reasons.items() if reason}
 
 
 def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:
