@@ -187,6 +187,7 @@ def test_the_page_of_a_rule_holds_all_its_parts() -> None:
         "## Examples",
         "### An epoch's sum",
         "### After the loop",
+        "## Measured",
         "## Evidence",
         "## References",
     ]

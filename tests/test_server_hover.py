@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from perflint import catalogue
 from perflint.findings import Finding, Fix, Level
+from perflint.output import measured
 from perflint.server.hover import page
 from tests.server_sessions import project, session
 from tests.support import in_step
@@ -25,7 +26,8 @@ def test_a_page_has_what_the_finding_says_and_the_rule_the_rest() -> None:
         "Why it costs (sync)": rule.why.strip(),
         "When to leave it": rule.ignore_when.strip(),
         "Fix (unsafe)": "keep it. it may differ",
-        "Measured": rule.evidence.strip(),
+        "Measured": measured.paragraph(rule),
+        "Evidence": rule.evidence.strip(),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from perflint.catalogue import Example, Rule
+from perflint.output import measured
 
 _WIDTH = 100
 
@@ -29,6 +30,7 @@ def data(rule: Rule) -> dict[str, Any]:
         "ignore_when": rule.ignore_when,
         "fix": {"level": str(rule.fix_level), "title": rule.fix_title, "reason": rule.fix_reason or None},
         "examples": [_example(example) for example in rule.examples],
+        "measured": measured.data(rule),
         "evidence": rule.evidence,
         "references": list(rule.references),
         "url": rule.url,
@@ -59,7 +61,9 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from ("## Examples", "")
     for example in rule.examples:
         yield from _example_lines(example)
-    yield from ("## Evidence", "", *_paragraphs(rule.evidence))
+    yield from ("## Measured", "", *_paragraphs(measured.paragraph(rule)))
+    if rule.evidence:
+        yield from ("## Evidence", "", *_paragraphs(rule.evidence))
     yield from ("## References", "", *(f"- {reference}" for reference in rule.references))
 
 

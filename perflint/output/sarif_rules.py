@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from perflint.catalogue import Example, Rule
+from perflint.output import measured
 from perflint.output.facts import FILE_CODES
 
 LONGEST = 1024
@@ -51,6 +52,7 @@ def _help(rule: Rule, heading: str) -> Iterator[str]:
     example = next((example for example in rule.examples if example.bad), None)
     if example is not None:
         yield from ("", heading.format("Example"), "", *_example(example))
+    yield from ("", heading.format("Measured"), "", measured.paragraph(rule))
     yield from ("", f"More: {rule.url}")
 
 

@@ -11,6 +11,7 @@ from lsprotocol import types
 from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.findings import Finding
+from perflint.output import measured
 from perflint.output.facts import facts
 from perflint.server.diagnostics import range_of
 from perflint.server.documents import Document
@@ -61,7 +62,8 @@ def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
     sections.append((f"Why it costs ({bottleneck})" if bottleneck else "Why", rule.why))
     sections.append(("When to leave it", rule.ignore_when))
     sections.append((f"Fix ({level})", f"{what}. {reason}" if reason else what))
-    sections.append(("Measured", rule.evidence))
+    sections.append(("Measured", measured.paragraph(rule)))
+    sections.append(("Evidence", rule.evidence))
     return [(heading, text.strip()) for heading, text in sections if text.strip()]
 
 

@@ -1,0 +1,161 @@
+"""What a rule's fix was measured to gain, in sentences, and why it was not measured where it was not.
+
+The figures are those of ``rules/measured.json``, which ``python -m tests.ips.summary`` writes from the measured steps
+in ``evidence/`` (docs/measuring.md).  It is read when a page is shown, and never for a check.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from perflint.bench.figures import Verdict, interval, ratio, verdict
+from perflint.bench.results import Comparison
+from perflint.catalogue import Rule, rules_directory
+from perflint.measuring import DEVICES, PADDLE_DEVICES, Device
+
+FILE = "measured.json"
+LABEL = "PyTorch stand-in, not a Paddle measurement"
+"""Stands before each figure that Paddle had no part in."""
+
+PLACES: Mapping[Device, str] = {"cpu": "the CPU", "gpu": "a GPU", "stand-in-gpu": "a GPU"}
+_FRAMEWORKS = {"paddle": "Paddle", "torch": "PyTorch"}
+_OPENING = {Verdict.FASTER: "", Verdict.NO_GAIN: "No gain was measured: ", Verdict.SLOWER: "A loss was measured: "}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One rule's fix on one device.
+
+    ``ips_before`` and ``ips_after`` are samples a second, ``ratio`` the second by the first with ``low`` to ``high`` as
+    its 95 % interval; ``machine`` names the processor or the card, ``versions`` has paddle's or torch's, ``date`` is a
+    day (ISO 8601), and ``script`` the name of the script.
+    """
+
+    rule: str
+    device: Device
+    ratio: float
+    low: float
+    high: float
+    ips_before: float
+    ips_after: float
+    machine: str
+    versions: Mapping[str, str]
+    date: str
+    script: str
+
+    @property
+    def comparison(self) -> Comparison:
+        """The figures as ``perflint bench`` shows them."""
+        return Comparison(self.script, self.ips_before, self.ips_after, self.ratio, self.low, self.high, None)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval allows to say."""
+        return verdict(self.comparison)
+
+    @property
+    def figures(self) -> str:
+        """``1.42x (1.31 to 1.54)``."""
+        return f"{ratio(self.comparison)}x ({interval(self.comparison)})"
+
+    @property
+    def made_with(self) -> str:
+        """The machine, and the framework with its version."""
+        named = [f"{name} {self.versions[key]}" for key, name in _FRAMEWORKS.items() if key in self.versions]
+        return ", ".join([self.machine, *named])
+
+    @property
+    def path(self) -> str:
+        """The file with the measured steps, from the top of the repository."""
+        return f"evidence/{self.device}/{self.rule}.json"
+
+    def to_json(self) -> dict[str, Any]:
+        """The measurement as ``json.dumps`` takes it, the code and the device left out."""
+        return {key: value for key, value in asdict(self).items() if key not in ("rule", "device")}
+
+
+Measured = Mapping[str, Mapping[Device, Measurement]]
+"""What was measured, by code and by device."""
+
+
+def read(path: Path) -> Measured:
+    """The measurements in a file; none where there is no such file.
+
+    Raises:
+        TypeError: a field is missing, or unknown.
+        json.JSONDecodeError: it is no JSON.
+    """
+    if not path.exists():
+        return {}
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        code: {device: Measurement(code, device, **fields) for device, fields in found.items()}
+        for code, found in data.items()
+    }
+
+
+@cache
+def shipped() -> Measured:
+    """The measurements that come with perflint."""
+    return read(rules_directory() / FILE)
+
+
+def paragraph(rule: Rule, measured: Measured | None = None) -> str:
+    """All that there is to say about a rule, in one paragraph.
+
+    Args:
+        rule: the rule.
+        measured: what was measured; what comes with perflint, if not given.
+    """
+    return " ".join(text for _, text in sentences(rule, measured))
+
+
+def sentences(rule: Rule, measured: Measured | None = None) -> Iterator[tuple[Device | None, str]]:
+    """The same by device; None where one reason holds for all of them."""
+    found = (shipped() if measured is None else measured).get(rule.code, {})
+    if rule.measuring.nowhere:
+        yield None, f"Not measured: {rule.measuring.nowhere}."
+        return
+    for device in DEVICES:
+        if device in found:
+            yield device, sentence(rule, found[device])
+        elif device in PADDLE_DEVICES:
+            yield device, _missing(rule, device)
+
+
+def sentence(rule: Rule, measurement: Measurement) -> str:
+    """The figures of one measurement; those of a stand-in are labelled as such."""
+    device = measurement.device
+    label = "" if device in PADDLE_DEVICES else f"{LABEL}: "
+    opening = _OPENING[measurement.verdict]
+    if label and opening:
+        opening = opening[0].lower() + opening[1:]
+    comparison = measurement.comparison
+    figures = f"{ratio(comparison)}x ips ({interval(comparison)}) on {PLACES[device]}"
+    source = f"{measurement.made_with}, {measurement.date} ({measurement.path})."
+    why = explanation(rule, measurement)
+    return f"{label}{opening}{figures}: {source}" + (f" The reason: {why}." if why else "")
+
+
+def explanation(rule: Rule, measurement: Measurement) -> str:
+    """What the rule's file says about a measurement that shows no gain, "" where it shows one."""
+    return "" if measurement.verdict is Verdict.FASTER else rule.measuring.no_gain_on.get(measurement.device, "")
+
+
+def data(rule: Rule, measured: Measured | None = None) -> list[dict[str, Any]]:
+    """The same as JSON-ready values: an entry a device, ``figures`` being None where nothing was measured."""
+    found = (shipped() if measured is None else measured).get(rule.code, {})
+    figures: dict[Device | None, dict[str, Any]] = {device: item.to_json() for device, item in found.items()}
+    return [
+        {"device": device, "text": text, "figures": figures.get(device)} for device, text in sentences(rule, measured)
+    ]
+
+
+def _missing(rule: Rule, device: Device) -> str:
+    why = rule.measuring.why_not(device)
+    return f"Not measured on {PLACES[device]}: {why}." if why else f"Not yet measured on {PLACES[device]}."
