@@ -11,10 +11,10 @@ from perflint.bench.measure import Bench
 from perflint.bench.plan import Plan
 from perflint.bench.results import BEFORE, Report, Steps
 from perflint.bench.variants import State
+from perflint.measuring import Device
 from perflint.source import Source
 from tests.ips.cases import SCRIPTS, Case, findings, fixed
 from tests.ips.evidence import Evidence, compared
-from tests.ips.reasons import Device
 
 ROUNDS = 6
 WARMUP = 6
