@@ -251,3 +251,18 @@ def test_the_home_directory_is_not_copied(tmp_path: Path) -> None:
     found = bench(project(tmp_path, train=SCRIPT), "train.py", HOME=str(tmp_path))
     assert found.returncode == 2
     assert f"would need a copy of all of {tmp_path}" in found.stderr
+
+
+def test_the_page_names_the_options_that_there_are() -> None:
+    text = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
+    help_text = subprocess.run(
+        [sys.executable, "-m", "perflint", "bench", "--help"],
+        env={**os.environ, "PYTHONPATH": PATH},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    own = set(re.findall(r"--[a-z][a-z-]+", help_text.partition("settings:")[0])) - {"--help"}
+    named = set(re.findall(r"--[a-z][a-z-]+", text))
+    assert own - named == set()
+    assert named - own <= {"--fix", "--select", "--ignore"}
