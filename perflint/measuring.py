@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Device = Literal["cpu", "gpu", "stand-in-gpu"]
-"""Where a fix is measured; ``stand-in-gpu`` is a PyTorch script on a GPU in place of a Paddle one."""
+"""Where a fix is measured; ``stand-in-gpu`` is a GPU with PyTorch in Paddle's place (docs/measuring.md)."""
 
 DEVICES: tuple[Device, ...] = ("cpu", "gpu", "stand-in-gpu")
 PADDLE_DEVICES: tuple[Device, ...] = ("cpu", "gpu")

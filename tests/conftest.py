@@ -15,8 +15,11 @@ pytest.register_assert_rewrite("tests.evaluation_samples", "tests.step_loops", "
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--device`` of the suite in tests/ips; pytest reads options of this file only, before it knows the others."""
+    """The options of the suite in tests/ips; pytest reads those of this file only, before it knows the others."""
     parser.addoption("--device", choices=("cpu", "gpu"), default="cpu", help="where -m ips measures (default: cpu)")
+    parser.addoption(
+        "--stand-in", action="store_true", help="measure with the stand-in for Paddle on PyTorch (docs/measuring.md)"
+    )
 
 
 @pytest.fixture(scope="session")

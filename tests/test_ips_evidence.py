@@ -12,8 +12,9 @@ import pytest
 from perflint import catalogue
 from perflint.output.measured import Measured
 from tests.evidence_samples import changed, sample
-from tests.ips import evidence, owed, summary
-from tests.ips.evidence import EVIDENCE, problems
+from tests.ips import cases, evidence, owed, summary
+from tests.ips.evidence import EVIDENCE, Evidence, problems
+from tests.ips.places import PLACES
 
 COMMITTED = sorted(EVIDENCE.rglob("*.json"))
 
@@ -94,12 +95,41 @@ def test_another_device_than_the_folder_says() -> None:
     assert found == [f"{item.name} ran on cpu" for item in whole.report.variants for _ in item.runs]
 
 
-def test_a_stand_in_runs_on_the_gpu_with_a_script_of_its_own() -> None:
-    whole = sample(device="stand-in-gpu")
-    assert problems(changed(whole, script="ppf704_torch.py")) == []
-    assert problems(replace(whole, device="cpu")) == [
-        f"{item.name} ran on gpu" for item in whole.report.variants for _ in item.runs
-    ]
+def stood_in() -> Evidence:
+    """Evidence of PPF201 that a stand-in has given, with its labels."""
+    whole = changed(
+        sample(device="stand-in-gpu"),
+        script=cases.cases()["PPF201"].script.name,
+        versions={"python": "3.11.7", "paddle": "stand-in on torch 2.13.0"},
+    )
+    return replace(whole, rule="PPF201", report=PLACES["stand-in-gpu"].labelled(whole.report))
+
+
+def test_evidence_of_the_stand_in_is_labelled(tmp_path: Path) -> None:
+    whole = stood_in()
+    assert problems(whole) == []
+    assert whole.report.versions == {"torch": "2.13.0", "python": "3.11.7"}
+    assert "no measurement of Paddle" in whole.report.notes[0]
+    assert whole.write(tmp_path) == tmp_path / "stand-in-gpu" / "PPF201.json"
+
+
+def test_the_stand_in_does_not_pass_for_paddle() -> None:
+    whole = replace(stood_in(), device="gpu")
+    assert problems(whole) == ["it was measured with the stand-in"]
+    unlabelled = changed(whole, versions={"paddle": "stand-in on torch 2.13.0"}, notes=[])
+    assert problems(unlabelled) == ["it was measured with the stand-in"]
+
+
+def test_paddle_does_not_pass_for_the_stand_in() -> None:
+    assert problems(changed(stood_in(), notes=[])) == ["the notes do not tell of the stand-in"]
+    for versions in ({"paddle": "3.3.1"}, {"paddle": "3.3.1", "torch": "2.13.0"}, {}):
+        (problem,) = problems(changed(stood_in(), versions=versions))
+        assert problem == f"the versions {versions} are not those of the stand-in"
+
+
+def test_a_rule_that_the_stand_in_says_nothing_about() -> None:
+    (problem,) = problems(sample(device="stand-in-gpu"))
+    assert problem.startswith("PPF704 is not measured on the stand-in-gpu: the cost is Python's")
 
 
 def test_nothing_said_about_the_machine() -> None:

@@ -12,8 +12,9 @@ from typing import Any
 from perflint import catalogue
 from perflint.bench.results import BEFORE, Comparison, Report
 from perflint.bench.statistics import compare
-from perflint.measuring import DEVICES, PADDLE_DEVICES, Device
+from perflint.measuring import Device
 from tests.ips import cases
+from tests.ips.places import PLACES
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "evidence"
 _NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
@@ -70,8 +71,7 @@ def compared(report: Report) -> Comparison:
 
 def problems(evidence: Evidence) -> list[str]:
     """What keeps a measurement from being evidence, whatever it shows; an empty list where nothing does."""
-    found = [*_of_the_rule(evidence), *_of_the_runs(evidence)]
-    if found:
+    if found := _of_the_rule(evidence) or _of_the_runs(evidence):
         return found
     stated, again = evidence.report.comparisons[0], compared(evidence.report)
     for name in ("ips_before", "ips_after", "ratio", "low", "high"):
@@ -83,14 +83,14 @@ def problems(evidence: Evidence) -> list[str]:
 def _of_the_rule(evidence: Evidence) -> list[str]:
     if evidence.rule not in catalogue.shipped():
         return [f"{evidence.rule} is no rule"]
-    if evidence.device not in DEVICES:
+    if evidence.device not in PLACES:
         return [f"{evidence.device} is no device"]
-    if why := catalogue.shipped()[evidence.rule].measuring.why_not(evidence.device):
+    if why := PLACES[evidence.device].reason(evidence.rule):
         return [f"{evidence.rule} is not measured on the {evidence.device}: {why}"]
     case = cases.cases()[evidence.rule]
-    if evidence.device in PADDLE_DEVICES and evidence.report.script != case.script.name:
+    if evidence.report.script != case.script.name:
         return [f"the script is {evidence.report.script}, not {case.script.name}"]
-    return []
+    return PLACES[evidence.device].mislabelled(evidence.report)
 
 
 def _of_the_runs(evidence: Evidence) -> list[str]:
@@ -109,6 +109,6 @@ def _of_the_runs(evidence: Evidence) -> list[str]:
                 found.append(f"{variant.name} has a run of {sorted(lengths)} steps instead of {report.steps}")
             if not all(time > 0 for time in run.batch_s):
                 found.append(f"{variant.name} has a step that took no time")
-            if not run.device.startswith(evidence.device.removeprefix("stand-in-")):
+            if not run.device.startswith(PLACES[evidence.device].hardware):
                 found.append(f"{variant.name} ran on {run.device}")
     return found

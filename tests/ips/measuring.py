@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,26 +10,19 @@ from perflint.bench.measure import Bench
 from perflint.bench.plan import Plan
 from perflint.bench.results import BEFORE, Report, Steps
 from perflint.bench.variants import State
-from perflint.measuring import Device
 from perflint.source import Source
 from tests.ips.cases import SCRIPTS, Case, findings, fixed
-from tests.ips.evidence import Evidence, compared
+from tests.ips.evidence import compared
+from tests.ips.places import Place
 
 ROUNDS = 6
 WARMUP = 6
 """Steps of each run that are not counted; a multiple of the steps of the short epochs that some scripts have."""
 
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _STEPS = re.compile(r"\brunning\.start\(train, steps=(\d+)")
 
 
-def environment(device: Device) -> dict[str, str]:
-    """The variables that both sides run with: one thread for each library, and no GPU where the CPU is measured."""
-    found = dict.fromkeys(_THREADS, "1")
-    return found if device == "gpu" else {**found, "CUDA_VISIBLE_DEVICES": ""}
-
-
-def measure_rule(case: Case, device: Device, workplace: Path) -> Evidence:
+def measure_rule(case: Case, where: Place, workplace: Path, rounds: int = ROUNDS) -> Report:
     """A rule's script as it stands against the one with the rule's fix.
 
     Raises:
@@ -43,19 +35,19 @@ def measure_rule(case: Case, device: Device, workplace: Path) -> Evidence:
     after = State(
         f"{case.code} {places[0]}", [case.code], places, {case.script.relative_to(SCRIPTS): _bytes(fixed(case))}
     )
-    report = measure(case.script, text, after, device, workplace)
-    return Evidence(case.code, device, environment(device), report)
+    return measure(case.script, text, after, where, workplace, rounds)
 
 
-def measure(script: Path, text: str, after: State, device: Device, workplace: Path) -> Report:
+def measure(script: Path, text: str, after: State, where: Place, workplace: Path, rounds: int = ROUNDS) -> Report:
     """A script with this text against another state of it, in turns.
 
     Args:
         script: its path.
         text: what is run before.
         after: what is run after.
-        device: where.
+        where: the hardware, and what stands for Paddle.
         workplace: a directory for the files that the runs write.
+        rounds: how often each is run.
 
     Raises:
         perflint.bench.plan.RunFailed: a run has not measured anything.
@@ -65,16 +57,16 @@ def measure(script: Path, text: str, after: State, device: Device, workplace: Pa
         root=SCRIPTS,
         script=place,
         directory=Path(),
-        arguments=[],
-        python=sys.executable,
+        arguments=where.arguments,
+        python=where.python,
         warmup=WARMUP,
         steps=_steps(text) - WARMUP,
-        environment={**environment(device), "TMPDIR": str(workplace)},
+        environment={**where.environment, **where.path, "TMPDIR": str(workplace)},
     )
-    report = Bench(plan).measure([State(BEFORE, [], [], {place: _bytes(text)}), after], ROUNDS)
+    report = Bench(plan).measure([State(BEFORE, [], [], {place: _bytes(text)}), after], rounds)
     variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
     report = replace(report, variants=variants)
-    return replace(report, comparisons=[compared(report)])
+    return where.labelled(replace(report, comparisons=[compared(report)]))
 
 
 def _bytes(text: str) -> bytes:

@@ -78,7 +78,7 @@ def _figures(measurement: Measurement) -> str:
 
 
 def _stand_ins(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
-    yield "A PyTorch script with the same mistake, on a GPU. It shows the mechanism and not what Paddle does with it."
+    yield "The same scripts on a GPU, with PyTorch in Paddle's place: what the card does, not what Paddle does."
     yield ""
     yield f"| rule | {LABEL} |"
     yield "| --- | --- |"
