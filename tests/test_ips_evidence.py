@@ -12,11 +12,12 @@ import pytest
 from perflint import catalogue
 from perflint.output.measured import Measured
 from tests.evidence_samples import changed, sample
-from tests.ips import cases, evidence, owed, summary
+from tests.ips import cases, evidence, owed, summary, trials
 from tests.ips.evidence import EVIDENCE, Evidence, problems
 from tests.ips.places import PLACES
+from tests.ips.trials import Trial
 
-COMMITTED = sorted(EVIDENCE.rglob("*.json"))
+COMMITTED = evidence.committed()
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=[path.relative_to(EVIDENCE).as_posix() for path in COMMITTED])
@@ -24,6 +25,11 @@ def test_committed_evidence(path: Path) -> None:
     found = evidence.read(path)
     assert found.path() == path
     assert problems(found) == []
+
+
+@pytest.mark.parametrize("trial", trials.committed(), ids=lambda trial: f"{trial.device}/{trial.name}")
+def test_committed_trials_tell_the_truth(trial: Trial) -> None:
+    assert trial.problems() == []
 
 
 @cache
@@ -134,3 +140,35 @@ def test_a_rule_that_the_stand_in_says_nothing_about() -> None:
 
 def test_nothing_said_about_the_machine() -> None:
     assert problems(changed(sample(), machine="", versions={})) == ["machine is missing", "versions is missing"]
+
+
+def trial(planted_ms: float, after: float) -> Trial:
+    """Steps of about 20 ms against steps of ``after`` seconds."""
+    return Trial("made up", "cpu", {}, planted_ms, sample(after).report)
+
+
+@pytest.mark.parametrize(
+    ("planted_ms", "after", "said"),
+    [
+        (0, 0.02015, []),
+        (0, 0.01, ["of the same twice one is faster: 1.99"]),
+        (20, 0.0402, []),
+        (20, 0.0302, ["20 ms were planted, and 10."]),
+        (0.15, 0.0203, ["the slower one is not slower: 0.98"]),
+    ],
+)
+def test_what_a_trial_got_wrong(planted_ms: float, after: float, said: list[str]) -> None:
+    problems = trial(planted_ms, after).problems()
+    assert len(problems) == len(said)
+    assert all(problem.startswith(words) for problem, words in zip(problems, said, strict=True))
+
+
+def test_a_trial_survives_its_file(tmp_path: Path) -> None:
+    whole = trial(0, 0.02015)
+    whole.write(tmp_path)
+    assert list(trials.committed(tmp_path)) == [whole]
+    assert whole.path(tmp_path) == tmp_path / "trials" / "cpu" / "made up.json"
+    other = replace(whole.report.comparisons[0], ratio=2.5)
+    assert replace(whole, report=replace(whole.report, comparisons=[other])).problems() == [
+        "the comparison is not what the steps give"
+    ]

@@ -88,14 +88,14 @@ def test_losses_agree_with_paddle(name: str, sides: tuple[Trained, Trained]) -> 
     assert found == pytest.approx(expected, rel=TOLERANCE)
 
 
-def test_it_works_under_the_engine(tmp_path: Path) -> None:
+def test_it_works_under_the_engine() -> None:
     needs_torch()
     script = cases.cases()["PPF306"].script
     original = script.read_text(encoding="utf-8")
     text = original.replace("steps=60,", f"steps={measuring.WARMUP + 2},")
     assert text != original
     again = State("again", [], [], {Path(script.name): text.encode("utf-8")})
-    report = measuring.measure(script, text, again, HERE, tmp_path, LEAST_ROUNDS)
+    report = measuring.measure(script, text, again, HERE, LEAST_ROUNDS)
     assert "torch" in report.versions
     assert HERE.mislabelled(report) == []
     run = report.variants[0].runs[0]

@@ -10,7 +10,7 @@ import json
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +70,7 @@ def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progr
         raise CommandError(_nothing(options, plan))
     progress.tell("a first run, to see which files the script runs")
     first = bench.run(before())
-    fixes = replace(fixes, files={Path(file) for file in first.files} | {plan.script})
+    fixes = _run_by(fixes, {Path(file) for file in first.files} | {plan.script})
     states, notes = _states(options, fixes, plan)
     progress.start(len(states) * options.rounds, first.seconds)
     report = bench.measure(states, options.rounds, progress.run)
@@ -108,17 +108,23 @@ def _plan(options: argparse.Namespace, script: Path, root: Path) -> Plan:
 
 
 def _fixes(options: argparse.Namespace, settings: Settings, plan: Plan) -> Fixes:
-    """What can be fixed in the project."""
-    script = plan.root / plan.script
-    files = {file.resolve() for file in discovery.python_files([plan.root], settings).files} | {script}
-    sources, _ = intake.read_all(sorted(files))
-    mine = next(each for each in split(sources).projects if str(script) in each)
+    """What can be fixed around the script."""
+    files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
+    sources, _ = intake.read_all(sorted(files | {plan.root / plan.script}))
 
     def check(current: Mapping[str, Source]) -> list[Finding]:
         return engine.check(current, settings)
 
     level = Level.UNSAFE if options.unsafe_fixes else Level.SAFE
-    return Fixes(mine, plan.root, {Path(path).relative_to(plan.root) for path in mine}, check, level)
+    return Fixes(sources, plan.root, {Path(path).relative_to(plan.root) for path in sources}, check, level)
+
+
+def _run_by(fixes: Fixes, files: Collection[Path]) -> Fixes:
+    """Those of the fixes in files that the script runs; projects without such a file are not looked at again."""
+    paths = {str(fixes.root / file) for file in files}
+    together = [project for project in split(fixes.sources).projects if not paths.isdisjoint(project)]
+    sources = {path: source for project in together for path, source in project.items()}
+    return replace(fixes, sources=sources, files=files)
 
 
 def _states(options: argparse.Namespace, fixes: Fixes, plan: Plan) -> tuple[list[State], list[str]]:

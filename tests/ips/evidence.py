@@ -12,7 +12,7 @@ from typing import Any
 from perflint import catalogue
 from perflint.bench.results import BEFORE, Comparison, Report
 from perflint.bench.statistics import compare
-from perflint.measuring import Device
+from perflint.measuring import DEVICES, Device
 from tests.ips import cases
 from tests.ips.places import PLACES
 
@@ -41,11 +41,20 @@ class Evidence:
     def write(self, directory: Path = EVIDENCE) -> Path:
         """Write the file, and return where it is."""
         path = self.path(directory)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(self.to_json(), indent=1)
-        text = _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text)
-        path.write_text(text + "\n", encoding="utf-8")
+        write_whole(path, self.to_json())
         return path
+
+
+def write_whole(path: Path, data: dict[str, Any]) -> None:
+    """Write JSON with each list of numbers in a row."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), json.dumps(data, indent=1))
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def committed(directory: Path = EVIDENCE) -> list[Path]:
+    """The files of evidence that are kept."""
+    return sorted(path for device in DEVICES for path in (directory / device).glob("*.json"))
 
 
 def read(path: Path) -> Evidence:

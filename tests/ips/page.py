@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from perflint.bench.figures import Verdict
+from perflint.bench.figures import Verdict, interval, ratio
 from perflint.catalogue import Rule
 from perflint.measuring import PADDLE_DEVICES, Device
 from perflint.output.measured import LABEL, PLACES, Measured, Measurement, explanation
+from tests.ips.trials import FOLDER, Trial
 
 _STAND_IN: Device = "stand-in-gpu"
 _INTRODUCTION = """\
@@ -25,7 +26,7 @@ _NOT_YET = "Not yet measured"
 _NOWHERE = "Not to be measured"
 
 
-def page(measured: Measured, rules: Sequence[Rule]) -> str:
+def page(measured: Measured, rules: Sequence[Rule], tried: Sequence[Trial] = ()) -> str:
     """The page in Markdown."""
     groups: defaultdict[str, list[Rule]] = defaultdict(list)
     for rule in rules:
@@ -35,6 +36,7 @@ def page(measured: Measured, rules: Sequence[Rule]) -> str:
     stand_ins = [rule for rule in rules if _STAND_IN in measured.get(rule.code, {})]
     if stand_ins:
         sections[LABEL] = list(_stand_ins(stand_ins, measured))
+    sections["Is the measurement right?"] = list(_trials(tried))
     sections["Machines"] = list(_machines(measured))
     parts = [_INTRODUCTION, *("\n".join([f"## {name}", "", *(lines or ["None."])]) for name, lines in sections.items())]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
@@ -84,6 +86,21 @@ def _stand_ins(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
     yield "| --- | --- |"
     for rule in rules:
         yield f"| {_link(rule)} | {_figures(measured[rule.code][_STAND_IN])} |"
+
+
+def _trials(tried: Sequence[Trial]) -> Iterator[str]:
+    if not tried:
+        return
+    yield "The same script twice, and one whose steps were made slower by a known time "
+    yield "([how that is judged](measuring.md#is-the-measurement-itself-right)):"
+    yield ""
+    yield "| trial | device | ratio | planted | found |"
+    yield "| --- | --- | --- | --- | --- |"
+    for trial in tried:
+        comparison = trial.report.comparisons[0]
+        planted = f"{trial.planted_ms:g} ms a step | {trial.found_ms:.1f} ms" if trial.planted_ms else "nothing |"
+        path = f"../evidence/{FOLDER}/{trial.device}/{trial.name}.json"
+        yield f"| {trial.name} | {trial.device} | [{ratio(comparison)}x ({interval(comparison)})]({path}) | {planted} |"
 
 
 def _machines(measured: Measured) -> Iterator[str]:

@@ -11,6 +11,7 @@ import json
 import re
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from perflint import catalogue
@@ -18,8 +19,9 @@ from perflint.catalogue import Rule
 from perflint.measuring import Device
 from perflint.output import measured
 from perflint.output.measured import Measured, Measurement
-from tests.ips import evidence, page
+from tests.ips import evidence, page, trials
 from tests.ips.evidence import EVIDENCE, Evidence
+from tests.ips.trials import Trial
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path("docs", "measured.md")
@@ -40,7 +42,7 @@ def collect(directory: Path = EVIDENCE) -> Measured:
         ValueError: a file is not what it should be; the message names it.
     """
     found: dict[str, dict[Device, Measurement]] = {}
-    for path in sorted(directory.rglob("*.json")):
+    for path in evidence.committed(directory):
         item = evidence.read(path)
         if problems := evidence.problems(item):
             raise ValueError(f"{path}: {problems[0]}")
@@ -64,12 +66,12 @@ def measurement(item: Evidence) -> Measurement:
     )
 
 
-def outputs(found: Measured, rules: dict[str, Rule]) -> dict[Path, str]:
+def outputs(found: Measured, rules: dict[str, Rule], tried: Sequence[Trial] = ()) -> dict[Path, str]:
     """The texts of all files that are written, by their paths from the top of the repository."""
     summed = {code: {device: item.to_json() for device, item in each.items()} for code, each in found.items()}
     texts = {
         Path("rules", measured.FILE): json.dumps(summed, indent=1) + "\n",
-        PAGE: page.page(found, list(rules.values())),
+        PAGE: page.page(found, list(rules.values()), tried),
     }
     for rule in rules.values():
         texts[Path("rules", rule.path.name)] = commented(rule.path.read_text(encoding="utf-8"), rule, found)
@@ -113,7 +115,8 @@ def write(root: Path = ROOT) -> list[str]:
     Raises:
         ValueError: a file of evidence is not what it should be.
     """
-    texts = outputs(collect(root / EVIDENCE.name), catalogue.load(root / "rules"))
+    tried = list(trials.committed(root / EVIDENCE.name))
+    texts = outputs(collect(root / EVIDENCE.name), catalogue.load(root / "rules"), tried)
     changed = stale(texts, root)
     for path in changed:
         (root / path).write_text(texts[Path(path)], encoding="utf-8")

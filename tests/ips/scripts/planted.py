@@ -23,7 +23,7 @@ def collate(samples: list[Any]) -> Any:
 
 
 def train(steps: int, batch: int, side: int) -> float:
-    dataset = photos.Photos(steps * batch, side, augment=True)
+    dataset = photos.Photos(steps * batch, side)
     loader = paddle.io.DataLoader(dataset, batch_size=batch, shuffle=True, collate_fn=collate)
     network = nn.Sequential(nn.AdaptiveAvgPool2D(4), nn.Flatten(), nn.Linear(48, photos.CLASSES))
     optimizer = paddle.optimizer.SGD(0.01, parameters=network.parameters())

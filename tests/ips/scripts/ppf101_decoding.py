@@ -12,7 +12,7 @@ from paddle.nn.functional import cross_entropy
 def train(steps: int, batch: int, side: int) -> float:
     dataset = photos.Photos(steps * batch, side, augment=True)
     loader = paddle.io.DataLoader(dataset, batch_size=batch, shuffle=True)
-    network = networks.classifier()
+    network = networks.light(side)
     optimizer = paddle.optimizer.Momentum(0.01, parameters=network.parameters())
     for images, labels in loader:
         loss = cross_entropy(network(images), labels)
@@ -23,4 +23,4 @@ def train(steps: int, batch: int, side: int) -> float:
 
 
 if __name__ == "__main__":
-    running.start(train, steps=60, batch=32, side=64)
+    running.start(train, steps=90, batch=32, side=96)

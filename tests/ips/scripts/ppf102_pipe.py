@@ -16,7 +16,7 @@ def train(steps: int, batch: int, side: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         dataset = photos.Stored(steps * batch, side, Path(folder))
         loader = paddle.io.DataLoader(dataset, batch_size=batch, shuffle=True, num_workers=2, use_shared_memory=False)
-        network = networks.classifier(channels=4)
+        network = networks.light(side)
         optimizer = paddle.optimizer.Momentum(0.01, parameters=network.parameters())
         for images, labels in loader:
             loss = cross_entropy(network(images), labels)
@@ -27,4 +27,4 @@ def train(steps: int, batch: int, side: int) -> float:
 
 
 if __name__ == "__main__":
-    running.start(train, steps=60, batch=16, side=224)
+    running.start(train, steps=126, batch=16, side=224)

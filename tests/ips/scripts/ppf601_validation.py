@@ -43,4 +43,4 @@ def train(steps: int, batch: int, side: int) -> float:
 
 
 if __name__ == "__main__":
-    running.start(train, steps=60, batch=16, side=64)
+    running.start(train, steps=206, batch=16, side=64)
