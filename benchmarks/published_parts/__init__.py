@@ -1,0 +1,1 @@
+"""Parts of ``benchmarks/published_tables.py``."""

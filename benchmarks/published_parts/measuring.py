@@ -1,0 +1,113 @@
+"""Measures the variants of a table by the engine of ``perflint bench``, and keeps what was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from perflint.bench.child import Plan
+from perflint.bench.measure import measure
+from perflint.bench.results import Report, Steps
+from perflint.bench.variants import State
+from published_parts.tables import SCRIPTS, Device, Table
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
+"""A list of numbers, which gets one row."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A table's measurement on one device: the variables that were set for it, and the report with all steps."""
+
+    table: str
+    device: Device
+    environment: dict[str, str]
+    report: Report
+
+    def to_json(self) -> dict[str, Any]:
+        """The measurement as ``json.dumps`` takes it."""
+        return {**vars(self), "report": self.report.to_json()}
+
+    def write(self, directory: Path = RESULTS) -> Path:
+        """Write the file, and return where it is."""
+        path = place(self.table, self.device, directory)
+        text = json.dumps(self.to_json(), indent=1)
+        path.write_text(_NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text) + "\n", encoding="utf-8")
+        return path
+
+
+def place(table: str, device: Device, directory: Path = RESULTS) -> Path:
+    """Where the measurement of a table is kept."""
+    return directory / f"published_{table}_{device}.json"
+
+
+def read(path: Path) -> Measured:
+    """The measurement in a file.
+
+    Raises:
+        KeyError: a field is missing.
+        json.JSONDecodeError: it is no JSON.
+    """
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return Measured(data["table"], data["device"], data["environment"], Report.from_json(data["report"]))
+
+
+def run(table: Table, device: Device, rounds: int, path: Path | None = None) -> Measured:
+    """Measure a table.
+
+    Args:
+        table: which.
+        device: where.
+        rounds: how often each variant is run.
+        path: a directory that the scripts find before the packages that are installed, for another ``paddle``.
+
+    Raises:
+        perflint.bench.child.RunFailed: a run has not measured anything.
+    """
+    environment = _environment(device)
+    plan = Plan(
+        root=SCRIPTS,
+        script=table.script.relative_to(SCRIPTS),
+        directory=Path(),
+        arguments=list(table.arguments.get(device, ())),
+        python=sys.executable,
+        warmup=table.warmup,
+        steps=table.steps,
+        environment={**environment, **({"PYTHONPATH": str(path.resolve())} if path else {})},
+    )
+    states = [State(name, changed={plan.script: table.text(name).encode()}) for name in table.variants]
+    report = measure(plan, states, rounds, _tell)
+    found = report.variants[0].runs[0].device
+    if not found.startswith(device):
+        raise ValueError(f"asked to measure on the {device}, but Paddle chose {found}")
+    return Measured(table.name, device, environment, _compact(report))
+
+
+def _environment(device: Device) -> dict[str, str]:
+    """One thread for each library on the CPU, so that workers have a core to run on; no GPU is seen there."""
+    return {**dict.fromkeys(_THREADS, "1"), "CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {}
+
+
+def _tell(done: int, runs: int, name: str) -> None:
+    print(f"run {done + 1} of {runs}: {name}", file=sys.stderr)
+
+
+def _compact(report: Report) -> Report:
+    variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
+    # Where the interpreter lies says nothing to anyone else.
+    versions = {name: version for name, version in report.versions.items() if not version.startswith(os.sep)}
+    return replace(report, versions=versions, variants=variants)
+
+
+def _rounded(run: Steps) -> Steps:
+    """Times in whole microseconds, and six digits of a loss: more is noise, and makes long files."""
+    batch, reader = ([round(time, 6) for time in part] for part in (run.batch_s, run.reader_s))
+    losses = [None if loss is None else float(f"{loss:.6g}") for loss in run.losses]
+    return replace(run, batch_s=batch, reader_s=reader, losses=losses, peak_memory_mib=round(run.peak_memory_mib, 1))

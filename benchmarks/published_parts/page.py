@@ -1,0 +1,124 @@
+"""``docs/published-tables.md``: the figures of others, marked as theirs, beside those that were measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from perflint.bench.results import Comparison, Variant
+from published_parts.cited import Cited
+from published_parts.measuring import Measured
+from published_parts.tables import TABLES, Device, Table
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "published-tables.md"
+Results = Mapping[tuple[str, Device], Measured]
+"""What was measured, by table and device."""
+_WAITING = "of it waiting for data"
+_NAMES: dict[Device, str] = {"cpu": "on a CPU", "gpu": "on a GPU"}
+
+_HEAD = """# Published tables, measured again
+
+Guides on the speed of training show tables of what a change has won. Here such tables stand beside a measurement of
+the same change. One command measures and writes this page:
+
+```
+python benchmarks/published_tables.py
+```
+
+`--only NAME` picks a table, `--rounds N` says how often each variant is run, and `--device gpu` measures on a GPU.
+The scripts are in `benchmarks/published/`; they make their own data.
+
+* A table headed **Cited** has figures that others have published. They were not measured here, and the hardware is
+  what the source names.
+* A table headed **Measured** has figures of this repository's scripts: the variants run in turn, each in a process of
+  its own, by the engine of `perflint bench`; [how gains are measured](measuring.md) explains the interval. The files
+  named below it hold every measured step.
+
+The two cannot be compared figure by figure, since hardware, data and mostly the network are others. What can be
+compared is whether the change wins, and where it does not, why.
+"""
+
+
+def page(results: Results) -> str:
+    """The whole page."""
+    return "\n".join([_HEAD, *(_section(table, results) for table in TABLES)])
+
+
+def _section(table: Table, results: Results) -> str:
+    parts = [f"## {table.title}\n", _cited(table.cited), f"`benchmarks/published/{table.script.name}`: {table.about}\n"]
+    for device, name in _NAMES.items():
+        found = results.get((table.name, device))
+        parts.append(_measured(table, found) if found else f"Not measured {name} yet.\n")
+        if found and device in table.limits:
+            parts.append(f"{table.limits[device]}\n")
+    return "\n".join(parts)
+
+
+def _cited(items: Sequence[Cited]) -> str:
+    header = ["**Cited**", "hardware", "change", "before", "after", "ratio"]
+    rows = [[item.source.link, item.source.hardware, item.change, *_figures(item)] for item in items]
+    if any(item.reader for item in items):
+        header.append(_WAITING)
+        rows = [[*row, _shares(item)] for row, item in zip(rows, items, strict=True)]
+    return _table(header, rows, words=3)
+
+
+def _figures(item: Cited) -> list[str]:
+    return [f"{item.before} {item.unit}", f"{item.after} {item.unit}", f"{item.ratio:.2f}"]
+
+
+def _shares(item: Cited) -> str:
+    return f"{item.reader[0]:.3g} % to {item.reader[1]:.3g} %" if item.reader else ""
+
+
+def _measured(table: Table, found: Measured) -> str:
+    report = found.report
+    against: dict[str, Comparison] = {item.variant: item for item in report.comparisons}
+    first = report.variants[0]
+    ips = {first.name: report.comparisons[0].ips_before, **{name: item.ips_after for name, item in against.items()}}
+    rows = []
+    for variant in report.variants:
+        seconds, waiting, samples = _sums(variant)
+        rate = ips[variant.name] * len(_steps(variant)) / samples
+        ratio = _ratio(against[variant.name]) if variant.name in against else "1"
+        rows.append(
+            [variant.name, _number(rate), _number(ips[variant.name]), f"{100 * waiting / seconds:.3g} %", ratio]
+        )
+    header = ["**Measured**", "steps/s", "samples/s", _WAITING, "ratio (95 % interval)"]
+    return _table(header, rows, words=1) + "\n" + _facts(found)
+
+
+def _number(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def _ratio(item: Comparison) -> str:
+    verdict = "faster" if item.low > 1 else "slower" if item.high < 1 else "no difference shown"
+    return f"{item.ratio:.3f} ({item.low:.3f} to {item.high:.3f}), {verdict}"
+
+
+def _steps(variant: Variant) -> list[float]:
+    return [time for run in variant.runs for time in run.batch_s]
+
+
+def _sums(variant: Variant) -> tuple[float, float, int]:
+    """Over all runs: the seconds of the steps, those of them spent in the loader, and the samples."""
+    runs = variant.runs
+    return sum(_steps(variant)), sum(sum(run.reader_s) for run in runs), sum(sum(run.samples) for run in runs)
+
+
+def _facts(found: Measured) -> str:
+    report = found.report
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    settings = ", ".join(f"`{name}={value}`" for name, value in found.environment.items())
+    name = f"published_{found.table}_{found.device}.json"
+    return (
+        f"{report.machine}; {versions}; {report.date[:10]}; {report.rounds} rounds of {report.steps} steps"
+        f"{f'; {settings}' if settings else ''}; [steps](../benchmarks/results/{name}).\n"
+    )
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> str:
+    """``words``: how many of the columns have words; the others have figures."""
+    ruler = ["---" if place < words else "---:" for place in range(len(header))]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [header, ruler, *rows])
