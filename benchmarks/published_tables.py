@@ -1,27 +1,26 @@
 """Tables that guides on training speed have published, beside a measurement of the same changes.
 
-python benchmarks/published_tables.py [--only NAME] [--rounds N] [--device cpu|gpu]
+python benchmarks/published_tables.py [--only NAME] [--rounds N] [--device DEVICE]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-from typing import get_args
 
 from published_parts.measuring import Measured, place, read, run
 from published_parts.page import PAGE, page
-from published_parts.tables import BY_NAME, TABLES, Device
+from published_parts.tables import BY_NAME, TABLES
 
-from perflint.bench.child import RunFailed
+from perflint.bench.plan import RunFailed
+from perflint.measuring import DEVICES, Device
 
 ROUNDS = 5
 
 
 def results() -> dict[tuple[str, Device], Measured]:
     """What has been measured so far."""
-    places = {(table.name, device): place(table.name, device) for table in TABLES for device in get_args(Device)}
+    places = {(table.name, device): place(table.name, device) for table in TABLES for device in table.devices}
     return {key: read(path) for key, path in places.items() if path.exists()}
 
 
@@ -30,16 +29,16 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=BY_NAME, action="append", help="measure this table (may be repeated)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="runs of each variant (%(default)s)")
-    parser.add_argument("--device", choices=get_args(Device), default="cpu")
-    parser.add_argument("--path", type=Path, help="a directory with another package `paddle`, to be used instead")
+    parser.add_argument("--device", choices=DEVICES, default="cpu")
     parser.add_argument("--page", action="store_true", help="write the page again and measure nothing")
     options = parser.parse_args(arguments)
-    names = [] if options.page else options.only or list(BY_NAME)
+    able = [table.name for table in TABLES if options.device in table.devices]
+    names = [] if options.page else [name for name in able if not options.only or name in options.only]
     for name in names:
         print(f"{name}:", file=sys.stderr)
         try:
-            run(BY_NAME[name], options.device, options.rounds, options.path).write()
-        except (RunFailed, ValueError) as error:
+            run(BY_NAME[name], options.device, options.rounds).write()
+        except RunFailed as error:
             print(f"{name}: {error}", file=sys.stderr)
             return 1
     PAGE.write_text(page(results()), encoding="utf-8")

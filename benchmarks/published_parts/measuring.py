@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from perflint.bench.child import Plan
-from perflint.bench.measure import measure
+from perflint.bench.measure import Bench
+from perflint.bench.plan import Plan, RunFailed
 from perflint.bench.results import Report, Steps
+from perflint.bench.statistics import compare
 from perflint.bench.variants import State
-from published_parts.tables import SCRIPTS, Device, Table
+from perflint.measuring import Device
+from published_parts.tables import SCRIPTS, Table
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
+_STAND_IN = Path(__file__).resolve().parents[2] / "tests" / "ips" / "stand_in"
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
 """A list of numbers, which gets one row."""
@@ -59,17 +61,16 @@ def read(path: Path) -> Measured:
     return Measured(data["table"], data["device"], data["environment"], Report.from_json(data["report"]))
 
 
-def run(table: Table, device: Device, rounds: int, path: Path | None = None) -> Measured:
+def run(table: Table, device: Device, rounds: int) -> Measured:
     """Measure a table.
 
     Args:
         table: which.
         device: where.
         rounds: how often each variant is run.
-        path: a directory that the scripts find before the packages that are installed, for another ``paddle``.
 
     Raises:
-        perflint.bench.child.RunFailed: a run has not measured anything.
+        perflint.bench.plan.RunFailed: a run has not measured anything, or Paddle has chosen another device.
     """
     environment = _environment(device)
     plan = Plan(
@@ -80,13 +81,13 @@ def run(table: Table, device: Device, rounds: int, path: Path | None = None) -> 
         python=sys.executable,
         warmup=table.warmup,
         steps=table.steps,
-        environment={**environment, **({"PYTHONPATH": str(path.resolve())} if path else {})},
+        environment=environment | _stand_in(device),
     )
     states = [State(name, changed={plan.script: table.text(name).encode()}) for name in table.variants]
-    report = measure(plan, states, rounds, _tell)
+    report = Bench(plan).measure(states, rounds, _tell)
     found = report.variants[0].runs[0].device
-    if not found.startswith(device):
-        raise ValueError(f"asked to measure on the {device}, but Paddle chose {found}")
+    if not device.endswith(found.split(":")[0]):
+        raise RunFailed(f"asked to measure on the {device}, but Paddle chose {found}")
     return Measured(table.name, device, environment, _compact(report))
 
 
@@ -95,15 +96,23 @@ def _environment(device: Device) -> dict[str, str]:
     return {**dict.fromkeys(_THREADS, "1"), "CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {}
 
 
+def _stand_in(device: Device) -> dict[str, str]:
+    if device != "stand-in-gpu":
+        return {}
+    if not _STAND_IN.is_dir():
+        raise RunFailed(f"{_STAND_IN} is missing: the stand-in for Paddle")
+    return {"PYTHONPATH": str(_STAND_IN)}
+
+
 def _tell(done: int, runs: int, name: str) -> None:
     print(f"run {done + 1} of {runs}: {name}", file=sys.stderr)
 
 
 def _compact(report: Report) -> Report:
     variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
-    # Where the interpreter lies says nothing to anyone else.
-    versions = {name: version for name, version in report.versions.items() if not version.startswith(os.sep)}
-    return replace(report, versions=versions, variants=variants)
+    # Compared again, so that the file gives the same figures to anyone who works them out.
+    comparisons = [compare(variants[0].runs, item.runs, item.name) for item in variants[1:]]
+    return replace(report, variants=variants, comparisons=comparisons)
 
 
 def _rounded(run: Steps) -> Steps:

@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from perflint.bench.results import Comparison, Variant
+from perflint.measuring import Device
 from published_parts.cited import Cited
 from published_parts.measuring import Measured
-from published_parts.tables import TABLES, Device, Table
+from published_parts.tables import TABLES, Table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "published-tables.md"
 Results = Mapping[tuple[str, Device], Measured]
 """What was measured, by table and device."""
 _WAITING = "of it waiting for data"
-_NAMES: dict[Device, str] = {"cpu": "on a CPU", "gpu": "on a GPU"}
+_NAMES: dict[Device, str] = {
+    "cpu": "on a CPU",
+    "gpu": "on a GPU",
+    "stand-in-gpu": "with the stand-in on a GPU",
+}
 
 _HEAD = """# Published tables, measured again
 
@@ -26,7 +31,8 @@ python benchmarks/published_tables.py
 ```
 
 `--only NAME` picks a table, `--rounds N` says how often each variant is run, and `--device gpu` measures on a GPU.
-The scripts are in `benchmarks/published/`; they make their own data.
+`--device stand-in-gpu` measures the last two tables with PyTorch in Paddle's place, on a GPU that Paddle has no build
+for. The scripts are in `benchmarks/published/`; they make their own data.
 
 * A table headed **Cited** has figures that others have published. They were not measured here, and the hardware is
   what the source names.
@@ -46,9 +52,9 @@ def page(results: Results) -> str:
 
 def _section(table: Table, results: Results) -> str:
     parts = [f"## {table.title}\n", _cited(table.cited), f"`benchmarks/published/{table.script.name}`: {table.about}\n"]
-    for device, name in _NAMES.items():
+    for device in table.devices:
         found = results.get((table.name, device))
-        parts.append(_measured(table, found) if found else f"Not measured {name} yet.\n")
+        parts.append(_measured(table, found) if found else f"Not measured {_NAMES[device]} yet.\n")
         if found and device in table.limits:
             parts.append(f"{table.limits[device]}\n")
     return "\n".join(parts)

@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
+from perflint.measuring import DEVICES, PADDLE_DEVICES, Device
 from published_parts import cited
 
-Device = Literal["cpu", "gpu"]
 SCRIPTS = Path(__file__).resolve().parents[1] / "published"
 
 
@@ -19,7 +18,8 @@ class Table:
     """One table.
 
     Each variant sets constants of the script; all are compared with the first.  ``steps`` and ``warmup`` are of each
-    run.  ``limits`` has, by device, the words on what this measurement cannot show there.
+    run.  ``limits`` has, by device, the words on what this measurement cannot show there.  ``devices`` are those on
+    which the script runs.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Table:
     about: str
     limits: Mapping[Device, str] = field(default_factory=dict)
     arguments: Mapping[Device, tuple[str, ...]] = field(default_factory=dict)
+    devices: tuple[Device, ...] = PADDLE_DEVICES
 
     @property
     def script(self) -> Path:
@@ -57,8 +58,9 @@ def _workers(counts: tuple[int, ...]) -> dict[str, dict[str, int | bool]]:
 
 
 _FEW_CORES = (
-    "Workers and convolutions share the cores here, which on a GPU machine they do not. More workers than cores cannot "
-    "gain: they wait for each other, and take time from the training process."
+    "Workers and convolutions share the cores here, which on a GPU machine they do not, so more workers than cores "
+    "have little to win. Without workers a thread of the training process reads ahead: little waiting shows in any row, and "
+    "the reading still takes its time from the training."
 )
 _PHYSICAL = "One GPU machine is not like another: the ratio depends on its cores as much as on its GPU."
 
@@ -82,7 +84,7 @@ TABLES = (
         steps=56,
         warmup=24,
         about="JPEG files of 1024 by 512 pixels are decoded, scaled by 0.5 to 2, cropped to 256 and flipped, 4 in a "
-        "batch. The network is a small one, not DeepLabv3+, so that reading is the larger part of a step on a CPU too.",
+        "batch. The network is a small one, not DeepLabv3+.",
         limits={"cpu": _FEW_CORES, "gpu": _PHYSICAL},
     ),
     Table(
@@ -117,6 +119,7 @@ TABLES = (
             "GPU; the command is the same with `--device gpu`. N is divided by 5 here, to keep the steps short."
         },
         arguments={"cpu": ("--shrink", "5")},
+        devices=DEVICES,
     ),
     Table(
         "loss_read",
@@ -132,6 +135,7 @@ TABLES = (
             "cpu": "On a CPU there is no device to wait for: what is left is the printing. The effect needs a GPU; "
             "the command is the same with `--device gpu`."
         },
+        devices=DEVICES,
     ),
 )
 BY_NAME = {table.name: table for table in TABLES}
