@@ -40,9 +40,14 @@ class Measured:
     def write(self, directory: Path = RESULTS) -> Path:
         """Write the file, and return where it is."""
         path = place(self.table, self.device, directory)
-        text = json.dumps(self.to_json(), indent=1)
-        path.write_text(_NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text) + "\n", encoding="utf-8")
+        path.write_text(as_text(self.to_json()), encoding="utf-8")
         return path
+
+
+def as_text(data: object) -> str:
+    """JSON with a row for each list of numbers."""
+    text = json.dumps(data, indent=1)
+    return _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text) + "\n"
 
 
 def place(table: str, device: Device, directory: Path = RESULTS) -> Path:
@@ -88,7 +93,7 @@ def run(table: Table, device: Device, rounds: int) -> Measured:
     found = report.variants[0].runs[0].device
     if not device.endswith(found.split(":")[0]):
         raise RunFailed(f"asked to measure on the {device}, but Paddle chose {found}")
-    return Measured(table.name, device, environment, _compact(report))
+    return Measured(table.name, device, environment, compact(report))
 
 
 def _environment(device: Device) -> dict[str, str]:
@@ -108,9 +113,9 @@ def _tell(done: int, runs: int, name: str) -> None:
     print(f"run {done + 1} of {runs}: {name}", file=sys.stderr)
 
 
-def _compact(report: Report) -> Report:
+def compact(report: Report) -> Report:
+    """A report with no more digits than it means, and the comparisons that follow from what is left."""
     variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
-    # Compared again, so that the file gives the same figures to anyone who works them out.
     comparisons = [compare(variants[0].runs, item.runs, item.name) for item in variants[1:]]
     return replace(report, variants=variants, comparisons=comparisons)
 

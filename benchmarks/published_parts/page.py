@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from perflint.bench.results import Comparison, Variant
+from perflint.bench.results import Comparison, Report, Variant
 from perflint.measuring import Device
 from published_parts.cited import Cited
-from published_parts.measuring import Measured
+from published_parts.measuring import Measured, place
 from published_parts.tables import TABLES, Table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "published-tables.md"
@@ -78,7 +78,12 @@ def _shares(item: Cited) -> str:
 
 
 def _measured(table: Table, found: Measured) -> str:
-    report = found.report
+    file = place(found.table, found.device).name
+    return measured(found.report) + "\n" + facts(found.report, found.environment, file)
+
+
+def measured(report: Report) -> str:
+    """A row for each variant; the ratios are against the first."""
     against: dict[str, Comparison] = {item.variant: item for item in report.comparisons}
     first = report.variants[0]
     ips = {first.name: report.comparisons[0].ips_before, **{name: item.ips_after for name, item in against.items()}}
@@ -87,11 +92,10 @@ def _measured(table: Table, found: Measured) -> str:
         seconds, waiting, samples = _sums(variant)
         rate = ips[variant.name] * len(_steps(variant)) / samples
         ratio = _ratio(against[variant.name]) if variant.name in against else "1"
-        rows.append(
-            [variant.name, _number(rate), _number(ips[variant.name]), f"{100 * waiting / seconds:.3g} %", ratio]
-        )
+        speed = [_number(rate), _number(ips[variant.name])]
+        rows.append([variant.name, *speed, f"{100 * waiting / seconds:.3g} %", ratio])
     header = ["**Measured**", "steps/s", "samples/s", _WAITING, "ratio (95 % interval)"]
-    return _table(header, rows, words=1) + "\n" + _facts(found)
+    return _table(header, rows, words=1)
 
 
 def _number(rate: float) -> str:
@@ -113,14 +117,13 @@ def _sums(variant: Variant) -> tuple[float, float, int]:
     return sum(_steps(variant)), sum(sum(run.reader_s) for run in runs), sum(sum(run.samples) for run in runs)
 
 
-def _facts(found: Measured) -> str:
-    report = found.report
+def facts(report: Report, environment: Mapping[str, str], file: str) -> str:
+    """Where, when and how a report was made, and the file among the results that holds its steps."""
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
-    settings = ", ".join(f"`{name}={value}`" for name, value in found.environment.items())
-    name = f"published_{found.table}_{found.device}.json"
+    settings = ", ".join(f"`{name}={value}`" for name, value in environment.items())
     return (
         f"{report.machine}; {versions}; {report.date[:10]}; {report.rounds} rounds of {report.steps} steps"
-        f"{f'; {settings}' if settings else ''}; [steps](../benchmarks/results/{name}).\n"
+        f"{f'; {settings}' if settings else ''}; [steps](../benchmarks/results/{file}).\n"
     )
 
 

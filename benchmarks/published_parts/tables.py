@@ -59,8 +59,8 @@ def _workers(counts: tuple[int, ...]) -> dict[str, dict[str, int | bool]]:
 
 _FEW_CORES = (
     "Workers and convolutions share the cores here, which on a GPU machine they do not, so more workers than cores "
-    "have little to win. Without workers a thread of the training process reads ahead: little waiting shows in any row, and "
-    "the reading still takes its time from the training."
+    "have little to win. Without workers a thread of the training process reads ahead: little waiting shows in any "
+    "row, and the reading still takes its time from the training."
 )
 _PHYSICAL = "One GPU machine is not like another: the ratio depends on its cores as much as on its GPU."
 
