@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from perflint.bench.child import OutOfTime
@@ -128,6 +129,16 @@ def test_a_stopped_training_leaves_no_batches_in_shared_memory(tmp_path: Path) -
     started = [path.name for path in pids.iterdir()]
     assert len(started) == 2
     assert not [path for pid in started for path in Path("/dev/shm").glob(f"paddle_{pid}_*")]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no memory to read there")
+def test_the_memory_is_that_of_the_training(tmp_path: Path) -> None:
+    """Of the one that is watched, however large the process that starts it is."""
+    ballast = np.ones(700 << 20, "uint8")
+    usual = outcome(tmp_path, HEAD + LOOP).steps.peak_memory_mib
+    more = outcome(tmp_path, HEAD + "held = np.ones(200 << 20, 'uint8')\n" + LOOP).steps.peak_memory_mib
+    assert len(ballast) == 700 << 20
+    assert more - usual == pytest.approx(200, abs=30)
 
 
 def test_only_the_first_optimizer_counts(tmp_path: Path) -> None:

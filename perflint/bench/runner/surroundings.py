@@ -31,12 +31,18 @@ def peak_memory_mib(paddle: Any) -> float:
     """The most memory so far, in MiB: of the GPU if there is one, else of the process; 0 where nobody knows."""
     if _on_gpu(paddle):
         return float(paddle.device.cuda.max_memory_allocated()) / 2**20
+    return _peak_of_process()
+
+
+def _peak_of_process() -> float:
+    status = Path("/proc/self/status")
+    if status.exists():  # ru_maxrss there is that of the process which started this one, if that was larger
+        return int(re.findall(r"^VmHWM:\s*(\d+) kB$", status.read_text(), re.MULTILINE)[0]) / 2**10
     try:
         import resource
     except ImportError:  # not on Windows
         return 0.0
-    unit = 2**20 if sys.platform == "darwin" else 2**10  # bytes there, KiB elsewhere
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # bytes on macOS
 
 
 def versions(paddle: Any) -> dict[str, str]:
