@@ -193,12 +193,25 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str, arguments: t
     assert said in failed(project(tmp_path / "p", train=text), "train.py", *arguments)
 
 
+REFUSES = "if {words!r} in open(__file__).read()[140:]:\n    raise RuntimeError('changed')\n"
+"""The script refuses what a fix makes of it."""
+
+
 def test_a_fix_that_fails_is_named(tmp_path: Path) -> None:
-    """The script refuses what the fix makes of it."""
-    refuses = "if 'loss.item()' not in open(__file__).read()[90:]:\n    raise RuntimeError('changed')\n"
-    said = failed(project(tmp_path / "p", train=refuses + SCRIPT), "train.py")
-    assert "perflint: with all fixes: train.py failed" in said
-    assert "RuntimeError: changed" in said
+    said = failed(project(tmp_path / "p", train=REFUSES.format(words=".detach()") + SCRIPT), "train.py")
+    assert "perflint: with all fixes: train.py failed (exit status 1): RuntimeError: changed\n" in said
+
+
+def test_what_fails_keeps_the_others_from_nothing(tmp_path: Path) -> None:
+    """Only one of two reads may be fixed; the other one fails, alone and with all."""
+    script = REFUSES.format(words="again += loss.detach()") + SCRIPT.replace("total = 0.0", "total = again = 0.0")
+    report = measured(project(tmp_path / "p", train=script + "    again += loss.item()\n"), "train.py")
+    assert names(report) == ["before", "PPF201 train.py:13"]
+    assert [item.variant for item in report.comparisons] == ["PPF201 train.py:13"]
+    assert report.notes == [
+        f"Left out: with {name}: train.py failed (exit status 1): RuntimeError: changed"
+        for name in ("PPF201 train.py:14", "all fixes")
+    ]
 
 
 def test_an_interpreter_without_paddle(tmp_path: Path) -> None:

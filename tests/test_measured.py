@@ -74,7 +74,7 @@ def test_no_gain() -> None:
     assert said(None, NO_GAIN).startswith(start)
     admitted = said(Measuring(no_gain_on={"cpu": "too cheap"}), NO_GAIN)
     assert admitted.startswith(start)
-    assert "(evidence/cpu/PPF401.json). The reason: too cheap. Not yet" in admitted
+    assert "(evidence/cpu/PPF401.json). What may explain it: too cheap. Not yet" in admitted
     assert said(None, LOSS).startswith("A loss was measured: 0.90x ips (0.85 to 0.95) on the CPU")
 
 

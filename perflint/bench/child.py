@@ -119,21 +119,23 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _said(log: Path) -> str:
-    tail = log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
-    return "".join(f"\n    {line}" for line in tail)
+    """The last line of the output, which tells most, and those before it."""
+    lines = log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
+    before = "".join(f"\n    {line}" for line in lines[:-1])
+    return (lines[-1] if lines else "nothing") + (f"\n  before that:{before}" if before else "")
 
 
 def _failure(plan: Plan, status: int, log: Path) -> str:
     said = _said(log)
     if "No module named 'paddle'" in said:
         return f"{plan.python} has no Paddle: name the interpreter that trains with --python"
-    return f"{plan.script} failed (exit status {status}). It said last:{said}"
+    return f"{plan.script} failed (exit status {status}): {said}"
 
 
 def _too_slow(plan: Plan, seen: dict[str, Any] | None, log: Path) -> str:
     more = "allow more with --time-limit, or measure fewer steps with --steps"
     if seen is None:
-        return f"{plan.script} was still at work at the time limit; {more}. It said last:{_said(log)}"
+        return f"{plan.script} was still at work at the time limit; {more}. It said last: {_said(log)}"
     done, wanted = seen["seen"]["steps"], plan.warmup + plan.steps
     return f"{plan.script} had made {done} of {wanted} steps at the time limit; {more}"
 

@@ -23,7 +23,9 @@ from perflint.bench.workspace import Workspace
 
 Tell = Callable[[int, int, str], None]
 """Called before each run with the runs that are done, all of them, and the name of the variant."""
-_Round = list[Outcome]
+_Round = dict[int, Outcome]
+"""What the runs of a round have shown, by the place of the variant."""
+_Failed = dict[int, RunFailed]
 
 
 class Bench:
@@ -61,39 +63,54 @@ class Bench:
     def measure(self, states: Sequence[State], rounds: int, tell: Tell | None = None) -> Report:
         """Run and compare.  At the time limit the rounds that are complete count, if they are enough.
 
+        A variant whose run fails is left out from then on, and named in the report.
+
         Args:
             states: the variants; the first is what the others are compared with.
             rounds: how often each is run, ``LEAST_ROUNDS`` or more.
             tell: told about progress.
 
         Raises:
-            RunFailed: a run has not measured anything, or too few rounds fitted into the time limit.
+            RunFailed: the first variant or all others failed, or too few rounds fitted into the time limit.
             OSError: there is no room for the copy, or the interpreter cannot be started.
         """
         done: list[_Round] = []
+        failed: _Failed = {}
         while len(done) < rounds:
             try:
-                done.append(self._round(states, rounds, len(done), tell))
+                done.append(self._round(states, rounds, len(done), failed, tell))
             except child.OutOfTime as error:
                 if len(done) < LEAST_ROUNDS:
                     raise RunFailed(f"{len(done)} of {LEAST_ROUNDS} rounds were over: {error}") from error
                 break
-        return self._report(states, rounds, done)
+            if len(failed) == len(states) - 1:
+                raise next(iter(failed.values()))
+        return self._report(states, rounds, done, failed)
 
-    def _round(self, states: Sequence[State], rounds: int, place: int, tell: Tell | None) -> _Round:
+    def _round(self, states: Sequence[State], rounds: int, place: int, failed: _Failed, tell: Tell | None) -> _Round:
         order = list(range(len(states)))
-        found: dict[int, Outcome] = {}
+        found: _Round = {}
         for index in order if place % 2 == 0 else order[::-1]:
+            if index in failed:
+                continue
             if tell:
                 tell(place * len(states) + len(found), rounds * len(states), states[index].name)
-            found[index] = self.run(states[index])
-        return [found[index] for index in order]
+            try:
+                found[index] = self.run(states[index])
+            except child.OutOfTime:
+                raise
+            except RunFailed as error:
+                if not states[index].changed:
+                    raise
+                failed[index] = error
+        return found
 
-    def _report(self, states: Sequence[State], wanted: int, rounds: Sequence[_Round]) -> Report:
+    def _report(self, states: Sequence[State], wanted: int, rounds: Sequence[_Round], failed: _Failed) -> Report:
         plan = self.plan
         variants = [
-            Variant(state.name, state.codes, state.places, [outcome.steps for outcome in runs])
-            for state, runs in zip(states, zip(*rounds, strict=True), strict=True)
+            Variant(state.name, state.codes, state.places, [found[index].steps for found in rounds])
+            for index, state in enumerate(states)
+            if index not in failed
         ]
         before = variants[0]
         comparisons = [compare(before.runs, other.runs, other.name) for other in variants[1:]]
@@ -110,6 +127,7 @@ class Bench:
             variants=variants,
             comparisons=comparisons,
             notes=[
+                *notes.of_failures(failed.values()),
                 *notes.of_time(wanted, len(rounds)),
                 *notes.of_steps(plan.steps, variants),
                 *notes.of_losses(before, variants[1:], comparisons),

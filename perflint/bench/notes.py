@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from perflint import catalogue
 from perflint.bench.losses import largest_difference
 from perflint.bench.results import BEFORE, Comparison, Variant
+from perflint.commands import REPORT_TO
+from perflint.findings import Level
 
 _SHOWN = 5
 """Files that are named; the others are counted."""
+
+
+def of_failures(errors: Iterable[Exception]) -> list[str]:
+    """The variants that could not be measured, and why."""
+    return [f"Left out: {str(error).splitlines()[0]}" for error in errors]
 
 
 def of_time(wanted: int, rounds: int) -> list[str]:
@@ -34,16 +42,27 @@ def of_losses(before: Variant, others: Sequence[Variant], comparisons: Sequence[
             "The script gives other losses each time it runs, so a fix cannot be told to change them: "
             f"as it is they differ by {_part(alone)} between runs, and with fixes by {_part(fixed)} from the first run."
         ]
-    return [_differing(item) for item in comparisons if item.same_losses is False]
+    codes = {variant.name: variant.codes for variant in others}
+    return [_differing(item, codes[item.variant]) for item in comparisons if item.same_losses is False]
 
 
 def _part(difference: float | None) -> str:
     return "more than a number says" if difference is None else f"up to {difference:.2g} of the loss"
 
 
-def _differing(item: Comparison) -> str:
+def _differing(item: Comparison, codes: Sequence[str]) -> str:
     by = "" if item.differ_by is None else f", by {_part(item.differ_by)}"
-    return f"{item.variant}: the losses differ from {BEFORE} from measured step {item.differ_from} on{by}."
+    says = f"{item.variant}: the losses differ from {BEFORE} from measured step {item.differ_from} on{by}."
+    return f"{says} {_explanation(codes)}".rstrip()
+
+
+def _explanation(codes: Sequence[str]) -> str:
+    """Which fixes may do that; if none of them may, perflint is wrong."""
+    rules = [catalogue.shipped()[code] for code in codes]
+    unsafe = [f"{rule.code} ({rule.fix_reason})" for rule in rules if rule.fix_level is not Level.SAFE]
+    if unsafe:
+        return f"That can come from {', '.join(unsafe)}."
+    return f"Safe fixes must not do that: please report it at {REPORT_TO}." if codes else ""
 
 
 def of_files(linked: Sequence[str], written: Sequence[str]) -> list[str]:

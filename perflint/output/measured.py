@@ -139,7 +139,7 @@ def sentence(rule: Rule, measurement: Measurement) -> str:
     figures = f"{ratio(comparison)}x ips ({interval(comparison)}) on {PLACES[device]}"
     source = f"{measurement.made_with}, {measurement.date} ({measurement.path})."
     why = explanation(rule, measurement)
-    return f"{label}{opening}{figures}: {source}" + (f" The reason: {why}." if why else "")
+    return f"{label}{opening}{figures}: {source}" + (f" What may explain it: {why}." if why else "")
 
 
 def explanation(rule: Rule, measurement: Measurement) -> str:
