@@ -91,7 +91,7 @@ def _stand_ins(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
 def _trials(tried: Sequence[Trial]) -> Iterator[str]:
     if not tried:
         return
-    yield "The same script twice, and one whose steps were made slower by a known time "
+    yield "The same script twice, and one whose steps were made slower by a known time"
     yield "([how that is judged](measuring.md#is-the-measurement-itself-right)):"
     yield ""
     yield "| trial | device | ratio | planted | found |"

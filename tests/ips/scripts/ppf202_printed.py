@@ -13,7 +13,7 @@ def train(steps: int, batch: int, side: int) -> float:
     loader = paddle.io.DataLoader(
         paddle.io.TensorDataset(photos.in_memory(steps * batch, side)), batch_size=batch, shuffle=True
     )
-    network = networks.classifier(channels=8)
+    network = networks.light(side)
     optimizer = paddle.optimizer.SGD(0.01, parameters=network.parameters())
     for step, (images, labels) in enumerate(loader):
         loss = cross_entropy(network(images), labels)
@@ -25,4 +25,4 @@ def train(steps: int, batch: int, side: int) -> float:
 
 
 if __name__ == "__main__":
-    running.start(train, steps=200, batch=4, side=16)
+    running.start(train, steps=3000, batch=4, side=16)

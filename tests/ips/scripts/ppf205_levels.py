@@ -37,4 +37,4 @@ def train(steps: int, batch: int, side: int) -> float:
 
 
 if __name__ == "__main__":
-    running.start(train, steps=300, batch=16, side=32)
+    running.start(train, steps=1500, batch=16, side=32)
