@@ -1,7 +1,7 @@
 """Segmentation as DeepLabv3+ is trained: ``WORKERS`` workers decode, scale, crop and flip JPEG files.
 
-The photographs are made here and written as JPEG and PNG files.  The network is a small one with dilated convolutions:
-what is compared is the reading.
+The photographs are made here and written as JPEG and PNG files.  The network is two convolutions: what is compared is
+the reading.
 """
 
 from __future__ import annotations
@@ -64,18 +64,8 @@ class Streets(paddle.io.Dataset):  # type: ignore[misc]
 
 
 def network() -> Any:
-    """Down to an eighth of the size, and two dilated convolutions."""
-    return nn.Sequential(
-        nn.Conv2D(3, 16, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.Conv2D(16, 32, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.Conv2D(32, 32, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.Conv2D(32, 32, 3, padding=2, dilation=2),
-        nn.ReLU(),
-        nn.Conv2D(32, CLASSES, 3, padding=4, dilation=4),
-    )
+    """Down to an eighth of the size in one convolution: beside a GPU too, reading has the cores for itself."""
+    return nn.Sequential(nn.Conv2D(3, 16, 8, stride=8), nn.ReLU(), nn.Conv2D(16, CLASSES, 1))
 
 
 def main() -> None:
