@@ -71,7 +71,7 @@ def _axis(scale: Scale, width: float) -> Iterator[str]:
         yield line(_LEFT, scale(tick), width - _RIGHT, scale(tick), "grid")
         yield text(_LEFT - 6, scale(tick) + 4, f"{tick:g}", "label dim", "end")
     yield text(_LEFT - 6, 14, "ms", "label dim", "end")
-    yield text((_LEFT + width - _RIGHT) / 2, _HEIGHT - 6, "runs in the order of time", "label dim", "middle")
+    yield text((_LEFT + width - _RIGHT) / 2, _HEIGHT - 6, "rounds in the order of time", "label dim", "middle")
 
 
 def _run(run: _Run, scale: Scale, start: float, end: float) -> str:
