@@ -27,7 +27,7 @@ def test_committed_evidence(path: Path) -> None:
     assert problems(found) == []
 
 
-@pytest.mark.parametrize("trial", trials.committed(), ids=lambda trial: f"{trial.device}/{trial.name}")
+@pytest.mark.parametrize("trial", list(trials.committed()), ids=lambda trial: f"{trial.device}/{trial.name}")
 def test_committed_trials_tell_the_truth(trial: Trial) -> None:
     assert trial.problems() == []
 
@@ -169,6 +169,5 @@ def test_a_trial_survives_its_file(tmp_path: Path) -> None:
     assert list(trials.committed(tmp_path)) == [whole]
     assert whole.path(tmp_path) == tmp_path / "trials" / "cpu" / "made up.json"
     other = replace(whole.report.comparisons[0], ratio=2.5)
-    assert replace(whole, report=replace(whole.report, comparisons=[other])).problems() == [
-        "the comparison is not what the steps give"
-    ]
+    (problem,) = replace(whole, report=replace(whole.report, comparisons=[other])).problems()
+    assert problem.startswith("ratio is 2.5, and 0.99")

@@ -48,9 +48,9 @@ class Trial:
 
     def problems(self) -> list[str]:
         """What the measurement got wrong; an empty list where it did not."""
-        found = evidence.compared(self.report)
-        if found != self.report.comparisons[0]:
-            return ["the comparison is not what the steps give"]
+        if wrong := evidence.misstated(self.report):
+            return wrong
+        found = self.report.comparisons[0]
         if not self.planted_ms:
             held = found.low <= 1 <= found.high
             return [] if held else [f"of the same twice one is faster: {found.low:.3f} to {found.high:.3f}"]
