@@ -4,7 +4,7 @@
 
 Without a tree it makes one up.  ``--install`` puts TorchFix, Fixit, flake8 and Ruff into virtual environments under
 ``--tools``; what is not there is named with how to install it and left out.  The results go to ``--output``, and from
-there to ``--page`` and the picture beside it (``pip install -e ".[bench]"`` for that); ``--render`` does only that.
+there to ``--page`` and the picture beside it (``pip install -e ".[plot]"`` for that); ``--render`` does only that.
 ``--only`` measures some parts again and keeps the others, which must be of the same machine and versions.
 """
 
@@ -305,7 +305,7 @@ def _render(results: dict[str, Any], target: Path) -> None:
     try:
         draw(results, picture)
     except ImportError:
-        _tell(f'{picture} is not drawn: pip install -e ".[bench]"')
+        _tell(f'{picture} is not drawn: pip install -e ".[plot]"')
 
 
 def _print_bars(results: dict[str, Any]) -> None:

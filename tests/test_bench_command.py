@@ -86,6 +86,18 @@ def test_steps_samples_and_losses_of_each_run(tmp_path: Path) -> None:
     assert report.notes == []
 
 
+def test_a_gpu_is_waited_for_twice_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first and after the last measured step; each further wait would be what some fixes take away."""
+    waits = tmp_path / "waits"
+    monkeypatch.setenv("WAITS", str(waits))
+    report = measured(project(tmp_path / "p", train=SCRIPT), "train.py")
+    assert report.machine.startswith("a made-up card, ")
+    assert {(run.device, run.peak_memory_mib) for variant in report.variants for run in variant.runs} == {
+        ("gpu:0", 300)
+    }
+    assert len(waits.read_text()) == 2 * (1 + 6)  # of the first run, and of three rounds of two
+
+
 def test_the_tree_stays_as_it_is(tmp_path: Path) -> None:
     """The script changes files of its project and writes new ones; each run finds what the user has."""
     writes = """
