@@ -35,4 +35,4 @@ def sample(after: float = 0.01, device: Device = "cpu") -> Evidence:
 
 def changed(whole: Evidence, **fields: object) -> Evidence:
     """The same with other fields in its report."""
-    return replace(whole, report=replace(whole.report, **fields))  # type: ignore[arg-type]
+    return replace(whole, report=replace(whole.report, **fields))  # type: ignore[arg-type]  # the callers name fields

@@ -29,7 +29,7 @@ PHOTOS = 16
 Array = npt.NDArray[Any]
 
 
-class Streets(paddle.io.Dataset):  # type: ignore[misc]
+class Streets(paddle.io.Dataset):  # type: ignore[misc]  # mypy sees nothing of Paddle
     """Photographs of streets with a class for each pixel, read from a folder."""
 
     def __init__(self, folder: Path, count: int) -> None:

@@ -37,7 +37,7 @@ def decode(file: bytes) -> Array:
     return np.ascontiguousarray(pixels.transpose(2, 0, 1)) / 127.5 - 1
 
 
-class Photos(paddle.io.Dataset):  # type: ignore[misc]
+class Photos(paddle.io.Dataset):  # type: ignore[misc]  # mypy sees nothing of Paddle
     """Photographs of ``side`` pixels with a label each; a sample is decoded when it is asked for.
 
     With ``augment`` it is cropped from a photograph twice as wide, flipped, and its colours are changed, as for the
@@ -68,7 +68,7 @@ class Photos(paddle.io.Dataset):  # type: ignore[misc]
         return self.count
 
 
-class Stored(paddle.io.Dataset):  # type: ignore[misc]
+class Stored(paddle.io.Dataset):  # type: ignore[misc]  # mypy sees nothing of Paddle
     """Photographs that were decoded once and are read as arrays, ``np.save`` having put them into ``folder``."""
 
     def __init__(self, count: int, side: int, folder: Path) -> None:

@@ -10,7 +10,7 @@ from paddle import nn
 from paddle.nn.functional import avg_pool2d, cross_entropy
 
 
-class MaskedLoss(nn.Layer):  # type: ignore[misc]
+class MaskedLoss(nn.Layer):  # type: ignore[misc]  # mypy sees nothing of Paddle
     def forward(self, scores: paddle.Tensor, labels: paddle.Tensor, mask: paddle.Tensor) -> paddle.Tensor:
         losses = cross_entropy(scores, labels, axis=1, reduction="none").squeeze(1)
         return paddle.masked_select(losses, mask).mean()

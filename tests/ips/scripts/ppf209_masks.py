@@ -16,7 +16,7 @@ EPOCH = 2
 """Steps."""
 
 
-@paddle.no_grad()  # type: ignore[untyped-decorator]
+@paddle.no_grad()  # type: ignore[untyped-decorator]  # mypy sees nothing of Paddle
 def save_masks(network: paddle.nn.Layer, images: paddle.Tensor, folder: Path) -> None:
     probabilities = softmax(interpolate(network(images), scale_factor=4), axis=1)
     for number in range(len(images)):

@@ -10,7 +10,7 @@ from paddle import nn
 from paddle.nn.functional import cross_entropy
 
 
-class PositiveLoss(nn.Layer):  # type: ignore[misc]
+class PositiveLoss(nn.Layer):  # type: ignore[misc]  # mypy sees nothing of Paddle
     def forward(self, scores: paddle.Tensor, labels: paddle.Tensor) -> paddle.Tensor:
         positive = (labels > 0).astype("float32")
         count = positive.sum().clip(min=1)

@@ -9,7 +9,7 @@ from paddle import nn
 from paddle.nn.functional import cross_entropy
 
 
-class Network(nn.Layer):  # type: ignore[misc]
+class Network(nn.Layer):  # type: ignore[misc]  # mypy sees nothing of Paddle
     def __init__(self) -> None:
         super().__init__()
         self.stem = nn.Conv2D(3, 64, kernel_size=3, stride=2, padding=1)
