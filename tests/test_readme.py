@@ -57,6 +57,18 @@ def test_links_and_paths_exist(name: str) -> None:
         assert (ROOT / target).exists(), target
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_links_of_the_docs_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_picture_is_shown() -> None:
+    texts = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md"))
+    for picture in (ROOT / "docs" / "images").glob("*.png"):
+        assert f"(images/{picture.name})" in texts
+
+
 def test_changelog_names_every_rule() -> None:
     text = _text("CHANGELOG.md")
     for code in catalogue.shipped():
