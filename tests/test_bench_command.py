@@ -209,6 +209,19 @@ REFUSES = "if {words!r} in open(__file__).read()[140:]:\n    raise RuntimeError(
 """The script refuses what a fix makes of it."""
 
 
+def test_a_file_that_cannot_be_written_is_noticed_before_anything_runs(tmp_path: Path) -> None:
+    said = failed(project(tmp_path / "p", train=SCRIPT), "train.py", "--html", "/no/such/folder/page.html")
+    assert "/no/such/folder is no directory" in said
+    assert "RUNS" not in said
+
+
+def test_what_was_measured_is_shown_also_where_it_cannot_be_kept(tmp_path: Path) -> None:
+    found = bench(project(tmp_path / "p", train=SCRIPT), "train.py", "--json", str(tmp_path))
+    assert found.returncode == 2
+    assert f"{tmp_path} cannot be written" in found.stderr
+    assert "all fixes" in found.stdout
+
+
 def test_a_fix_that_fails_is_named(tmp_path: Path) -> None:
     said = failed(project(tmp_path / "p", train=REFUSES.format(words=".detach()") + SCRIPT), "train.py")
     assert "perflint: with all fixes: train.py failed (exit status 1): RuntimeError: changed\n" in said

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from perflint.bench.keeping import as_text, rounded
 from perflint.bench.measure import Bench
 from perflint.bench.plan import Plan, RunFailed
-from perflint.bench.results import Report, Steps
-from perflint.bench.statistics import compare
+from perflint.bench.results import Report
 from perflint.bench.variants import State
 from perflint.measuring import Device
 from published_parts.tables import SCRIPTS, Table
@@ -20,8 +19,6 @@ from published_parts.tables import SCRIPTS, Table
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 _STAND_IN = Path(__file__).resolve().parents[2] / "tests" / "ips" / "stand_in"
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-_NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
-"""A list of numbers, which gets one row."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +39,6 @@ class Measured:
         path = place(self.table, self.device, directory)
         path.write_text(as_text(self.to_json()), encoding="utf-8")
         return path
-
-
-def as_text(data: object) -> str:
-    """JSON with a row for each list of numbers."""
-    text = json.dumps(data, indent=1)
-    return _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text) + "\n"
 
 
 def place(table: str, device: Device, directory: Path = RESULTS) -> Path:
@@ -93,7 +84,7 @@ def run(table: Table, device: Device, rounds: int) -> Measured:
     found = report.variants[0].runs[0].device
     if not device.endswith(found.split(":")[0]):
         raise RunFailed(f"asked to measure on the {device}, but Paddle chose {found}")
-    return Measured(table.name, device, environment, compact(report))
+    return Measured(table.name, device, environment, rounded(report))
 
 
 def _environment(device: Device) -> dict[str, str]:
@@ -111,17 +102,3 @@ def _stand_in(device: Device) -> dict[str, str]:
 
 def _tell(done: int, runs: int, name: str) -> None:
     print(f"run {done + 1} of {runs}: {name}", file=sys.stderr)
-
-
-def compact(report: Report) -> Report:
-    """A report with no more digits than it means, and the comparisons that follow from what is left."""
-    variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
-    comparisons = [compare(variants[0].runs, item.runs, item.name) for item in variants[1:]]
-    return replace(report, variants=variants, comparisons=comparisons)
-
-
-def _rounded(run: Steps) -> Steps:
-    """Times in whole microseconds, and six digits of a loss: more is noise, and makes long files."""
-    batch, reader = ([round(time, 6) for time in part] for part in (run.batch_s, run.reader_s))
-    losses = [None if loss is None else float(f"{loss:.6g}") for loss in run.losses]
-    return replace(run, batch_s=batch, reader_s=reader, losses=losses, peak_memory_mib=round(run.peak_memory_mib, 1))

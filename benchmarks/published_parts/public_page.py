@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from perflint.bench.keeping import as_text, rounded
 from perflint.bench.results import Report
-from published_parts.measuring import RESULTS, as_text, compact
+from published_parts.measuring import RESULTS
 from published_parts.page import facts, measured
 from published_parts.public import SCRIPTS, Script
 
@@ -47,7 +48,7 @@ def keep(script: Script, report: Path) -> None:
     Raises:
         KeyError: a field is missing.
     """
-    found = compact(Report.from_json(json.loads(report.read_text(encoding="utf-8"))))
+    found = rounded(Report.from_json(json.loads(report.read_text(encoding="utf-8"))))
     place(script).write_text(as_text(found.to_json()), encoding="utf-8")
 
 

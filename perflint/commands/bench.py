@@ -6,7 +6,6 @@ The one command that runs the code it is given.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import signal
 import sys
@@ -16,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perflint import discovery, engine, git, intake, writing
+from perflint.bench.keeping import as_text
 from perflint.bench.measure import Bench
 from perflint.bench.page import page
 from perflint.bench.plan import Plan, RunFailed
@@ -46,6 +46,9 @@ def run(options: argparse.Namespace) -> int:
     script: Path = options.script
     if not script.is_file():
         raise CommandError(f"{script} is no file: name the script that trains")
+    for path in filter(None, (options.json, options.html)):
+        if not path.absolute().parent.is_dir():  # said before the runs, and not after
+            raise CommandError(f"{path} cannot be written: {path.absolute().parent} is no directory")
     settings = resolve(options, [script])
     plan = _plan(options, script, _root(script, settings))
     console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
@@ -56,9 +59,9 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(str(error)) from error
     except OSError as error:
         raise CommandError(f"the script could not be run: {error}") from error
-    _write(options, report)
     console.write(table(report, shutil.get_terminal_size().columns, Palette(wants_colour(sys.stdout))))
     console.close()
+    _write(options, report)
     return 0
 
 
@@ -166,7 +169,7 @@ def _ends_like_ctrl_c() -> Iterator[None]:
 
 
 def _write(options: argparse.Namespace, report: Report) -> None:
-    wanted = {options.json: json.dumps(report.to_json(), indent=1) + "\n"} if options.json else {}
+    wanted = {options.json: as_text(report.to_json())} if options.json else {}
     if options.html:
         wanted[options.html] = page(report)
     for path, text in wanted.items():

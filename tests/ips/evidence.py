@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from perflint import catalogue
+from perflint.bench.keeping import as_text
 from perflint.bench.results import BEFORE, Comparison, Report
 from perflint.bench.statistics import compare
 from perflint.measuring import DEVICES, Device
@@ -17,8 +17,6 @@ from tests.ips import cases
 from tests.ips.places import PLACES
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "evidence"
-_NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
-"""A list of numbers, which gets one row."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,7 @@ class Evidence:
 def write_whole(path: Path, data: dict[str, Any]) -> None:
     """Write JSON with each list of numbers in a row."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), json.dumps(data, indent=1))
-    path.write_text(text + "\n", encoding="utf-8")
+    path.write_text(as_text(data), encoding="utf-8")
 
 
 def committed(directory: Path = EVIDENCE) -> list[Path]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
+from perflint.bench.keeping import rounded
 from perflint.bench.measure import Bench
 from perflint.bench.plan import Plan
-from perflint.bench.results import BEFORE, Report, Steps
+from perflint.bench.results import BEFORE, Report
 from perflint.bench.variants import State
 from perflint.source import Source
 from tests.ips.cases import SCRIPTS, Case, findings, fixed
-from tests.ips.evidence import compared
 from tests.ips.places import Place
 
 ROUNDS = 10
@@ -64,9 +63,7 @@ def measure(script: Path, text: str, after: State, where: Place, rounds: int = R
         environment={**where.environment, **where.path},
     )
     report = Bench(plan).measure([State(BEFORE, [], [], {place: _bytes(text)}), after], rounds)
-    variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
-    report = replace(report, variants=variants)
-    return where.labelled(replace(report, comparisons=[compared(report)]))
+    return where.labelled(rounded(report))
 
 
 def _bytes(text: str) -> bytes:
@@ -78,9 +75,3 @@ def _steps(text: str) -> int:
     found = _STEPS.search(text)
     assert found is not None, "a script ends with running.start(train, steps=...)"
     return int(found.group(1))
-
-
-def _rounded(run: Steps) -> Steps:
-    """Times in whole microseconds: more is noise, and makes long files."""
-    times = [[round(time, 6) for time in part] for part in (run.batch_s, run.reader_s)]
-    return replace(run, batch_s=times[0], reader_s=times[1])

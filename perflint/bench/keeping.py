@@ -1,0 +1,31 @@
+"""How a measurement is kept in a file: whole enough to work everything out again, and no longer than that."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from perflint.bench.results import Report, Steps
+from perflint.bench.statistics import compare
+
+_NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
+"""A list of numbers, which gets one row."""
+
+
+def as_text(data: object) -> str:
+    """JSON with a row for each list of numbers."""
+    text = json.dumps(data, indent=1)
+    return _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text) + "\n"
+
+
+def rounded(report: Report) -> Report:
+    """A report with times in whole microseconds (more is noise), and the comparisons that follow from these."""
+    variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
+    comparisons = [compare(variants[0].runs, item.runs, item.name) for item in variants[1:]]
+    return replace(report, variants=variants, comparisons=comparisons)
+
+
+def _rounded(run: Steps) -> Steps:
+    batch, reader = ([round(time, 6) for time in part] for part in (run.batch_s, run.reader_s))
+    return replace(run, batch_s=batch, reader_s=reader)
