@@ -68,10 +68,11 @@ class Environment(Mapping[str, Kind]):
         entry: Any = root.get(name) if isinstance(root, dict) else _found(root, name)
         if entry.__class__ is Kind:
             return entry
-        if entry is None:
-            kind = self._below(name) if "." in name or "[" in name else None
-        else:
+        kind: Kind | None = None
+        if entry is not None:
             kind = entry.kind
+        elif "." in name or "[" in name:
+            kind = self._below(name)
         if kind is None and self._under:
             kind = self._under.get(name)
         return default if kind is None else kind
