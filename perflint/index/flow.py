@@ -238,10 +238,11 @@ class Flow:
 
     def _try(self, node: ast.Try, env: Environment) -> Environment:
         after = self._block(node.body, env.copy())
+        before = env.merged(after)
         for handler in node.handlers:
-            handled = self._block(handler.body, env.merged(after))
+            handled = self._block(handler.body, before)
             if not leaves(handler.body):
-                after = after.merged(handled)
+                before, after = before.merged(handled), after.merged(handled)
         after = self._block(node.orelse, after)
         return self._block(node.finalbody, after)
 
