@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import libcst as cst
 
@@ -19,6 +19,11 @@ from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.scopes import Statement
 from perflint.settings import Settings
 from perflint.units import ParsedUnit
+
+_Answer = TypeVar("_Answer")
+_MOST_LOOKS = 20_000
+"""Statements that all fixes of one function together may look at."""
+TOO_MANY = "this function has too many findings to look around each of them at once"
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,8 @@ class Context:
     rules: Mapping[str, Rule]
     codes: frozenset[str]
     points: Mapping[int, Point]
+    answers: dict[Hashable, Any] = field(default_factory=dict)
+    """What ``once`` remembers while one file is checked."""
     node: cst.CSTNode | None = None
     parents: list[cst.CSTNode] = field(default_factory=list)
     drafts: list[Draft] = field(default_factory=list)
@@ -131,6 +138,26 @@ class Context:
             return name
         kind = self.kind(call.func.value)
         return f"{kind.type}.{call.func.attr.value}" if kind.type.startswith("paddle.") else name
+
+    def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
+        """What the findings of one file ask again and again: worked out for the first of them, and then forgotten."""
+        if question not in self.answers:
+            self.answers[question] = answer()
+        found: _Answer = self.answers[question]
+        return found
+
+    def may_look_around(self) -> bool:
+        """Whether the fix of one more finding may look through the whole current function.
+
+        A function of 1,000 statements that all have findings would be looked through 1,000 times: the first findings
+        get such a fix, and once it is made, the next ones.
+        """
+        if self.point is None:
+            return True
+        scope = self.point.scope
+        looked: int = self.answers.setdefault((_MOST_LOOKS, scope), 0)
+        self.answers[_MOST_LOOKS, scope] = looked + len(scope.statements)
+        return looked < _MOST_LOOKS
 
     def claim(self, node: cst.CSTNode) -> None:
         """Take a place: nothing inside ``node`` is reported again."""

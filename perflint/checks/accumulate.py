@@ -42,7 +42,7 @@ def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix:
     """The best repair that is known for the place of a read."""
     read = _whole_read(call, tensor, context)
     loop = context.point.loop if context.point else None
-    if loop is not None and read is not None:
+    if loop is not None and read is not None and context.may_look_around():
         repaired = _sum(read, loop, context) or _list(read, loop, context)
         if repaired is not None:
             return repaired

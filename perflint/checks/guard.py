@@ -7,7 +7,7 @@ import ast
 import libcst as cst
 
 from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
-from perflint.context import Context, local_name
+from perflint.context import TOO_MANY, Context, local_name
 from perflint.findings import Edit, Fix, Level
 from perflint.index.step_index import StepIndex, step_index
 from perflint.source import LineTable
@@ -83,6 +83,8 @@ def fix(call: cst.Call, family: str, context: Context) -> Fix:
     """Log every n-th step: the statement, and the log statements next to it, under one guard."""
     interval = context.settings.log_interval
     title = f"log every {interval}th step"
+    if not context.may_look_around():
+        return Fix(title, (), Level.DISPLAY, TOO_MANY)
     level, reason = _level(call, family, context)
     index = _index(context)
     run = _run(context, family) if index is not None else None
@@ -108,6 +110,8 @@ def checkpoint_fix(call: cst.Call, context: Context) -> Fix:
 def sample_fix(title: str, reason: str, context: Context) -> Fix:
     """Make the current call every n-th step only: unsafe for ``reason``, shown where it is no statement of its own."""
     interval = context.settings.log_interval
+    if not context.may_look_around():
+        return Fix(title, (), Level.DISPLAY, TOO_MANY)
     index, statement = _index(context), context.statement
     line = block_and_line(context)[1] if isinstance(statement, cst.Expr) and statement.value is context.node else None
     if index is None:
@@ -155,7 +159,8 @@ def _index(context: Context) -> StepIndex | None:
     point = context.point
     if point is None or point.loop is None:
         return None
-    return step_index(point.scope, point.loop, context.file.identifiers)
+    scope, loop = point.scope, point.loop
+    return context.once((step_index, loop), lambda: step_index(scope, loop, context.file.identifiers))
 
 
 def _no_guard_reason(context: Context) -> str:

@@ -168,7 +168,8 @@ def _step_name(context: Context) -> str:
     point = context.point
     if point is None or point.loop is None:
         return "step"
-    index = step_index(point.scope, point.loop, context.file.identifiers)
+    scope, loop = point.scope, point.loop
+    index = context.once((step_index, loop), lambda: step_index(scope, loop, context.file.identifiers))
     return index.name if index is not None else "step"
 
 
