@@ -153,14 +153,14 @@ class Examination:
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
-        return _tried(drafts, file.source)
+        return _tried(drafts, file)
 
 
-def _tried(drafts: list[Draft], source: Source) -> list[Draft]:
+def _tried(drafts: list[Draft], file: FileIndex) -> list[Draft]:
     """The drafts, whose fixes are offered as their trials say."""
     if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
         return drafts
-    trials = Trials(source)
+    trials = Trials(file.source, file.tree)
     return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from perflint.findings import Edit, Fix, Level
@@ -33,7 +35,7 @@ def tried(text: str, *changes: tuple[str, str], level: Level = Level.SAFE, impor
         start = text.index(old)
         edits.append(Edit(start, start + len(old), new))
     reason = "" if level is Level.SAFE else "the rule's own reason"
-    result = Trials(Source("a.py", text)).tried(Fix("title", tuple(edits), level, reason, imports))
+    result = Trials(Source("a.py", text), ast.parse(text)).tried(Fix("title", tuple(edits), level, reason, imports))
     assert result is not None
     return result
 
@@ -95,7 +97,7 @@ def test_an_edit_between_two_functions_belongs_to_the_first() -> None:
     text = "def f(items):\n    for x in items:\n        g(x)\ndef g(x):\n    return x\n"
     good = Fix("title", (Edit(text.index("def g"), text.index("def g"), "    items.clear()\n"),), Level.SAFE)
     bad = Fix("title", (Edit(text.index("def g"), text.index("def g"), "    nothing.clear()\n"),), Level.SAFE)
-    trials = Trials(Source("a.py", text))
+    trials = Trials(Source("a.py", text), ast.parse(text))
     assert trials.tried(good) == good
     assert trials.tried(bad) != bad
 
@@ -143,7 +145,7 @@ def test_the_trials_of_one_file_end() -> None:
     # 3,000 edits in one function of 60,000 characters: those beyond the budget are put in words.
     rows = [f"    total += values[{number}].item()\n" for number in range(3000)]
     text = "def f(values, total):\n" + "".join(rows) + "    return total\n"
-    trials = Trials(Source("a.py", text))
+    trials = Trials(Source("a.py", text), ast.parse(text))
     places = [text.index(f"[{number}].item()") for number in range(0, 3000, 20)]
     fixes = [trials.tried(Fix("title", (Edit(place, place + 1, "("),), Level.DISPLAY, "why")) for place in places]
     assert all(fix is not None and not fix.edits for fix in fixes)

@@ -34,11 +34,26 @@ class Reading:
     @cached_property
     def compiles(self) -> bool:
         """Whether it compiles, which also finds a keyword given twice or a ``return`` outside a function."""
+        if self.tree is None:
+            return False
         try:
-            compile(self.text, "<edited>", "exec", dont_inherit=True)
+            compile(self.tree, "<edited>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
         return True
+
+    @cached_property
+    def names(self) -> tuple[frozenset[str], frozenset[str], int]:
+        """The names that are read, and those that are bound or deleted; and how many values are made into text."""
+        read: set[str] = set()
+        bound: set[str] = set()
+        texts = 0
+        for node in [] if self.tree is None else ast.walk(self.tree):
+            if isinstance(node, ast.Name):
+                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+            elif isinstance(node, (ast.FormattedValue, ast.Mod)):
+                texts += 1
+        return frozenset(read), frozenset(bound), texts
 
     def new_message(self, before: Reading) -> str:
         """A message of pyflakes about this that it did not give about the text before; empty where there is none."""

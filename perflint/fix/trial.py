@@ -9,6 +9,7 @@ For example, ``if step % 10 == 0:`` around a log line is not offered where nothi
 
 from __future__ import annotations
 
+import ast
 import warnings
 from dataclasses import replace
 from functools import cached_property
@@ -32,14 +33,18 @@ class Trials:
     """The trials of the fixes of one file.
 
     Args:
-        source: the file, which parses.
+        source: the file.
+        tree: the same, parsed.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, tree: ast.Module) -> None:
         self._source = source
+        self._outline = Outline(source, tree)
         self._left = _BUDGET + _BUDGET_PER_CHARACTER * len(source.text)
         self._verdicts: dict[Fix, Fix] = {}
         self._regions: dict[tuple[int, int], Reading] = {}
+        self._insides: dict[Region, Reading] = {}
+        self._modules: dict[Region, Reading] = {}
 
     def tried(self, fix: Fix | None) -> Fix | None:
         """The fix if its edit may be offered; else the same without the edit, or trusted less."""
@@ -74,20 +79,30 @@ class Trials:
         too much: an import may be used in another function alone.  So what it finds is asked of the whole file again.
         """
         outline, text = self._outline, self._source.text
-        missing = ImportPlace(text).missing(fix.imports) if fix.imports else ()
-        if not outline.around(region, after, missing).new_message(outline.around(region, before)):
+        inside = outline.inside(region, after)
+        missing = ImportPlace(text).missing(fix.imports) if fix.imports else []
+        if not missing and inside.names == self._inside(region, before).names:
+            return ""  # no name has come or gone, so there is nothing new to say
+        module = outline.around(region, inside, missing)
+        if not module.new_message(self._module(region, before)):
             return ""
         return Reading(spliced(text, 0, len(text), complete_edits(text, fix))).new_message(self._whole)
+
+    def _inside(self, region: Region, before: Reading) -> Reading:
+        if region not in self._insides:
+            self._insides[region] = self._outline.inside(region, before)
+        return self._insides[region]
+
+    def _module(self, region: Region, before: Reading) -> Reading:
+        if region not in self._modules:
+            self._modules[region] = self._outline.around(region, self._inside(region, before))
+        return self._modules[region]
 
     def _before(self, region: Region) -> Reading:
         key = (region.start, region.end)
         if key not in self._regions:
             self._regions[key] = Reading(self._source.text[region.start : region.end])
         return self._regions[key]
-
-    @cached_property
-    def _outline(self) -> Outline:
-        return Outline(self._source)
 
     @cached_property
     def _whole(self) -> Reading:
