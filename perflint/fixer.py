@@ -16,6 +16,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fix.leftovers import removals, taking, unused_imports
+from perflint.fix.reading import Reading
 from perflint.import_place import ImportPlace
 from perflint.source import Source
 
@@ -283,19 +285,21 @@ def _round(
         if source is None:
             continue
         wanted = [item for item in candidates if item.fix and item.fix.level >= level and refused.allows(source, item)]
-        result = _apply_checked(source, wanted, refused)
+        result = _apply_checked(sources, source, wanted, refused)
         if result and result.text != source.text:
             results[path] = result
     return results
 
 
-def _apply_checked(source: Source, findings: Sequence[Finding], refused: _Refused) -> Applied | None:
+def _apply_checked(
+    sources: Mapping[str, Source], source: Source, findings: Sequence[Finding], refused: _Refused
+) -> Applied | None:
     """Apply the fixes of these findings; leave out those to blame if the result cannot be kept."""
     while findings:
         result = apply(source.text, _fixes(findings))
         problem = _problem(source, result.text)
         if problem is None:
-            return result
+            return _tidied(sources, source, result)
         if not parses(source.text):
             return None
         used = [finding for finding in findings if finding.fix in result.fixes]
@@ -303,6 +307,21 @@ def _apply_checked(source: Source, findings: Sequence[Finding], refused: _Refuse
         refused.add(source, blamed, *problem)
         findings = [finding for finding in findings if refused.allows(source, finding)]
     return None
+
+
+def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> Applied:
+    """The result without the imports that only all fixes together leave unused: two calls of ``gc.collect()``."""
+    before = Reading(source.text)
+    names = unused_imports(before, Reading(result.text))
+    if not names or before.tree is None:
+        return result
+    others = [other.text for other in sources.values() if other.path != source.path]
+    free = [name for name in names if not any(map(taking(name, source.path).search, others))]
+    extra = removals(source, before.tree, free)
+    if not extra or any(edit.start < own.end and own.start < edit.end for edit in extra for own in result.edits):
+        return result
+    edits = tuple(sorted((*result.edits, *extra), key=lambda edit: (edit.start, edit.end)))
+    return replace(result, text=spliced(source.text, 0, len(source.text), edits), edits=edits)
 
 
 def _problem(source: Source, text: str) -> tuple[str, bool] | None:

@@ -8,6 +8,7 @@ import pytest
 
 from perflint.findings import Edit, Fix, Level
 from perflint.fix.trial import Trials
+from perflint.fixer import apply
 from perflint.source import Source
 
 TRAINING = """\
@@ -71,10 +72,31 @@ def test_an_import_that_another_function_uses_may_lose_one_use() -> None:
     assert tried(TRAINING, ("np.mean(loss.numpy())", "loss")).edits
 
 
-def test_an_edit_that_leaves_an_import_without_any_use_is_put_in_words() -> None:
+def test_an_import_that_only_the_edit_leaves_unused_goes_along() -> None:
     alone = TRAINING.replace("np.zeros(3)", "3")
     fix = tried(alone, ("np.mean(loss.numpy())", "loss"))
-    assert (fix.edits, fix.reason) == ((), "the edit does not fit the code here: 'numpy as np' imported but unused")
+    assert apply(alone, [fix]).text == alone.replace("import numpy as np\n", "").replace(
+        "np.mean(loss.numpy())", "loss"
+    )
+
+
+def test_an_import_that_another_file_takes_from_here_stays_and_so_does_the_code() -> None:
+    alone = TRAINING.replace("np.zeros(3)", "3")
+    start = alone.index("np.mean(loss.numpy())")
+    trials = Trials(Source("a.py", alone), ast.parse(alone), lambda name: name == "numpy as np")
+    fix = trials.tried(Fix("title", (Edit(start, start + 21, "loss"),), Level.SAFE))
+    assert fix == Fix(
+        "title", (), Level.DISPLAY, "the edit does not fit the code here: 'numpy as np' imported but unused"
+    )
+
+
+def test_a_variable_that_only_the_edit_leaves_unused_is_for_a_person() -> None:
+    text = "def f(x):\n    y = x + 1\n    return y\n"
+    fix = tried(text, ("return y", "return x"))
+    assert (fix.edits, fix.reason) == (
+        (),
+        "the edit does not fit the code here: local variable 'y' is assigned to but never used",
+    )
 
 
 def test_an_import_that_the_fix_brings_along_counts() -> None:

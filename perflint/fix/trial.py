@@ -4,20 +4,23 @@ An edit is offered if the edited file compiles and pyflakes says nothing of it t
 that does not exist, no import or variable that nothing uses any more.  A safe one must also keep its promises
 (``promises``).  What fails keeps its title and its reason, so a person still reads what to do, but loses its edit.
 
-For example, ``if step % 10 == 0:`` around a log line is not offered where nothing is called ``step``.
+For example, ``if step % 10 == 0:`` around a log line is not offered where nothing is called ``step``.  An import that
+only the edit leaves unused is taken out along with it, unless another file takes the name from there.
 """
 
 from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from perflint.findings import Fix, Level
+from perflint.findings import Edit, Fix, Level
+from perflint.fix.leftovers import removals
 from perflint.fix.outline import Outline, Region
 from perflint.fix.promises import broken_promise
-from perflint.fix.reading import Reading
+from perflint.fix.reading import Messages, Reading
 from perflint.fixer import complete_edits, spliced
 from perflint.import_place import ImportPlace
 from perflint.source import Source
@@ -35,10 +38,13 @@ class Trials:
     Args:
         source: the file.
         tree: the same, parsed.
+        is_taken: whether another file takes an imported name from this one.
     """
 
-    def __init__(self, source: Source, tree: ast.Module) -> None:
+    def __init__(self, source: Source, tree: ast.Module, is_taken: Callable[[str], bool] = lambda _: False) -> None:
         self._source = source
+        self._tree = tree
+        self._is_taken = is_taken
         self._outline = Outline(source, tree)
         self._left = _BUDGET + _BUDGET_PER_CHARACTER * len(source.text)
         self._verdicts: dict[Fix, Fix] = {}
@@ -66,14 +72,24 @@ class Trials:
         after = Reading(spliced(self._source.text, region.start, region.end, edits))
         if not _is_valid(before, after):
             return _in_words(fix, "the edit does not fit the code here: the file would not compile")
-        new = self._new_message(region, before, after, fix)
-        if new:
-            return _in_words(fix, f"the edit does not fit the code here: {new}")
+        new = self._new_messages(region, before, after, fix)
+        extra = self._tidying(new, edits) if new else ()
+        if extra is None:
+            return _in_words(fix, f"the edit does not fit the code here: {next(iter(new.values()))}")
         broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
+        fix = replace(fix, edits=tuple(sorted((*fix.edits, *extra)))) if extra else fix
         return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
 
-    def _new_message(self, region: Region, before: Reading, after: Reading, fix: Fix) -> str:
-        """What pyflakes says of the edited file and not of the file before; empty where that is nothing.
+    def _tidying(self, new: Messages, edits: Sequence[Edit]) -> list[Edit] | None:
+        """The edits that take out the imports which nothing uses any more; None where something else is new."""
+        names = [name for kind, name in new if kind == "UnusedImport" and not self._is_taken(name)]
+        extra = removals(self._source, self._tree, names) if len(names) == len(new) else None
+        if extra is None or any(one.start < two.end and two.start < one.end for one in extra for two in edits):
+            return None
+        return extra
+
+    def _new_messages(self, region: Region, before: Reading, after: Reading, fix: Fix) -> Messages:
+        """What pyflakes says of the edited file and did not say of the file before.
 
         The functions that the edits leave alone are emptied first, which is quick and finds all there is, and sometimes
         too much: an import may be used in another function alone.  So what it finds is asked of the whole file again.
@@ -82,11 +98,11 @@ class Trials:
         inside = outline.inside(region, after)
         missing = ImportPlace(text).missing(fix.imports) if fix.imports else []
         if not missing and inside.names == self._inside(region, before).names:
-            return ""  # no name has come or gone, so there is nothing new to say
+            return {}  # no name has come or gone, so there is nothing new to say
         module = outline.around(region, inside, missing)
-        if not module.new_message(self._module(region, before)):
-            return ""
-        return Reading(spliced(text, 0, len(text), complete_edits(text, fix))).new_message(self._whole)
+        if not module.new_messages(self._module(region, before)):
+            return {}
+        return Reading(spliced(text, 0, len(text), complete_edits(text, fix))).new_messages(self._whole)
 
     def _inside(self, region: Region, before: Reading) -> Reading:
         if region not in self._insides:
