@@ -166,7 +166,7 @@ def _tried(drafts: list[Draft], file: FileIndex) -> list[Draft]:
     def is_taken(name: str) -> bool:
         return any(other.matches(taking(name, file.source.path)) for other in others)
 
-    trials = Trials(file.source, file.tree, is_taken)
+    trials = Trials(file.source, file.tree, is_taken=is_taken)
     return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
 
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from perflint.findings import Edit, Fix, Level
+from perflint.fix.fit import fitted, usual_limit
 from perflint.fix.leftovers import removals
 from perflint.fix.outline import Outline, Region
 from perflint.fix.promises import broken_promise
@@ -38,10 +39,18 @@ class Trials:
     Args:
         source: the file.
         tree: the same, parsed.
+        limit: the columns that a row may have; None where the project does not say.
         is_taken: whether another file takes an imported name from this one.
     """
 
-    def __init__(self, source: Source, tree: ast.Module, is_taken: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(
+        self,
+        source: Source,
+        tree: ast.Module,
+        limit: int | None = None,
+        is_taken: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._limit = usual_limit(source.text) if limit is None else limit
         self._source = source
         self._tree = tree
         self._is_taken = is_taken
@@ -77,8 +86,17 @@ class Trials:
         if extra is None:
             return _in_words(fix, f"the edit does not fit the code here: {next(iter(new.values()))}")
         broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
-        fix = replace(fix, edits=tuple(sorted((*fix.edits, *extra)))) if extra else fix
+        fix = replace(fix, edits=(*self._fitted(region, edits), *extra))
         return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
+
+    def _fitted(self, region: Region, edits: Sequence[Edit]) -> list[Edit]:
+        """The edits with the rows broken that they make too long."""
+        text, newline = self._source.text[region.start : region.end], self._source.newline
+        near = [Edit(edit.start - region.start, edit.end - region.start, edit.content) for edit in edits]
+        fitting = fitted(text, near, self._limit, newline)
+        if fitting == near or not _is_same(spliced(text, 0, len(text), near), spliced(text, 0, len(text), fitting)):
+            return list(edits)
+        return [Edit(edit.start + region.start, edit.end + region.start, edit.content) for edit in fitting]
 
     def _tidying(self, new: Messages, edits: Sequence[Edit]) -> list[Edit] | None:
         """The edits that take out the imports which nothing uses any more; None where something else is new."""
@@ -128,6 +146,14 @@ class Trials:
 def _is_valid(before: Reading, after: Reading) -> bool:
     """Whether the edited code parses, and compiles if it did so before (a notebook's ``await`` may not)."""
     return after.tree is not None and (after.compiles or not before.compiles)
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two texts are the same program."""
+    try:
+        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
 
 
 def _in_words(fix: Fix, problem: str) -> Fix:
