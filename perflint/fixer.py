@@ -71,13 +71,20 @@ class Rejected:
 
 
 @dataclass(frozen=True)
+class Made:
+    """A finding whose fix was made, and the row that it stood on then, without the blanks around it."""
+
+    finding: Finding
+    row: str
+
+
+@dataclass(frozen=True)
 class FixOutcome:
     """What fixing did.
 
     ``changed`` holds the new sources of the files that changed, ``remaining`` the findings of the last check and
     ``fixed`` how many findings of each (path, code) had their fix applied and are gone.  ``settled`` is False when
-    the rounds ran out while there was still something to apply.  ``applied`` holds the findings of each round whose
-    fixes were made, as they stood then.
+    the rounds ran out while there was still something to apply.  ``applied`` holds what was made in each round.
     """
 
     level: Level
@@ -87,7 +94,7 @@ class FixOutcome:
     fixed: Mapping[tuple[str, str], int]
     rejected: tuple[Rejected, ...] = ()
     settled: bool = True
-    applied: tuple[tuple[Finding, ...], ...] = ()
+    applied: tuple[tuple[Made, ...], ...] = ()
 
     @property
     def fixed_count(self) -> int:
@@ -179,7 +186,7 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
     current = dict(sources)
     first = findings = check(current)
     fixed: Counter[tuple[str, str]] = Counter()
-    applied: list[tuple[Finding, ...]] = []
+    applied: list[tuple[Made, ...]] = []
     refused = _Refused()
     shown = _Shown(first, level)
     while len(applied) < max_rounds and (results := _round(current, shown.without(findings), level, refused)):
@@ -190,7 +197,7 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
             for finding in judged.useless:
                 refused.add(current[finding.path], [finding], f"{finding.code} still reports the place", True)
             continue
-        applied.append(judged.applied)
+        applied.append(tuple(Made(item, _row(current[item.path], item)) for item in judged.applied))
         fixed += judged.gone
         shown.move(results)
         current, findings = edited, after
@@ -270,9 +277,12 @@ class _Refused:
 
 
 def _mark(source: Source, finding: Finding) -> _Mark:
-    row, _ = source.lines.position(finding.start)
     contents = tuple(edit.content for edit in finding.fix.edits) if finding.fix else ()
-    return finding.code, source.lines.line(row).strip(), contents
+    return finding.code, _row(source, finding), contents
+
+
+def _row(source: Source, finding: Finding) -> str:
+    return source.lines.line(source.lines.position(finding.start)[0]).strip()
 
 
 def _round(
