@@ -15,7 +15,6 @@ from perflint.index.names import dotted
 from perflint.index.scopes import FUNCTIONS, LOOPS, Scope
 from perflint.index.tree import walk
 
-_NOTES = frozenset({"add", "append"})
 _LIMITS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq)
 
 
@@ -73,9 +72,8 @@ class _Lasting:
     def is_shared(self, name: str) -> bool:
         """Whether an object that a name stands for is the same one at each step."""
         first = name.partition(".")[0]
-        return (
-            first not in self._targets() and _bindings_of(self._around, name) == _bindings_of(self._around, first) == 0
-        )
+        bound = (_bindings_of(self._around, part) for part in (name, first))
+        return first not in self._targets() and not any(bound)
 
     def _is_outer(self, first: str, is_attribute: bool) -> bool:
         """Whether a name is bound outside of what a step runs: before the loop, in the object, in the module."""
@@ -151,9 +149,8 @@ def _notes(item: ast.expr, seen: ast.expr, block: list[ast.stmt], lasting: _Last
         return False
     for node in block:
         call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _NOTES:
-            if dotted(call.func.value) == name and [ast.dump(part) for part in call.args] == [wanted]:
-                return True
+        if isinstance(call, ast.Call) and dotted(call.func) in (f"{name}.add", f"{name}.append"):
+            return [ast.dump(part) for part in call.args] == [wanted]
         for target in node.targets if isinstance(node, ast.Assign) else ():
             if isinstance(target, ast.Subscript) and dotted(target.value) == name and ast.dump(target.slice) == wanted:
                 return True
