@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from perflint.checks.guard import block_and_line, guard_edits
+from perflint.checks.edits import block_and_line
+from perflint.checks.guard import guard_edits
 from perflint.context import Context, local_name
 from perflint.findings import Edit, Fix, Level, Related
 from perflint.index.every_rank import SAVES, EveryRank
