@@ -10,7 +10,7 @@ from perflint import catalogue, gates, messages, noqa, registry, units, unused_n
 from perflint.context import Context, Draft
 from perflint.findings import Confidence, Finding
 from perflint.gates import Rows
-from perflint.index import hot
+from perflint.index import hot, version_checks
 from perflint.index.file import FileIndex
 from perflint.index.project import Project
 from perflint.processes import can_fork
@@ -152,7 +152,7 @@ class Examination:
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
-        return drafts
+        return version_checks.fitting(drafts, file, self.settings)
 
 
 def examine(

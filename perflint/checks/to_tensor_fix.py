@@ -16,6 +16,9 @@ from perflint.index import origin as origins
 _FULL = "fill the tensor on the device"
 _HALF = "values this small are rounded otherwise in float16"
 _SMALLEST = 1e-6
+_NO_DIMENSIONS = "2.5"
+"""The release that brought tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
+
 _DTYPE = re.compile(r"""("|')(bool|uint8|int8|int16|int32|int64|float16|bfloat16|float32|float64)\1""")
 
 _SHOWN = {
@@ -68,9 +71,10 @@ def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
     arguments = [f"[{', '.join(map(str, sizes))}]", text, *([dtype] if dtype else [])]
     edit = Edit(*context.range(call), f"{context.text(call.func.value)}.full({', '.join(arguments)})")
     may_be_half = bool(dtype) and ("float16" in dtype or not _DTYPE.fullmatch(dtype)) and "bfloat16" not in dtype
+    since = "" if sizes else _NO_DIMENSIONS
     if may_be_half and 0 < abs(value) < _SMALLEST:
-        return Fix(_FULL, (edit,), Level.UNSAFE, _HALF)
-    return Fix(_FULL, (edit,), Level.SAFE)
+        return Fix(_FULL, (edit,), Level.UNSAFE, _HALF, paddle=since)
+    return Fix(_FULL, (edit,), Level.SAFE, paddle=since)
 
 
 def _is_plain(call: cst.Call, context: Context) -> bool:
