@@ -8,7 +8,8 @@ import re
 import libcst as cst
 
 from perflint.checks.arguments import find_argument
-from perflint.checks.edits import indentation, source_of
+from perflint.checks.edits import source_of
+from perflint.checks.made_once import made_once
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index import origin as origins
@@ -46,10 +47,10 @@ def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
             return filled
     title, reason = _SHOWN[kind]
     if kind in (origins.LITERAL, origins.INVARIANT):
-        return Fix(title, tuple(_hoisted(call, context)), Level.DISPLAY, reason)
+        return Fix(title, tuple(made_once(call, context)), Level.DISPLAY, reason)
     if kind in ("copy", "cast"):
         return Fix(title, (Edit(*context.range(call), _as_it_is(call, data, context)),), Level.DISPLAY, reason)
-    if kind == origins.NUMBER:
+    if kind == origins.NUMBER and _meets_a_tensor(call, context):
         return Fix(title, (Edit(*context.range(call), context.text(data.value)),), Level.DISPLAY, reason)
     return Fix(title, (), Level.DISPLAY, reason)
 
@@ -121,34 +122,16 @@ def _uniform(node: ast.expr, text: str) -> tuple[float, list[int], str] | None:
     return value, [], ast.get_source_segment(text, node) or ast.unparse(node)
 
 
+def _meets_a_tensor(call: cst.Call, context: Context) -> bool:
+    """Whether a call is one side of an operation whose other side is a tensor, so that a number does as well."""
+    parent = context.parents[-1] if context.parents else None
+    if not isinstance(parent, cst.BinaryOperation):
+        return False
+    kind = context.kind(parent.right if call is parent.left else parent.left)
+    return kind.is_tensor and not kind.guess
+
+
 def _as_it_is(call: cst.Call, data: cst.Arg, context: Context) -> str:
     dtype = find_argument(call, "dtype", 1)
     source = source_of(data.value, context)
     return source if dtype is None else f"{source}.astype({context.text(dtype.value)})"
-
-
-def _hoisted(call: cst.Call, context: Context) -> list[Edit]:
-    """The call above its loop, under a name; in a forward pass, an attribute that ``__init__`` would set."""
-    point = context.point
-    text = context.text(call)
-    if point is None or "\n" in text:
-        return []
-    name = _new_name(call, context)
-    if point.step is not None and point.step.forward:
-        return [Edit(*context.range(call), f"self.{name}")] if point.scope.owner is not None else []
-    loop = point.loop
-    if loop is None:
-        return []
-    source = context.file.source
-    at = source.lines.line_start(loop.lineno)
-    line = f"{indentation(source, loop.lineno)}{name} = {text}{source.newline}"
-    return [Edit(at, at, line), Edit(*context.range(call), name)]
-
-
-def _new_name(call: cst.Call, context: Context) -> str:
-    words = re.findall(r"[A-Za-z_]\w*", context.text(call.args[0].value))
-    base = words[-1].lower().strip("_") if words else "constant"
-    name = f"{base}_tensor"
-    while name in context.file.identifiers:
-        name += "_"
-    return name
