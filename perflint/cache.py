@@ -162,7 +162,15 @@ def _plain(finding: Finding) -> list[Any]:
         finding.start,
         finding.end,
         finding.message,
-        fix and [fix.message, [astuple(edit) for edit in fix.edits], fix.level.value, fix.reason, list(fix.imports)],
+        fix
+        and [
+            fix.message,
+            [astuple(edit) for edit in fix.edits],
+            fix.level.value,
+            fix.reason,
+            list(fix.imports),
+            fix.paddle,
+        ],
         [astuple(item) for item in finding.related],
         finding.statement,
         finding.confidence.value,
@@ -184,5 +192,5 @@ def _finding(data: list[Any]) -> Finding:
     )
 
 
-def _fix(message: str, edits: list[list[Any]], level: int, reason: str, imports: list[str]) -> Fix:
-    return Fix(message, tuple(Edit(*edit) for edit in edits), Level(level), reason, tuple(imports))
+def _fix(message: str, edits: list[list[Any]], level: int, reason: str, imports: list[str], paddle: str) -> Fix:
+    return Fix(message, tuple(Edit(*edit) for edit in edits), Level(level), reason, tuple(imports), paddle)

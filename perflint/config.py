@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from perflint.findings import Confidence
+from perflint.paddle_versions import version_of
 from perflint.patterns import is_valid
 from perflint.selection import ALL, closest, specificity
 from perflint.settings import DeclaredCall, Settings
@@ -180,6 +181,12 @@ def _confidence(value: Any) -> Confidence | None:
     return next((level for level in Confidence if str(level) == value), None)
 
 
+def _version(value: Any) -> str | None:
+    """The number of a release, or nothing at all."""
+    is_one = isinstance(value, str) and re.fullmatch(r"(\d{1,4}(\.\d{1,4}){0,3})?", value)
+    return value if is_one and (not value or version_of(value)) else None
+
+
 _EXAMPLE = '"mylib.train.my_function"'
 
 
@@ -263,6 +270,7 @@ _KEYS: Mapping[str, _Key] = {
     "sync-calls": _CALLS,
     "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
     "logging-calls": _CALLS,
+    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
 }
 KEYS = tuple(_KEYS)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perflint.findings import Confidence
+from perflint.paddle_versions import Admitted
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Settings:
 
     ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
+    ``target_paddle`` is the oldest Paddle that the code has to run on; empty: what the project's files say.
+    ``requirements`` is no key: what the requirements next to the files say of it (``paddle_versions.on_disk``).
     ``noqa`` is no key: whether comments silence findings.
     ``whole_project`` is no key: whether the files of the run are all that its findings can rest on.
     ``origins`` says for each key where its value came from, for ``perflint config``.
@@ -53,6 +56,8 @@ class Settings:
     sync_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     checkpoint_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     logging_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    target_paddle: str = ""
+    requirements: Mapping[str, Admitted] = field(default_factory=dict)
     noqa: bool = True
     origins: Mapping[str, str] = field(default_factory=dict)
     whole_project: bool = False

@@ -66,7 +66,7 @@ def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
 
 def test_each_key_is_a_field_and_each_field_a_key() -> None:
     assert {key.replace("-", "_") for key in KEYS} == {field.name for field in fields(Settings)} - {
-        *("root", "origins", "whole_project", "noqa")
+        *("root", "origins", "whole_project", "noqa", "requirements")
     }
 
 
@@ -91,6 +91,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         sync-calls = ["mylib.mean"]
         checkpoint-calls = ["mylib.save"]
         logging-calls = ["mylib.log"]
+        target-paddle = "2.4"
         per-file-ignores = { "tests/*" = ["PPF202", "ALL"] }
         """,
     )
@@ -115,6 +116,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         sync_calls={"mylib.mean": DeclaredCall()},
         checkpoint_calls={"mylib.save": DeclaredCall()},
         logging_calls={"mylib.log": DeclaredCall()},
+        target_paddle="2.4",
         origins=dict.fromkeys(KEYS, origin),
     )
 
@@ -203,6 +205,8 @@ def test_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ("default-workers = true", "true (a boolean)", "a whole number of at least 1"),
         ("default-workers = 4.0", "4.0 (a decimal number)", "a whole number of at least 1"),
         ("log-interval = 1", "1 (a whole number)", "a whole number of at least 2"),
+        ("target-paddle = 2.4", "2.4 (a decimal number)", "the number of a release of Paddle"),
+        ('target-paddle = "develop"', '"develop" (a string)', "the number of a release of Paddle"),
         ("log-interval = 2024-01-01", "2024-01-01 (a date or time)", "a whole number of at least 2"),
         ('per-file-ignores = ["tests"]', '["tests"] (a list)', "a table from patterns to lists of rules"),
         (

@@ -16,6 +16,7 @@ from perflint.commands.settings import context_paths, resolve
 from perflint.discovery import Found
 from perflint.findings import Finding
 from perflint.patterns import Patterns, relative
+from perflint.requirements import on_disk
 from perflint.settings import Settings
 from perflint.source import Source, UnreadableSource, decode
 from perflint.wholeness import is_whole
@@ -100,7 +101,7 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
     problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
     unread = [*problems, *unreadable]
     whole = not unread and is_whole([*paths, *context_paths(settings)], settings.root)
-    return Batch(replace(settings, whole_project=whole), sources, unread, naming=naming)
+    return Batch(_known(settings, sources, whole), sources, unread, naming=naming)
 
 
 def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
@@ -123,8 +124,13 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
     others, unread = intake.read_all(file for file in found.files if str(file) != path)
     sources = {path: piped, **others}
     whole = not unread and is_whole([name, *context_paths(settings)], settings.root)
-    settings = replace(settings, whole_project=whole)
+    settings = _known(settings, sources, whole)
     return Batch(settings, {path: sources[path] for path in sorted(sources)}, [], data, naming=naming)
+
+
+def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
+    """The settings with what the directories of the files say."""
+    return replace(settings, whole_project=whole, requirements=on_disk(sources, settings.root))
 
 
 def _context(settings: Settings) -> Found:
