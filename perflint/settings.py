@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from perflint.findings import Confidence
+from perflint.patterns import Patterns
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,8 @@ class Settings:
     noqa: bool = True
     origins: Mapping[str, str] = field(default_factory=dict)
     whole_project: bool = False
+
+    @cached_property
+    def patterns_of_files(self) -> Patterns:
+        """The patterns of ``per-file-ignores``, without the ``!`` that turns one round."""
+        return Patterns(pattern.removeprefix("!") for pattern in self.per_file_ignores)
