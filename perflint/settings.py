@@ -33,6 +33,7 @@ class Settings:
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
     ``noqa`` is no key: whether comments silence findings.
     ``whole_project`` is no key: whether the files of the run are all that its findings can rest on.
+    ``passed_over`` is no key: pipes and devices that bear the name of a configuration.
     ``origins`` says for each key where its value came from, for ``perflint config``.
     """
 
@@ -58,6 +59,7 @@ class Settings:
     noqa: bool = True
     origins: Mapping[str, str] = field(default_factory=dict)
     whole_project: bool = False
+    passed_over: tuple[Path, ...] = ()
 
     @cached_property
     def patterns_of_files(self) -> Patterns:
