@@ -35,7 +35,7 @@ def read(path: Path | str, most: int = MOST_BYTES) -> bytes:
         OSError: it is not there, it is a directory, a pipe, a device or a socket, or it is larger than ``most`` bytes;
             ``error.strerror`` says which.
     """
-    _insist_on_file(path, os.stat(path))  # noqa: PTH116 - called for each file of a run; a device is not even opened
+    _insist_on_file(path, _status(path))  # a device is not even opened
     handle = os.open(path, _FLAGS)
     try:
         status = os.fstat(handle)
@@ -52,10 +52,16 @@ def read(path: Path | str, most: int = MOST_BYTES) -> bytes:
 def problem(path: Path | str) -> str:
     """What a path leads to, in words, where that is a pipe, a device or a socket; empty for anything else."""
     try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 - as above
-    except (OSError, ValueError):
+        return _problem(_status(path).st_mode)
+    except OSError:
         return ""
-    return _problem(mode)
+
+
+def _status(path: Path | str) -> os.stat_result:
+    try:
+        return os.stat(path)  # noqa: PTH116 - called for each file of a run: no Path is made for it
+    except ValueError as error:
+        raise OSError(errno.EINVAL, "no file has a name with a null character", str(path)) from error
 
 
 def _problem(mode: int) -> str:
