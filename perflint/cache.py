@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from perflint import __version__
+from perflint import __version__, plain_files
 from perflint.catalogue import rules_directory
 from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
 from perflint.projects import is_project
@@ -68,7 +68,7 @@ def load(name: str) -> list[Finding] | None:
         return None
     entry = place / (name + _SUFFIX)
     try:
-        data = json.loads(entry.read_bytes())
+        data = json.loads(plain_files.read(entry))
         if any(is_project(root) != answer for root, answer in data["roots"].items()):
             return None
         found = [_finding(item) for item in data["findings"]]
