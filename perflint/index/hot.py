@@ -12,6 +12,7 @@ from perflint.index import around, guards, training
 from perflint.index.bindings import default_values, parameter_env
 from perflint.index.clues import Clues
 from perflint.index.drawing import Drawing, Source
+from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
@@ -255,7 +256,7 @@ class Hot:
         ]
         if not targets or guards.within_expression(call, statement.node, self._project.guards(file, scope)):
             return False
-        env = {**self._project.functions_of(file, scope), **with_comprehensions(statement.node, env, file)}
+        env = Environment(with_comprehensions(statement.node, env, file)).over(self._project.functions_of(file, scope))
         arguments, keywords, spread = _handed(call, Evaluator(file, env))
         via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
         for target in targets:
@@ -273,7 +274,7 @@ class Hot:
 
     def _note_read(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, statement: Statement) -> None:
         """Remember a call in the step loop whose helper, in another file, reads the device."""
-        env = {**self._project.functions_of(file, scope), **with_comprehensions(statement.node, env, file)}
+        env = Environment(with_comprehensions(statement.node, env, file)).over(self._project.functions_of(file, scope))
         read = self._project.reads.in_call(file, scope, call, env)
         if read is not None:
             self._put_read(file, call, read)

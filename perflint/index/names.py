@@ -46,6 +46,9 @@ _STAR_NAMES = {
     "paddle.amp": ("auto_cast", "GradScaler", "decorate"),
 }
 
+_MOST_PARTS = 64
+"""Attributes of one dotted name: each attribute of a chain is asked for the names before it."""
+
 
 def canonical(name: str) -> str:
     """The one name perflint uses for a qualified Paddle name; other names come back unchanged."""
@@ -66,11 +69,11 @@ def spellings(names: Iterable[str]) -> frozenset[str]:
 
 
 def dotted(node: ast.AST) -> str | None:
-    """``a.b.c`` for a chain of attributes on a name, None for anything else."""
+    """``a.b.c`` for a chain of at most 64 attributes on a name, None for anything else."""
     if node.__class__ is ast.Name:
         return node.id
     parts: list[str] = []
-    while node.__class__ is ast.Attribute:
+    while node.__class__ is ast.Attribute and len(parts) < _MOST_PARTS:
         parts.append(node.attr)
         node = node.value
     if node.__class__ is not ast.Name:
