@@ -9,8 +9,8 @@ from functools import cached_property
 from perflint import catalogue, gates, messages, noqa, registry, units, unused_noqa
 from perflint.context import Context, Draft
 from perflint.findings import Confidence, Finding
-from perflint.fix.leftovers import taking
 from perflint.fix.trial import Trials
+from perflint.fix.unused_imports import taking
 from perflint.gates import Rows
 from perflint.index import hot, version_checks
 from perflint.index.file import FileIndex
