@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint import plain_files
+from perflint import line_length, plain_files
 from perflint.findings import Confidence
 from perflint.paddle_versions import version_of
 from perflint.patterns import is_valid
@@ -142,6 +142,9 @@ def load(
     )
     values, origins = _merged(given, place.origin, wanted, known)
     values.setdefault("exclude", DEFAULT_EXCLUDE)
+    project = None if isolated or "line-length" in values else line_length.of_project(start)
+    if project is not None:
+        values["line-length"], origins["line-length"] = project
     return Settings(
         root=start if path is None else path.parent,
         origins={key: origins.get(key, DEFAULT) for key in KEYS},
@@ -155,8 +158,7 @@ def describe(settings: Settings) -> str:
     lines = [f"# paths and patterns are seen from {settings.root}"]
     for key in KEYS:
         value = _written(key, getattr(settings, _attribute(key)))
-        # TOML has no word for "not set".
-        line = f"# {key} is not set: the rules that are on by default" if value is None else f"{key} = {_toml(value)}"
+        line = f"# {key} is not set: {_NOT_SET[key]}" if value is None else f"{key} = {_toml(value)}"
         if len(line) > 100 and isinstance(value, tuple):
             line = f"{key} = [\n" + "".join(f"    {_toml(item)},\n" for item in value) + "]"
         lines.append(f"{line}  # {settings.origins.get(key, DEFAULT)}")
@@ -298,9 +300,15 @@ _KEYS: Mapping[str, _Key] = {
     "sync-calls": _CALLS,
     "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
     "logging-calls": _CALLS,
+    "line-length": _whole_number(40),
     "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
 }
 KEYS = tuple(_KEYS)
+_NOT_SET = {
+    "select": "the rules that are on by default",
+    "line-length": "88, or the longest row of the file",
+}
+"""What holds for a key that has no value, which TOML cannot say."""
 
 
 def _checked(place: _Place, table: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
