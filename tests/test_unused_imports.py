@@ -34,6 +34,9 @@ def without(text: str, *names: str, path: str = "a.py") -> str | None:
         ("from .a import (\n    b,\n    c,\n)\n", ".a.c", "from .a import (\n    b,\n)\n"),
         ("from .a import (\n    b,\n    c,\n)\n", ".a.b", "from .a import (\n    c,\n)\n"),
         ("import gc", "gc", ""),
+        ("import gc\n\n\n    # here\nx = 1\n", "gc", "    # here\nx = 1\n"),
+        ("import os\nimport gc\n\nx = 1\n", "gc", "import os\n\nx = 1\n"),
+        ("import gc\n\n", "gc", ""),
     ],
 )
 def test_an_import_is_taken_out(text: str, name: str, expected: str) -> None:

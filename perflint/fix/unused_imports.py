@@ -84,11 +84,22 @@ def _removal(source: Source, node: ast.stmt, alias: ast.alias) -> Edit | None:
         row = lines.position(end)[0]
         below = lines.line_end(row)
         is_alone = not (source.text[lines.line_start(node.lineno) : start] + source.text[end:below]).strip()
-        return Edit(lines.line_start(node.lineno), below, "") if is_alone else None
+        return (
+            Edit(lines.line_start(node.lineno), _past_blank_rows(source, node.lineno, below), "") if is_alone else None
+        )
     at = names.index(alias)
     own, other = _span(lines, alias), _span(lines, names[at + 1 if at == 0 else at - 1])
     edit = Edit(own[0], other[0], "") if at == 0 else Edit(other[1], own[1], "")
     return edit if "#" not in source.text[edit.start : edit.end] else None
+
+
+def _past_blank_rows(source: Source, row: int, end: int) -> int:
+    """The end of the blank rows below the first row of a file, so that the file does not begin with them."""
+    if row > 1:
+        return end
+    rest = source.text[end:]
+    blank = len(rest) - len(rest.lstrip())
+    return max(end, source.lines.line_start(source.lines.position(end + blank)[0]))
 
 
 def _span(lines: LineTable, node: ast.stmt | ast.alias) -> tuple[int, int]:
