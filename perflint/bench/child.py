@@ -121,8 +121,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _said(log: Path) -> str:
     """The last line of the output, which tells most, and those before it."""
     lines = log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
-    before = "".join(f"\n    {line}" for line in lines[:-1])
-    return (lines[-1] if lines else "nothing") + (f"\n  before that:{before}" if before else "")
+    before = "".join(f"\n{line}" for line in lines[:-1])
+    return (lines[-1] if lines else "nothing") + (f"\nbefore that:{before}" if before else "")
 
 
 def _failure(plan: Plan, status: int, log: Path) -> str:

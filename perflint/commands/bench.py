@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
         with _ends_like_ctrl_c(), Progress(console) as progress:
             report = _measured(options, settings, plan, progress)
     except RunFailed as error:
-        raise CommandError(str(error)) from error
+        first, *more = str(error).split("\n")
+        raise CommandError(first, [f"  | {line}" for line in more]) from error  # what the script has said
     except OSError as error:
         raise CommandError(f"the script could not be run: {error}") from error
     console.write(table(report, shutil.get_terminal_size().columns, Palette(wants_colour(sys.stdout))))
