@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from perflint.findings import Finding
 from perflint.fingerprints import fingerprints
 from perflint.patterns import relative
 from perflint.source import Source
-from perflint.writing import write_new
+from perflint.writing import write_whole
 
 NAME = "perflint-baseline.json"
 """The file where none is named."""
@@ -170,7 +171,7 @@ def write(path: Path, found: Iterable[Entry]) -> None:
     lines = [f"    {_dumped(entry)}" for entry in sorted(set(found))]
     listed = "[\n" + ",\n".join(lines) + "\n  ]" if lines else "[]"
     text = f'{{\n  "version": {VERSION},\n  "about": "{_ABOUT}",\n  "findings": {listed}\n}}\n'
-    write_new(path, text.encode("utf-8"))
+    write_whole(path, text.encode("utf-8"))
 
 
 def _dumped(entry: Entry) -> str:
@@ -186,6 +187,8 @@ def read(path: Path) -> Baseline:
         BaselineError: there is none, or it cannot be read, or it is no baseline of this version.
     """
     try:
+        if not _can_be_read(path):
+            raise BaselineError(f"{path}: this is no file that a baseline can be read from: name another file")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise BaselineError(f"{path}: there is no such baseline: --write-baseline writes one") from None
@@ -230,9 +233,18 @@ def _entries(path: Path, data: object) -> dict[str, Entry]:
     return result
 
 
+def _can_be_read(path: Path) -> bool:
+    """Whether reading ends: of a file, or of what a shell hands over (``--baseline <(git show ...)``)."""
+    status = path.stat()
+    is_handed_over = stat.S_ISFIFO(status.st_mode) and path.absolute().parts[1:2] in (("dev",), ("proc",))
+    return stat.S_ISREG(status.st_mode) or is_handed_over
+
+
 def looks_like_one(path: Path) -> bool:
     """Whether a file that is there may be replaced by a baseline: it is one, or what a merge has left of one."""
     try:
+        if not path.is_file():
+            return False
         head = path.read_bytes()
     except OSError:
         return True  # writing says what is wrong

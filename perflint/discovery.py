@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from perflint import leftovers
 from perflint.patterns import Patterns, relative
 from perflint.settings import Settings
 
@@ -31,11 +32,13 @@ class Found:
     """``files`` sorted, each once, spelled from the path that led to it; ``problems`` in the order met.
 
     ``by_real_path`` has the same files as they are spelled there, by the path that stays when links are followed.
+    ``leftovers`` are what looks like temporary files of perflint.
     """
 
     files: list[Path]
     problems: list[Problem]
     by_real_path: Mapping[str, str] = field(default_factory=dict)
+    leftovers: list[Path] = field(default_factory=list)
 
 
 class _Layer(NamedTuple):
@@ -112,6 +115,7 @@ class _Search:
         self._gitignore = settings.respect_gitignore
         self._files: dict[str, tuple[str, bool]] = {}  # real path: the path to show, whether it is a link
         self._problems: list[Problem] = []
+        self._leftovers: list[Path] = []
         self._read: dict[Path, Patterns] = {}
 
     def add(self, shown: str, real: str, *, is_link: bool) -> None:
@@ -121,7 +125,7 @@ class _Search:
 
     def found(self) -> Found:
         spelled = {real: shown for real, (shown, _) in self._files.items()}
-        return Found([Path(shown) for shown in sorted(spelled.values())], self._problems, spelled)
+        return Found([Path(shown) for shown in sorted(spelled.values())], self._problems, spelled, self._leftovers)
 
     def directory(self, shown: str) -> None:
         stack = [self._start(shown)]
@@ -168,6 +172,8 @@ class _Search:
                     below.append(_child(directory, name))
             elif name.endswith(SUFFIX) and not self._ignored(directory, name) and _is_file(entry):
                 self._take(directory, entry)
+            elif leftovers.is_ours(name):
+                self._leftovers.append(Path(entry.path))
         return below
 
     def _take(self, directory: _Directory, entry: os.DirEntry[str]) -> None:

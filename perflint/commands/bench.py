@@ -23,6 +23,7 @@ from perflint.bench.results import Report
 from perflint.bench.table import table
 from perflint.bench.variants import Fixes, State, before
 from perflint.commands import CommandError
+from perflint.commands.outputs import insist_inside
 from perflint.commands.progress import Progress
 from perflint.commands.settings import resolve
 from perflint.findings import Finding, Level
@@ -46,7 +47,10 @@ def run(options: argparse.Namespace) -> int:
     script: Path = options.script
     if not script.is_file():
         raise CommandError(f"{script} is no file: name the script that trains")
-    for path in filter(None, (options.json, options.html)):
+    for option, path in (("--json", options.json), ("--html", options.html)):
+        if path is None:
+            continue
+        insist_inside(f"{option} {path}", path)
         if not path.absolute().parent.is_dir():  # said before the runs, and not after
             raise CommandError(f"{path} cannot be written: {path.absolute().parent} is no directory")
     settings = resolve(options, [script])

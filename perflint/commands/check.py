@@ -60,6 +60,8 @@ def _timed(options: argparse.Namespace, console: Console) -> int:
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     if not batch.sources and not batch.unreadable and batch.piped is None and not options.quiet:
         console.note("warning: no Python files found")
+    for path in () if options.quiet else batch.finished:
+        console.note(f"note: {path}: the fixes that a killed run had begun to write are all in it now")
     if options.write_baseline is not None:
         return _write_baseline(options, batch, console)
     shown = narrowing(options, batch)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from perflint import discovery, intake
+from perflint import discovery, intake, leftovers
 from perflint.commands import CommandError
 from perflint.commands.naming import Naming
 from perflint.commands.settings import context_paths, resolve
@@ -31,6 +31,7 @@ class Batch:
     ``sources`` holds also those that are read for their context alone; ``naming`` tells them apart.  ``unreadable``
     are findings about files and directories that could not be read; ``piped`` is what came through standard input
     (None: files were named); ``known`` is what a check of the sources finds (None: nobody knows yet).
+    ``finished`` are files that a killed run had begun to write, and that hold the whole new text now.
     """
 
     settings: Settings
@@ -39,6 +40,7 @@ class Batch:
     piped: bytes | None = None
     known: list[Finding] | None = None
     naming: Naming = field(default_factory=Naming)
+    finished: Sequence[Path] = ()
 
     def shown(self) -> Batch:
         """The files that are reported alone, under the names that people gave."""
@@ -96,11 +98,14 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
         raise CommandError("--stdin-filename names what comes through standard input: give - as the only path")
     settings = resolve(options, paths)
     found, naming = find(paths, settings, force_exclude=options.force_exclude)
+    finished = leftovers.sweep_files(found.leftovers)
+    for directory in {path.parent for path in paths if not path.is_dir()}:
+        finished += leftovers.sweep(directory)
     sources, unreadable = read_all(found.files)
     problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
     unread = [*problems, *unreadable]
     whole = not unread and is_whole([*paths, *context_paths(settings)], settings.root)
-    return Batch(replace(settings, whole_project=whole), sources, unread, naming=naming)
+    return Batch(replace(settings, whole_project=whole), sources, unread, naming=naming, finished=finished)
 
 
 def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
@@ -141,7 +146,7 @@ def _together(named: Found, context: Found) -> tuple[Found, Naming]:
     names = {by_real_path[real]: shown for real, shown in named.by_real_path.items() if by_real_path[real] != shown}
     hidden = frozenset(shown for real, shown in context.by_real_path.items() if real not in named.by_real_path)
     files = [Path(shown) for shown in sorted(by_real_path.values())]
-    return Found(files, named.problems, by_real_path), Naming(hidden, names)
+    return Found(files, named.problems, by_real_path, named.leftovers), Naming(hidden, names)
 
 
 def excluded(name: Path, settings: Settings) -> bool:
