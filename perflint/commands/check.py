@@ -119,7 +119,7 @@ def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
     if options.no_cache or (batch.piped is not None and not batch.naming.hidden):
         return _checker(options, batch)(batch.sources)
     name = cache.key(batch.sources, batch.settings)
-    known = cache.load(name)
+    known = cache.load(name, batch.sources)
     if known is None:
         known = _by_project(options, batch, name)
     return [*batch.unreadable, *known]
@@ -134,7 +134,7 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     several = len(whole.projects) > 1
     projects = [project for project in whole.projects if batch.naming.reports_any(project)]
     names = [cache.key(project, batch.settings) if several else name for project in projects]
-    known = [cache.load(each) if several else None for each in names]
+    known = [cache.load(each, project) if several else None for each, project in zip(names, projects, strict=True)]
     missing = [index for index, findings in enumerate(known) if findings is None]
     checked = _project_checker(options, batch)([projects[index] for index in missing]) if missing else []
     for index, findings in zip(missing, checked, strict=True):
