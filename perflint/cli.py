@@ -8,10 +8,12 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn
 
 from perflint.commands import CommandError, internal_error
+from perflint.commands.ending import Terminated, heeding_sigterm
 from perflint.output.console import complain
 from perflint.output.formats import FORMATS
 from perflint.output.visible import visible
@@ -20,6 +22,7 @@ CLEAN, FOUND, FAILED = 0, 1, 2
 """Exit status: nothing (left) to report; findings; perflint could not do its work."""
 
 _INTERRUPTED = 130
+_TERMINATED = 143
 
 _MAY_HAVE_VALUE = ("--add-noqa", "--write-baseline")
 """Options of ``check`` whose value, if there is one, follows a ``=``."""
@@ -37,9 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         atexit.register(gc.freeze)  # nor at the end
     try:
-        return _run(options)
+        with nullcontext() if options.command == "server" else heeding_sigterm():
+            return _run(options)
     except CommandError as error:
         complain(str(error), error.more)
+    except Terminated:
+        return _TERMINATED
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # the last resort: a person gets a sentence, not a traceback

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import signal
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     plan = _plan(options, script, _root(script, settings))
     console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
     try:
-        with _ends_like_ctrl_c(), Progress(console) as progress:
+        with Progress(console) as progress:
             report = _measured(options, settings, plan, progress)
     except RunFailed as error:
         first, *more = str(error).split("\n")
@@ -157,20 +155,6 @@ def _nothing(options: argparse.Namespace, plan: Plan, elsewhere: int = 0) -> str
     what = f"nothing to compare: no fix applies to {plan.script} and the files that it runs"
     others = f"; {elsewhere} apply to other files of the project" if elsewhere else ""
     return what + others + ("" if options.unsafe_fixes else "; --unsafe-fixes adds those that can change results")
-
-
-@contextmanager
-def _ends_like_ctrl_c() -> Iterator[None]:
-    """A SIGTERM stops the runs and removes the copies, as Ctrl-C does."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    old = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, old)
 
 
 def _write(options: argparse.Namespace, report: Report) -> None:

@@ -57,7 +57,7 @@ def _run(report: Report) -> dict[str, Any]:
     return {
         "tool": {"driver": _driver(rules)},
         "automationDetails": {"id": "perflint/"},
-        "invocations": [{"executionSuccessful": True}],
+        "invocations": [{"executionSuccessful": report.is_complete}],
         "originalUriBaseIds": {_BASE: {"uri": report.places.root_uri}},
         "columnKind": "unicodeCodePoints",
         "newlineSequences": ["\r\n", "\n", "\r"],
