@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from perflint.commands import CommandError, internal_error
-from perflint.commands.ending import Terminated, heeding_sigterm
+from perflint.commands.ending import Terminated, in_order
 from perflint.output.console import complain
 from perflint.output.formats import FORMATS
 from perflint.output.visible import visible
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         atexit.register(gc.freeze)  # nor at the end
     try:
-        with nullcontext() if options.command == "server" else heeding_sigterm():
+        with nullcontext() if options.command == "server" else in_order():
             return _run(options)
     except CommandError as error:
         complain(str(error), error.more)
