@@ -14,6 +14,7 @@ from typing import Any
 
 from perflint import line_length, plain_files
 from perflint.findings import Confidence
+from perflint.output.visible import is_plain, visible
 from perflint.paddle_versions import version_of
 from perflint.patterns import is_valid
 from perflint.selection import ALL, closest, specificity
@@ -155,13 +156,13 @@ def load(
 
 def describe(settings: Settings) -> str:
     """The settings as TOML, a key a line, each with its origin in a comment; the text ends in a line end."""
-    lines = [f"# paths and patterns are seen from {settings.root}"]
+    lines = [f"# paths and patterns are seen from {visible(str(settings.root))}"]
     for key in KEYS:
         value = _written(key, getattr(settings, _attribute(key)))
         line = f"# {key} is not set: {_NOT_SET[key]}" if value is None else f"{key} = {_toml(value)}"
         if len(line) > 100 and isinstance(value, tuple):
             line = f"{key} = [\n" + "".join(f"    {_toml(item)},\n" for item in value) + "]"
-        lines.append(f"{line}  # {settings.origins.get(key, DEFAULT)}")
+        lines.append(f"{line}  # {visible(settings.origins.get(key, DEFAULT))}")
     return "\n".join(lines) + "\n"
 
 
@@ -613,10 +614,17 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return "".join(map(_toml_char, json.dumps(value, ensure_ascii=False))).replace("##", r"#\u0023")
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, Mapping):
         items = ", ".join(f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items())
         return f"{{ {items} }}" if items else "{}"
     return str(value)
+
+
+def _toml_char(char: str) -> str:
+    """A character in a string of TOML; what steers terminals becomes an escape."""
+    if is_plain(char):
+        return char
+    return f"\\u{ord(char):04x}" if char <= "\uffff" else f"\\U{ord(char):08x}"
