@@ -42,6 +42,7 @@ _ON_THE_HOST = frozenset({"numel", "shape", "rank", "is_empty", "get_shape"})
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _EQUALITY = (ast.Eq, ast.NotEq)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
+_LISTS = frozenset({"list", "tuple", "set", "dict", "sorted", "zip", "map", "collections.deque"})
 _MAX_DEPTH = 6
 
 
@@ -88,6 +89,13 @@ class Evidence:
         """What a name stands for where it is bound once, else the expression itself."""
         name = dotted(node)
         return self._definitions.get(name, node) if name else node
+
+    def is_listed(self, node: ast.expr) -> bool:
+        """Whether an expression is a list or the like of tensors: it has their kind, but none of their methods."""
+        value = self.bound(node)
+        if isinstance(value, (*_DISPLAYS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            return True
+        return isinstance(value, ast.Call) and self.builtin(value.func) in _LISTS
 
     def builtin(self, node: ast.expr) -> str:
         """The qualified name of a function, ``""`` for one that is computed."""
