@@ -9,6 +9,7 @@ import libcst as cst
 
 from perflint.context import Context
 from perflint.findings import Edit
+from perflint.index.file import FileIndex
 from perflint.index.tree import walk
 from perflint.source import Source
 
@@ -103,6 +104,16 @@ def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
     ):
         tensor = tensor.func.value
     return tensor
+
+
+def name_of_paddle(file: FileIndex) -> str | None:
+    """The name that a file's own imports give to Paddle (``pd`` after ``import paddle as pd``); None without one."""
+    for node in file.tree.body:
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            if alias.name == "paddle" or (alias.name.startswith("paddle.") and not alias.asname):
+                name = alias.asname or "paddle"
+                return name if file.resolve(name) == "paddle" else None
+    return None
 
 
 def unused_imports(edit: Edit, context: Context) -> list[Edit] | None:

@@ -90,6 +90,11 @@ class Evidence:
         name = dotted(node)
         return self._definitions.get(name, node) if name else node
 
+    def is_one_tensor(self, node: ast.expr) -> bool:
+        """Whether an expression is certainly one tensor, and not only by its name."""
+        kind = self.kind(node)
+        return kind.is_tensor and not kind.guess and not kind.items and not self.is_listed(node)
+
     def is_listed(self, node: ast.expr) -> bool:
         """Whether an expression is a list or the like of tensors: it has their kind, but none of their methods."""
         value = self.bound(node)
@@ -153,6 +158,14 @@ class Evidence:
         if not isinstance(call.func, ast.Attribute):
             return False
         return call.func.attr in _TENSOR_METHODS and self.kind(call.func.value).is_tensor
+
+    def is_of_paddle(self, call: ast.Call) -> bool:
+        """Whether a call is one of Paddle's functions, or of a tensor's methods, that changes nothing in place."""
+        name = dotted(call.func)
+        qualified = self._names.resolve(name) if name else ""
+        if qualified.startswith("paddle."):
+            return not qualified.endswith("_") and not qualified.startswith("paddle.distributed.")
+        return self._is_tensor_call(call) and isinstance(call.func, ast.Attribute)
 
     def _compared(self, node: ast.Compare) -> Kind | None:
         sides = [node.left, *node.comparators]
