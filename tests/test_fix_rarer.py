@@ -169,6 +169,21 @@ def test_a_rank_test_or_a_setting_decides_nothing(test: str) -> None:
     assert fixed(text, *LOGS, level=Level.UNSAFE) == guarded
 
 
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        "if step > args.most:\n    break\n",
+        "if x.shape[0] > 3:\n    return\n",
+        "if not math.isfinite(args.value):\n    sys.exit(1)\n",
+        "if y is None:\n    raise ValueError(y)\n",
+    ],
+)
+def test_a_test_that_ends_the_loop_decides_nothing_about_what_follows(leaves: str) -> None:
+    text = in_step(f"{leaves}print(loss)")
+    expected = in_step(f"{leaves}if step % 10 == 0:\n    print(loss)")
+    assert fixed(text, *LOGS, level=Level.UNSAFE) == expected
+
+
 HELPER = """
 import paddle
 
