@@ -238,20 +238,13 @@ def test_an_import_that_the_fix_leaves_unused_goes_with_it(body: str, gone: str)
     assert "b = x.detach().clone()" in result
 
 
-@pytest.mark.parametrize(
-    "imports",
-    [
-        "import numpy as np  # arrays\nimport paddle\n",
-        "import numpy as np, os\nimport paddle\n",
-        "try:\n    import numpy as np\nexcept ImportError:\n    raise\nimport paddle\n",
-    ],
-)
-def test_words_where_an_import_would_stay_without_a_use(imports: str) -> None:
+def test_words_where_an_import_would_stay_without_a_use() -> None:
+    imports = "try:\n    import numpy as np\nexcept ImportError:\n    raise\nimport paddle\n"
     text = in_step("b = paddle.to_tensor(np.asarray(x.numpy()))\nc = paddle.ones([3])")
     [finding] = found(text.replace("import numpy as np\nimport paddle\n", imports))
     assert finding.fix is not None
     assert (finding.fix.level, finding.fix.edits) == (Level.DISPLAY, ())
-    assert "imports" in finding.fix.reason
+    assert "imported but unused" in finding.fix.reason
 
 
 def test_words_where_the_only_import_of_paddle_would_go() -> None:

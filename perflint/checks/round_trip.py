@@ -9,7 +9,6 @@ import libcst as cst
 
 from perflint.checks import round_trip_fix as fixes
 from perflint.checks.arguments import find_argument
-from perflint.checks.edits import unused_imports
 from perflint.checks.host_read import certainty, tensor_read_by
 from perflint.checks.round_trip_fix import Trip
 from perflint.checks.single_tensor import Evidence
@@ -62,9 +61,7 @@ def by_a_name(node: cst.Assign, context: Context) -> None:
     back = _sent_back(target.value, context)
     if back is not None:
         kept = Edit(*context.range(node.value), fixes.copy_of(trip, context))
-        here, there = (unused_imports(edit, context) for edit in (kept, back))
-        edits = () if here is None or there is None else tuple(sorted({kept, back, *here, *there}))
-        fix = Fix(fixes.TITLE, edits, Level.DISPLAY, "what else uses the name must be able to hold a tensor")
+        fix = Fix(fixes.TITLE, (kept, back), Level.DISPLAY, "what else uses the name must be able to hold a tensor")
         confidence = certainty(trip.tensor, context)
         context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
 
