@@ -42,7 +42,7 @@ def removals(source: Source, tree: ast.Module, names: Iterable[str]) -> list[Edi
     imports = list(_imports(tree))
     for name in names:
         found = [(node, alias) for node in imports for alias in node.names if _spelling(node, alias) == name]
-        edit = _removal(source, *found[0]) if len(found) == 1 and _is_needless(found[0][0], imports) else None
+        edit = _removal(source, *found[0]) if len(found) == 1 and _is_needless(*found[0], imports) else None
         if edit is None:
             return None
         edits.append(edit)
@@ -74,16 +74,16 @@ def _imports(node: ast.AST) -> Iterator[_Import]:
                 yield from _imports(item)
 
 
-def _is_needless(node: _Import, imports: Iterable[_Import]) -> bool:
-    """Whether leaving an import out changes nothing: the package does nothing when it is imported, or still is."""
-    others = {package for other in imports if other is not node for package in _packages(other)}
-    return _packages(node) <= {"numpy", *sys.stdlib_module_names, *others}
+def _is_needless(node: _Import, alias: ast.alias, imports: Iterable[_Import]) -> bool:
+    """Whether leaving a name out changes nothing: its package does nothing when it is imported, or still is."""
+    others = {_package(other, item) for other in imports for item in other.names if item is not alias}
+    return _package(node, alias) in {"numpy", *sys.stdlib_module_names, *others}
 
 
-def _packages(node: _Import) -> set[str]:
-    if isinstance(node, ast.ImportFrom):
-        return {(node.module or "").partition(".")[0] if not node.level else "."}
-    return {alias.name.partition(".")[0] for alias in node.names}
+def _package(node: _Import, alias: ast.alias) -> str:
+    if isinstance(node, ast.Import):
+        return alias.name.partition(".")[0]
+    return "." * node.level + (node.module or alias.name if node.level else (node.module or "").partition(".")[0])
 
 
 def _spelling(node: _Import, alias: ast.alias) -> str:
