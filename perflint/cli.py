@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from perflint.search_path import leave_out_current_directory
+
+if __name__ == "__main__":  # ``python -m perflint.cli``, before anything else is imported
+    leave_out_current_directory()
+
 import argparse
 import atexit
 import gc

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from perflint.search_path import leave_out_current_directory
 from tests.cli_runs import ROOT, process, write
 
 pytestmark = pytest.mark.usefixtures("cli_workplace")
@@ -113,6 +114,53 @@ def test_python_m_perflint_is_the_same_command() -> None:
         )
         assert done.returncode == 2
         assert "gone.py" in done.stderr
+
+
+SHADOWED = (
+    *("argparse", "ast", "collections_abc", "concurrent", "dataclasses", "difflib", "hashlib", "importlib_metadata"),
+    *("json", "libcst", "multiprocessing", "numpy", "paddle", "pathlib", "pathspec", "pygls", "lsprotocol", "random"),
+    *("re", "shutil", "string", "subprocess", "tempfile", "tokenize", "tomli", "tomllib", "typing", "yaml"),
+)
+
+
+@pytest.mark.parametrize("module", ["perflint", "perflint.cli"])
+@pytest.mark.parametrize("arguments", [["check", "-j2", "."], ["check", "--changed-since", "HEAD"], ["rule", "PPF201"]])
+def test_modules_of_the_code_that_is_checked_are_not_imported(module: str, arguments: list[str]) -> None:
+    trap = "import os\nopen('IMPORTED', 'a').write(__name__)\n"
+    write(**dict.fromkeys(SHADOWED, trap), train="import paddle\nloader = paddle.io.DataLoader(data, shuffle=True)\n")
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PERFLINT_CACHE_DIR": str(Path("cache").absolute())}
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, env=environ, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert not Path("IMPORTED").exists(), Path("IMPORTED").read_text()
+    if "." in arguments:
+        assert "train.py:2:10" in done.stdout
+
+
+def test_nor_by_the_server() -> None:
+    trap = "open('IMPORTED', 'a').write(__name__)\n"
+    write(**dict.fromkeys(SHADOWED, trap))
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "perflint", "server", "--stdio"]
+    body = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}'
+    asked = f"Content-Length: {len(body)}\r\n\r\n{body}"
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, env=environ, check=False, timeout=60)
+    assert "perflint" in done.stdout
+    assert not Path("IMPORTED").exists(), Path("IMPORTED").read_text()
+
+
+def test_only_the_current_directory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = str(Path.cwd())
+    for before, after in (
+        (["", "/a"], ["/a"]),
+        ([here, "/a", here], ["/a", here]),
+        (["/a", here], ["/a", here]),
+        ([], []),
+    ):
+        monkeypatch.setattr(sys, "path", before)
+        leave_out_current_directory()
+        assert sys.path == after
 
 
 def test_python_without_assertions_finds_the_same() -> None:
