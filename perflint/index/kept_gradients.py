@@ -48,16 +48,23 @@ def kept_gradient(file: FileIndex, scope: Scope, loop: Loop, calls: Iterable[ast
     return next(found.reasons(), "")
 
 
+def is_printed(file: FileIndex, scope: Scope, name: str) -> bool:
+    """Whether a scope prints what a name holds as it is, and not only a number of it."""
+    followed = _Followed(file, scope, None, frozenset())
+    return followed.shows(name)
+
+
 class _Followed:
     """The names of a scope that hold a tensor with a gradient, from the loop on."""
 
-    def __init__(self, file: FileIndex, scope: Scope, loop: Loop, calls: frozenset[ast.Call]) -> None:
+    def __init__(self, file: FileIndex, scope: Scope, loop: Loop | None, calls: frozenset[ast.Call]) -> None:
         self._file = file
         self._calls = calls
         self._parameters = {argument.arg for argument in walk(scope.node) if isinstance(argument, ast.arg)}
-        self._statements = [item for item in scope.statements if item.node.lineno >= loop.lineno]
-        own = next(item for item in self._statements if item.node is loop)
-        self._around = {id(link.node) for link in _links(own)} | {id(loop)}
+        first = loop.lineno if loop is not None else 0
+        self._statements = [item for item in scope.statements if item.node.lineno >= first]
+        around = next((item for item in self._statements if item.node is loop), None)
+        self._around = {id(loop)} | ({id(link.node) for link in _links(around)} if around is not None else set())
         self._names: set[str] = set()
 
     def reasons(self) -> Iterator[str]:
@@ -74,6 +81,16 @@ class _Followed:
         for statement in self._statements:
             yield from self._reasons_at(statement)
             self._follow(statement)
+
+    def shows(self, name: str) -> bool:
+        """Whether a statement prints what a name holds."""
+        self._names = {name}
+        return any(
+            self._shows(item)
+            for statement in self._statements
+            for header in _own(statement.node)
+            for item in walk(header)
+        )
 
     def _reasons_at(self, statement: Statement) -> Iterator[str]:
         node = statement.node
