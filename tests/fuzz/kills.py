@@ -206,7 +206,7 @@ class Round:
             yield f"exit status {status}: {error}"
         if status == 2 and "a worker process was" not in error:
             yield f"a worker that was killed is not told: {error}"
-        started = "perflint" in error and status in (-2,)  # Python tells of a Ctrl-C while it starts
+        started = status == -signal.SIGINT  # Python tells of a Ctrl-C while it starts, before perflint can do anything
         if ("Traceback" in error or "internal error" in error) and not started:
             yield f"exit status {status}: {error}"
 
