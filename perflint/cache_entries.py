@@ -18,7 +18,7 @@ from perflint.source import Source
 
 BEGINNING = b"perflint cache entry "
 """How an entry of any version begins."""
-_MARK = BEGINNING + b"2 "
+_MARK = BEGINNING + b"3 "
 """The number goes up when what follows is written differently."""
 
 
@@ -67,7 +67,15 @@ def _plain(finding: Finding) -> list[Any]:
         finding.start,
         finding.end,
         finding.message,
-        fix and [fix.message, [astuple(edit) for edit in fix.edits], fix.level.value, fix.reason, list(fix.imports)],
+        fix
+        and [
+            fix.message,
+            [astuple(edit) for edit in fix.edits],
+            fix.level.value,
+            fix.reason,
+            list(fix.imports),
+            fix.paddle,
+        ],
         [astuple(item) for item in finding.related],
         finding.statement,
         finding.confidence.value,
@@ -89,13 +97,14 @@ def _finding(data: Any, sources: Mapping[str, Source]) -> Finding:
     )
 
 
-def _fix(message: str, edits: Any, level: int, reason: str, imports: Any, *, size: int) -> Fix:
+def _fix(message: str, edits: Any, level: int, reason: str, imports: Any, paddle: str, *, size: int) -> Fix:
     return Fix(
         _is(message, str),
         tuple(_edit(*_list(edit), size=size) for edit in _list(edits)),
         Level(_is(level, int)),
         _is(reason, str),
         tuple(_is(item, str) for item in _list(imports)),
+        _is(paddle, str),
     )
 
 

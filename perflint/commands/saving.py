@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perflint import plain_files
 from perflint.commands.reading import Batch
 from perflint.fixer import FixOutcome
 from perflint.inside import outside, project_around
@@ -24,7 +25,7 @@ def save(outcome: FixOutcome, batch: Batch, console: Console) -> list[str]:
 def _write(before: Source, after: Source, console: Console) -> bool:
     path = Path(after.path)
     try:
-        data, new = path.read_bytes(), after.encode(after.text)
+        data, new = plain_files.read(path), after.encode(after.text)
         if data == new:
             return True  # it was written under another name that it has (a hard link)
         if not _is_exact(before, data):
