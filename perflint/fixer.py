@@ -155,10 +155,18 @@ def apply(text: str, fixes: Iterable[Fix]) -> Applied:
 
 
 def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
-    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks."""
+    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks.
+
+    What is inserted at one place is one edit, since formats of reports do not say in which order two are made.
+    """
     place = ImportPlace(text)
     edits = [*place.edits(place.missing(fix.imports)), *dict.fromkeys(fix.edits)]
-    return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
+    merged: list[Edit] = []
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        if merged and edit.start == edit.end == merged[-1].start == merged[-1].end:
+            edit = Edit(edit.start, edit.end, merged.pop().content + edit.content)
+        merged.append(edit)
+    return tuple(merged)
 
 
 def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:

@@ -280,7 +280,7 @@ def test_what_a_killed_run_has_left_goes_with_the_next(place: Path, capsys: Outp
 def with_digest(text: str) -> bytes:
     """An entry that somebody has made up, and whose digest is right."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"perflint cache entry 2 {digest}\n{text}".encode()
+    return f"perflint cache entry 3 {digest}\n{text}".encode()
 
 
 def made_up(**changes: object) -> bytes:
@@ -292,7 +292,7 @@ def made_up(**changes: object) -> bytes:
     return with_digest(json.dumps({"roots": {}, "findings": [[values[name] for name in names]]}))
 
 
-FIX = ["Do it", [[0, 1, "x"]], 2, "", []]
+FIX = ["Do it", [[0, 1, "x"]], 2, "", [], ""]
 
 
 def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: Output) -> None:

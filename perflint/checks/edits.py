@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import libcst as cst
 
 from perflint.context import Context
 from perflint.findings import Edit
+from perflint.index.file import FileIndex
+from perflint.index.tree import walk
 from perflint.source import Source
+
+_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edit]:
@@ -39,9 +44,19 @@ def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: 
 
 
 def indentation(source: Source, row: int) -> str:
-    """The space a row starts with."""
+    """The space that indents a row: what stands behind a form feed, where Python begins to count it anew."""
+    return _space(source, row).rpartition("\f")[2]
+
+
+def indentation_start(source: Source, row: int) -> int:
+    """The offset at which the indentation of a row begins."""
+    ahead, form_feed, _ = _space(source, row).rpartition("\f")
+    return source.lines.line_start(row) + len(ahead) + len(form_feed)
+
+
+def _space(source: Source, row: int) -> str:
     line = source.lines.line(row)
-    return line[: len(line) - len(line.lstrip())]
+    return line[: len(line) - len(line.lstrip(" \t\f"))]
 
 
 def insert_row_after(source: Source, row: int, line: str) -> Edit:
@@ -60,7 +75,7 @@ def indent_rows(source: Source, first: int, last: int, unit: str, header: str, f
     """Put rows under a header line: one edit a row, those in ``fixed_rows`` (inside strings) left as they are."""
     edits = []
     for row in range(first, last + 1):
-        start = source.lines.line_start(row)
+        start = indentation_start(source, row)
         if row == first:
             edits.append(Edit(start, start, f"{indentation(source, row)}{header}{source.newline}{unit}"))
         elif row not in fixed_rows and source.lines.line(row).strip():
@@ -114,3 +129,62 @@ def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
     ):
         tensor = tensor.func.value
     return tensor
+
+
+def name_of_paddle(file: FileIndex) -> str | None:
+    """The name that a file's own imports give to Paddle (``pd`` after ``import paddle as pd``); None without one."""
+    for node in file.tree.body:
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            if alias.name == "paddle" or (alias.name.startswith("paddle.") and not alias.asname):
+                name = alias.asname or "paddle"
+                return name if file.resolve(name) == "paddle" else None
+    return None
+
+
+def unused_imports(edit: Edit, context: Context) -> list[Edit] | None:
+    """The edits that delete the imports whose last use another edit takes away: ``import numpy as np``.
+
+    Returns:
+        None where such an import has to stay: it is the only one of a package other than NumPy, which may do something
+        when it is imported, it shares its row, or it stands in a ``try`` or in a package's ``__init__``.
+    """
+    file, source = context.file, context.file.source
+    gone = set(_NAME.findall(source.text[edit.start : edit.end])) - set(_NAME.findall(edit.content))
+    imported = [name for name in sorted(gone) if file.names.is_bound(name)]
+    if not imported:
+        return []
+    nodes = [item for item in walk(file.tree) if isinstance(item, (ast.Import, ast.ImportFrom))]
+    rows = {node: (source.lines.line_start(node.lineno), source.lines.line_end(_last_row(node))) for node in nodes}
+    deleted: list[Edit] = []
+    for name in imported:
+        if _is_named(name, source, [(edit.start, edit.end), *rows.values()]):
+            continue
+        for node in nodes:
+            if name in (alias.asname or alias.name for alias in node.names):
+                start, end = rows[node]
+                whole = source.text[start:end].strip() == ast.unparse(node) and node in file.tree.body
+                if not whole or file.is_package or not _is_needless(node, nodes):
+                    return None
+                deleted.append(Edit(start, end, ""))
+    return deleted
+
+
+def _is_needless(node: ast.Import | ast.ImportFrom, others: list[ast.Import | ast.ImportFrom]) -> bool:
+    """Whether importing a package does nothing, or is done by another import of the file."""
+    packages = [_packages(other) for other in others if other is not node]
+    return _packages(node) <= {"numpy", *(package for found in packages for package in found)}
+
+
+def _packages(node: ast.Import | ast.ImportFrom) -> set[str]:
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or "."]
+    return {name.partition(".")[0] for name in names}
+
+
+def _last_row(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _is_named(name: str, source: Source, but: list[tuple[int, int]]) -> bool:
+    """Whether a text has a name anywhere outside of some ranges."""
+    found = re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", source.text)
+    return any(not any(start <= match.start() < end for start, end in but) for match in found)

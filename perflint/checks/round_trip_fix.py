@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import libcst as cst
 
 from perflint.checks.arguments import find_argument
-from perflint.checks.edits import on_device, source_of
+from perflint.checks.edits import on_device, source_of, unused_imports
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 
 TITLE = "keep the values on the device"
 _SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")
 _ELSEWHERE = re.compile(r"CPUPlace|\.cpu\(\)|\bplaces\s*=|\bplace\s*=|pin_memory|set_device\(\s*[\"']cpu|device_guard")
+_IMPORT_REASON = "nothing else in the file uses one of its imports then, `numpy` or `paddle`, which has to go as well"
 _OTHERS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore"})
 
 
@@ -44,8 +45,11 @@ def on_device_copy(call: cst.Call, trip: Trip, context: Context) -> Fix:
     if dtype is not None:
         trip = Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype.value)})"))
     edit = Edit(*context.range(call), copy_of(trip, context))
+    imports = unused_imports(edit, context)
+    if imports is None:
+        return Fix(TITLE, (), Level.DISPLAY, _IMPORT_REASON)
     level, reason = _level(call, trip, context)
-    return Fix(TITLE, (edit,), level, reason)
+    return Fix(TITLE, tuple(sorted([edit, *imports])), level, reason)
 
 
 def _level(call: cst.Call, trip: Trip, context: Context) -> tuple[Level, str]:

@@ -8,6 +8,7 @@ from perflint import catalogue
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.checks import excuses
 from perflint.checks.arguments import callee, find_argument, is_bad
+from perflint.checks.dead_import import dead_imports
 from perflint.checks.delete import deletion
 from perflint.context import Context
 from perflint.findings import Confidence, Fix, Level
@@ -74,7 +75,7 @@ def _deletion(rule: Rule, context: Context) -> Fix:
     if edits is None:
         return Fix(rule.fix_title, (), Level.DISPLAY, "the call is part of a larger statement: take it out by hand")
     level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    return Fix(rule.fix_title, tuple(edits), level, reason)
+    return Fix(rule.fix_title, (*dead_imports(context), *edits), level, reason)
 
 
 def is_for_each_step(statement: cst.BaseSmallStatement, context: Context) -> bool:

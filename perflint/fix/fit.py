@@ -79,7 +79,7 @@ def composed(text: str, edits: Sequence[Edit], later: Sequence[Edit]) -> list[Ed
         else:
             back = shifts[at] if at >= 0 else 0
             pieces.append(Edit(change.start - back, change.end - back, change.content))
-    return sorted(pieces)
+    return sorted(pieces, key=lambda edit: (edit.start, edit.end))
 
 
 def _broken(text: str, lines: LineTable, row: int, limit: int, newline: str) -> list[Edit]:

@@ -72,7 +72,7 @@ class Trials:
         return self._verdicts[fix]
 
     def _verdict(self, fix: Fix) -> Fix:
-        edits = sorted(dict.fromkeys(fix.edits))
+        edits = sorted(dict.fromkeys(fix.edits), key=lambda edit: (edit.start, edit.end))
         region = self._outline.region(edits)
         self._left -= region.end - region.start
         if self._left < 0:
