@@ -244,6 +244,8 @@ def _is_handed_over(path: Path) -> bool:
 
 def looks_like_one(path: Path) -> bool:
     """Whether a file that is there may be replaced by a baseline: it is one, or what a merge has left of one."""
+    if plain_files.problem(path):
+        return False  # a pipe or a device
     try:
         head = plain_files.read(path)
     except OSError:

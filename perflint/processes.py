@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
@@ -58,7 +59,8 @@ class Partner:
         context = multiprocessing.get_context("fork")
         self._here, there = context.Pipe()
         self._process = context.Process(target=_talk, args=(work, there), daemon=True)
-        self._process.start()
+        with _undisturbed():
+            self._process.start()
         there.close()
 
     def tell(self, message: object) -> None:
@@ -93,10 +95,24 @@ def _end(process: BaseProcess) -> None:
     process.join()
 
 
+_REQUESTS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let requests to end wait, so that a new process never has the handlers of the first one when they come."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _REQUESTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _end_when_asked() -> None:
-    """Let this process, which was forked, end at once when it is told to: the handlers are those of the first."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Let this process, which was forked `_undisturbed`, end at once when it is told to."""
+    for number in _REQUESTS:
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _REQUESTS)
 
 
 def _talk(work: Work, channel: Connection) -> None:
@@ -155,7 +171,8 @@ def _start(piece: Callable[[], object]) -> tuple[Connection, BaseProcess]:
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_do, args=(piece, sender), daemon=True)
-    process.start()
+    with _undisturbed():
+        process.start()
     sender.close()
     return receiver, process
 

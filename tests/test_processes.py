@@ -104,6 +104,24 @@ def test_a_process_that_was_killed_while_it_told_its_result_is_said_to_be(monkey
     assert isinstance(result, WorkerKilled)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_that_has_only_begun_ends_without_a_word(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The handlers of the first process would raise an exception in it, which Python shows with a traceback."""
+    end_when_asked = processes._end_when_asked
+
+    def asked_before() -> None:
+        os.kill(os.getpid(), number)
+        end_when_asked()
+
+    monkeypatch.setattr(processes, "_end_when_asked", asked_before)
+    ((_, result),) = in_turn([partial(_square, 2)], [1], 1, 10)
+    assert isinstance(result, WorkerKilled)
+    assert result.status == -number
+    assert capfd.readouterr().err == ""
+
+
 def _converse(tell: Tell, hear: Hear) -> None:
     tell(hear() + 1)
     tell(hear() * 2)

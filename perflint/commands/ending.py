@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SOON = 0.001
+_SOON = 0.01
 """Seconds until a request that got lost is made again."""
 
 TYPE_CHECKING = False
@@ -32,23 +32,45 @@ def in_order() -> Iterator[None]:
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
-    hook = sys.unraisablehook
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        with _heard():
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise Terminated
 
-    def ask_again(lost: UnraisableHookArgs) -> None:
-        """Python drops what is raised while it cleans up an object: then the request is made once more."""
-        if not issubclass(lost.exc_type, KeyboardInterrupt):
-            hook(lost)
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Terminated
+
+
+@contextmanager
+def _heard() -> Iterator[None]:
+    """Make a request again that came while Python cleaned up an object, for what is raised there is dropped."""
+    if not hasattr(signal, "setitimer") or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
+        yield
+        return
+    hook, lost = sys.unraisablehook, KeyboardInterrupt
+
+    def note(args: UnraisableHookArgs) -> None:
+        nonlocal lost
+        if not issubclass(args.exc_type, KeyboardInterrupt):
+            hook(args)
             return
-        number = signal.SIGTERM if issubclass(lost.exc_type, Terminated) else signal.SIGINT
-        threading.Timer(_SOON, signal.raise_signal, [number]).start()
+        lost = args.exc_type
+        signal.setitimer(signal.ITIMER_REAL, _SOON)
 
-    signal.signal(signal.SIGTERM, stop)
-    sys.unraisablehook = ask_again
+    def ask_again(number: int, frame: FrameType | None) -> None:
+        if frame is not None and frame.f_code is note.__code__:  # it would be dropped there as well
+            signal.setitimer(signal.ITIMER_REAL, _SOON)
+            return
+        raise lost
+
+    signal.signal(signal.SIGALRM, ask_again)
+    sys.unraisablehook = note
     try:
         yield
     finally:
         sys.unraisablehook = hook
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
