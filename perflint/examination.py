@@ -10,8 +10,10 @@ from typing import Any
 from perflint import catalogue, gates, messages, noqa, registry, units, unused_noqa
 from perflint.context import Context, Draft
 from perflint.findings import Confidence, Finding
+from perflint.fix.trial import Trials
+from perflint.fix.unused_imports import taking
 from perflint.gates import Rows
-from perflint.index import hot
+from perflint.index import hot, version_checks
 from perflint.index.file import FileIndex
 from perflint.index.project import Project
 from perflint.processes import can_fork
@@ -154,7 +156,20 @@ class Examination:
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
+        return _tried(version_checks.fitting(drafts, file, self.settings), file, self.settings.line_length)
+
+
+def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draft]:
+    """The drafts, whose fixes are offered as their trials say."""
+    if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
         return drafts
+    others = [other for other in file.project.mentions.of(file.parts[-1]) if other is not file]
+
+    def is_taken(name: str) -> bool:
+        return any(other.matches(taking(name, file.source.path)) for other in others)
+
+    trials = Trials(file.source, file.tree, limit, is_taken)
+    return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
 
 
 def examine(

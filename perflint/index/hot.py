@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
-from perflint.index import guards, training
+from perflint.index import around, guards, training
 from perflint.index.bindings import default_values, parameter_env
 from perflint.index.clues import Clues
 from perflint.index.drawing import Drawing, Source
@@ -134,7 +134,7 @@ class Hot:
             loop = next(
                 (link.node for link in _chain(statement.place) if link.branch == "body" and link.node in steps), None
             )
-            hot = loop is not None and not guards.off_the_hot_path(statement.place, loop, definitions)
+            hot = loop is not None and not around.off_the_hot_path(statement.place, loop, definitions, scope)
             outer = _outermost(statement.place, steps)
             step = steps[outer] if hot and outer is not None else None
             if isinstance(statement.node, ast.While) and statement.node in steps:
@@ -196,7 +196,11 @@ class Hot:
         drawn = yielding_loops(scope) if is_generator(scope) else None
         for statement in scope.statements:
             loop = _outermost(statement.place, drawn) if drawn is not None else None
-            cold = guards.off_the_hot_path(statement.place, loop, definitions) or (drawn is not None and loop is None)
+            cold = (
+                around.off_the_hot_path(statement.place, loop, definitions, scope)
+                or (drawn is not None and loop is None)
+                or around.leads_to_an_error(statement, scope)
+            )
             self._point(file, scope, statement, None if cold else step, flow, None, depth)
 
     def _keep_defaults(self, target: Scope, call: ast.Call, definitions: Mapping[str, ast.expr]) -> None:

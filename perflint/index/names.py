@@ -18,6 +18,8 @@ _ALIASES = {
     "paddle.hapi.model.Model": "paddle.Model",
     "paddle.framework.save": "paddle.save",
     "paddle.framework.io.save": "paddle.save",
+    "paddle.framework.async_save": "paddle.async_save",
+    "paddle.framework.io.async_save": "paddle.async_save",
     "paddle.fluid.save_dygraph": "paddle.save",
     "paddle.fluid.dygraph.save_dygraph": "paddle.save",
     "paddle.fluid.dygraph.Layer": "paddle.nn.Layer",
@@ -38,7 +40,7 @@ _ALIAS_PREFIXES = (
 
 # What `from paddle.X import *` brings in and perflint asks about.
 _STAR_NAMES = {
-    "paddle": ("save", "Model", "to_tensor", "no_grad"),
+    "paddle": ("save", "async_save", "Model", "to_tensor", "no_grad"),
     "paddle.io": ("DataLoader", "Dataset", "IterableDataset", "BatchSampler", "DistributedBatchSampler"),
     "paddle.nn": ("Layer", "Linear", "Conv1D", "Conv2D", "Conv3D", "Sequential", "CrossEntropyLoss", "MSELoss"),
     "paddle.amp": ("auto_cast", "GradScaler", "decorate"),
