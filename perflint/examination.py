@@ -9,6 +9,7 @@ from functools import cached_property
 from perflint import catalogue, gates, messages, noqa, registry, units, unused_noqa
 from perflint.context import Context, Draft
 from perflint.findings import Confidence, Finding
+from perflint.fix.trial import Trials
 from perflint.gates import Rows
 from perflint.index import hot
 from perflint.index.file import FileIndex
@@ -152,7 +153,15 @@ class Examination:
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
+        return _tried(drafts, file.source)
+
+
+def _tried(drafts: list[Draft], source: Source) -> list[Draft]:
+    """The drafts, whose fixes are offered as their trials say."""
+    if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
         return drafts
+    trials = Trials(source)
+    return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
 
 
 def examine(

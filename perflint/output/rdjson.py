@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from perflint.findings import Finding, Level, Related
-from perflint.fixer import complete_edits
+from perflint.fixer import complete_edits, spliced
 from perflint.output.facts import facts, severity
-from perflint.output.fix_lines import spliced
 from perflint.output.places import STDIN, valid
 from perflint.output.report import Report
 
