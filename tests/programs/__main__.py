@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.programs.campaign import Judged, judge_program
+from tests.programs.campaign import Judged, fails_again, judge_program
 from tests.programs.frameworks import Paddle, StandIn
 from tests.programs.generator import program
 from tests.programs.judge import Failure
@@ -34,7 +34,7 @@ def main() -> int:
             sort = sort_of(failure)
             sorts[sort] += 1
             if sorts[sort] <= options.show:
-                print(report(judged, failure, framework, seed, options), flush=True)
+                print(report(judged, failure, framework, options), flush=True)
     print(f"{made} programs, {fixed} fixed texts, {runs} runs, {sum(sorts.values())} failures of {len(sorts)} sorts")
     for sort, count in sorts.most_common():
         print(f"{count:6d}  {sort}")
@@ -47,32 +47,20 @@ def sort_of(failure: Failure) -> str:
     return f"{failure.variant.name}, {failure.variant.level}: {failure.kind}{what}"
 
 
-def report(judged: Judged, failure: Failure, framework: Framework, seed: int, options: argparse.Namespace) -> str:
+def report(judged: Judged, failure: Failure, framework: Framework, options: argparse.Namespace) -> str:
     """A failure as a person needs it: a whole program, the fix as a diff, and what differs first."""
     sort = sort_of(failure)
 
-    def failing(text: str) -> Failure | None:
-        try:
-            found = judge_program(text, framework, seed, options.gains).failures
-        except Exception:
-            return None
-        return next((item for item in found if sort_of(item) == sort and _as_grave(item, failure)), None)
-
     text = judged.text
     if options.shrink:
-        text = shrink(text, lambda smaller: failing(smaller) is not None)
-        failure = failing(text) or failure
+        text = shrink(text, lambda smaller: fails_again(smaller, failure, framework) is not None)
+        failure = fails_again(text, failure, framework) or failure
     if options.keep:
         _keep(Path(options.keep), sort, text)
     diff = difflib.unified_diff(text.splitlines(), failure.variant.text.splitlines(), "before", "after", lineterm="", n=2)
     reasons = "; ".join(failure.variant.reasons)
-    head = [f"## {sort} [seed {seed}]", f"differs: {failure.what}", f"admits to: {reasons or 'nothing'}"]
+    head = [f"## {sort}", f"differs: {failure.what}{f' ({failure.cut})' if failure.cut else ''}", f"admits to: {reasons or 'nothing'}"]
     return "\n".join([*head, "```python", text.rstrip(), "```", "```diff", *list(diff)[2:], "```", ""])
-
-
-def _as_grave(one: Failure, other: Failure) -> bool:
-    """Whether an error stays the error that it was, rather than another that taking lines out has brought about."""
-    return one.kind != "error" or one.what.split(":")[0] == other.what.split(":")[0]
 
 
 def _keep(folder: Path, sort: str, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.programs import judge, variants
 from tests.programs.judge import Failure
@@ -42,33 +42,58 @@ def judge_program(text: str, framework: Framework, seed: int = 0, gains: bool = 
     if not made:
         return Judged(text, 0, 0, ())
     whole = run(text, framework)
-    cuts: Sequence[Interruption | None] = [None, *interruptions(seed, whole.steps)]
-    before = {cut: whole if cut is None else run(text, framework, cut) for cut in cuts}
-    failures: list[Failure] = []
-    runs = len(before)
-    known: dict[str, dict[Interruption | None, Observation]] = {}
-    for variant in made:
-        found = list(judge.of_text(text, variant))
-        if not any(failure.kind == "syntax" for failure in found):
-            if variant.text not in known:
-                known[variant.text] = {cut: run(variant.text, framework, cut) for cut in cuts}
-                runs += len(cuts)
-            found += _of_runs(before, known[variant.text], variant, gains)
-        failures += found
-    return Judged(text, len(known), runs, tuple(_once(failures)))
+    cuts: list[Interruption | None] = [None, *interruptions(seed, whole.steps)]
+    trials = _Trials(text, framework, gains, {(text, None): whole})
+    failures = [failure for variant in made for failure in trials.failures(variant, cuts)]
+    return Judged(text, len({variant.text for variant in made}), len(trials.seen), tuple(_once(failures)))
 
 
-def _of_runs(
-    before: dict[Interruption | None, Observation],
-    after: dict[Interruption | None, Observation],
-    variant: variants.Variant,
-    gains: bool,
-) -> Iterator[Failure]:
-    for cut, observation in before.items():
-        for failure in judge.of_runs(observation, after[cut], variant):
-            yield failure if cut is None else Failure(variant, failure.kind, f"{failure.what} ({cut})")
-    if gains:
-        yield from judge.of_waits(before[None], after[None], variant)
+def fails_again(text: str, failure: Failure, framework: Framework) -> Failure | None:
+    """The failure of the same sort that another text shows, under the same interruption."""
+    trials = _Trials(text, framework, failure.kind == "no gain", {})
+    for variant in variants.variants(text, failure.variant.name):
+        for found in trials.failures(variant, [failure.cut]):
+            if found.kind == failure.kind and found.variant.level is failure.variant.level and _as_grave(found, failure):
+                return found
+    return None
+
+
+def _as_grave(one: Failure, other: Failure) -> bool:
+    """Whether an error is the one that it was, and not another that a smaller text has brought about."""
+    if one.kind in ("fixing", "pyflakes"):
+        return one.what == other.what
+    if (one.error, one.trained) != (other.error, other.trained):
+        return False
+    return one.kind != "error" or one.what.split(":")[0] == other.what.split(":")[0]
+
+
+@dataclass
+class _Trials:
+    """The runs of one program and of what fixes make of it, each made once."""
+
+    text: str
+    framework: Framework
+    gains: bool
+    seen: dict[tuple[str, Interruption | None], Observation]
+
+    def failures(self, variant: variants.Variant, cuts: Sequence[Interruption | None]) -> Iterator[Failure]:
+        found = list(judge.of_text(self.text, variant))
+        yield from found
+        if any(failure.kind == "syntax" for failure in found):
+            return
+        for cut in cuts:
+            before, after = self._run(self.text, cut), self._run(variant.text, cut)
+            shown = [*judge.of_runs(before, after, variant)]
+            if cut is None:
+                shown += judge.of_whole_runs(before, after, variant)
+                shown += judge.of_waits(before, after, variant) if self.gains else ()
+            for failure in shown:
+                yield replace(failure, cut=cut, error=before.error, trained=before.steps > 0)
+
+    def _run(self, text: str, cut: Interruption | None) -> Observation:
+        if (text, cut) not in self.seen:
+            self.seen[text, cut] = run(text, self.framework, cut)
+        return self.seen[text, cut]
 
 
 def _once(failures: list[Failure]) -> Iterator[Failure]:

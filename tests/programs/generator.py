@@ -217,8 +217,8 @@ def _body(draft: Draft, loop: _Loop) -> Lines:
 def _around(draft: Draft, loop: Lines) -> Lines:
     """What stands around the step loop: epochs, and what catches the end of them."""
     shown = [name for name in draft.running if f"{name} = " in "\n".join(draft.top)]
-    show = [f"print('stopped', {draft.running[name]})" for name in shown[:1]] + [f"state['{n}'] = {n}" for n in shown]
-    last: Lines = [f"print('finally', {name})" for name in shown] or ["print('finally')"]
+    show = [f"print('stopped', {draft.running[name]})" for name in shown[:1]] + [f"state['{name}'] = {_shown(draft, name)}" for name in shown]
+    last: Lines = [f"print('finally', {_shown(draft, name)})" for name in shown] or ["print('finally')"]
     handlers = draft.one(
         (
             inside("except KeyboardInterrupt:", show or ["print('stopped')"]),
@@ -234,9 +234,9 @@ def _around(draft: Draft, loop: Lines) -> Lines:
         inner = [name for name in draft.running if f"{name} = " in "\n".join([*draft.top, *draft.before])]
         starts = [line for line in draft.before if loop and line in loop]
         rest = loop[len(draft.before) :]
-        ends = inside("finally:", [f"print('so far', {name})" for name in inner] or ["print('so far')"])
+        ends = inside("finally:", [f"print('so far', {_shown(draft, name)})" for name in inner] or ["print('so far')"])
         if draft.often(0.5):
-            ends = inside("except KeyboardInterrupt:", [f"print('cut', {name})" for name in inner] or ["print('cut')"])
+            ends = inside("except KeyboardInterrupt:", [f"print('cut', {_shown(draft, name)})" for name in inner] or ["print('cut')"])
         epoch = [*starts, *inside("try:", rest), *ends, *draft.after, *draft.last]
     epochs = inside(f"for epoch in range({draft.one(('epochs', 'epochs', '1, epochs + 1'))}):", epoch)
     if share > 0.7:
@@ -245,6 +245,11 @@ def _around(draft: Draft, loop: Lines) -> Lines:
         draft.imports.add("from contextlib import suppress")
         epochs = [*inside("with suppress(KeyboardInterrupt):", epochs), *draft.one(([], show))]
     return epochs
+
+
+def _shown(draft: Draft, name: str) -> str:
+    """What shows a running value: the name itself, or what a meter says."""
+    return draft.running[name] if draft.running[name].endswith(".average") else name
 
 
 def _function(draft: Draft, training: Lines) -> Lines:

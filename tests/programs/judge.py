@@ -11,14 +11,14 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyflakes.api
 import pyflakes.reporter
 
 from perflint.findings import Level
-from tests.programs.runner import Observation
+from tests.programs.runner import Interruption, Observation
 from tests.programs.variants import Variant
 
 
@@ -39,6 +39,7 @@ class May(enum.Enum):
 
 _ALL_NUMBERS = frozenset({May.OTHER_NUMBERS, May.OTHER_WEIGHTS})
 ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
+    (r"would run less often", frozenset({May.LOSE_LINES})),
     (r"no longer (printed|logged|recorded|written|shown|saved)", frozenset({May.LOSE_LINES})),
     (r"(keeps|made of) only (every|some)", frozenset({May.LOSE_LINES})),
     (r"the metric is then made of", frozenset({May.OTHER_NUMBERS, May.OTHER_TYPES})),
@@ -57,7 +58,7 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
 
 _TEXTS = ("printed", "logged", "points", "bars", "files")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|\b(nan|inf)\b")
-_TYPE_WORDS = re.compile(r"\b(np\.|numpy\.)?(float(32|64)?|int(32|64)?|ndarray|array|tuple)\b|[\[\]()]|stop_gradient=\w+")
+_TYPE_WORDS = re.compile(r",? dtype=\w+|\b(np\.|numpy\.)?(float(32|64)?|int(32|64)?|ndarray|array|tuple)\b|[\[\]()]|stop_gradient=\w+")
 _MANY = 20
 """Lines of one kind, of which at least one must stay."""
 _RARE = 5
@@ -68,16 +69,24 @@ _CLOSE = 1e-4
 
 @dataclass(frozen=True)
 class Failure:
-    """What a fix should not have changed.  ``kind`` is one word or two, the same for failures of one sort."""
+    """What a fix should not have changed.  ``kind`` is one word or two, the same for failures of one sort;
+    ``cut`` is the interruption under which it shows, ``error`` the one that the program ends with
+    before the fix, ``trained`` whether it makes a step at all.
+    """
 
     variant: Variant
     kind: str
     what: str
+    cut: Interruption | None = None
+    error: str = ""
+    trained: bool = True
 
 
-def admitted(reasons: Iterable[str]) -> frozenset[May]:
-    """What these reasons allow together."""
-    return frozenset(may for reason in reasons for pattern, ways in ADMITTED if re.search(pattern, reason) for may in ways)
+def admitted(variant: Variant) -> frozenset[May]:
+    """What the reasons of the fixes allow together; nothing where they are safe."""
+    if variant.level is not Level.UNSAFE:
+        return frozenset()
+    return frozenset(may for reason in variant.reasons for pattern, ways in ADMITTED if re.search(pattern, reason) for may in ways)
 
 
 def of_text(before: str, variant: Variant) -> Iterator[Failure]:
@@ -99,7 +108,7 @@ def of_text(before: str, variant: Variant) -> Iterator[Failure]:
 
 def of_runs(before: Observation, after: Observation, variant: Variant) -> Iterator[Failure]:
     """Failures that two runs show: the differences that the reasons of the fixes do not allow."""
-    ways = admitted(variant.reasons) if variant.level is Level.UNSAFE else frozenset()
+    ways = admitted(variant)
     if before.error != after.error and not (May.FAIL in ways and after.error.startswith(("TypeError", "AttributeError"))):
         yield Failure(variant, "error", f"{before.error or 'no error'} before, {after.error or 'no error'} after")
         return
@@ -112,17 +121,31 @@ def of_runs(before: Observation, after: Observation, variant: Variant) -> Iterat
     if not _same_value(before.result, after.result, ways):
         yield Failure(variant, "result", f"{before.result} before, {after.result} after")
     for name in _TEXTS:
-        yield from _of_lines(name, getattr(before, name), getattr(after, name), before.steps, ways, variant)
+        yield from _of_lines(name, getattr(before, name), getattr(after, name), ways, variant)
+
+
+def of_whole_runs(before: Observation, after: Observation, variant: Variant) -> Iterator[Failure]:
+    """Logging that a fix has ended: lines that were rare already are rarer, or of many lines not one is left."""
+    if before.error or after.error or May.LOSE_LINES not in admitted(variant):
+        return
+    for name in _TEXTS:
+        kept = Counter(map(_words, getattr(after, name)))
+        for words, count in Counter(map(_words, getattr(before, name))).items():
+            said = f"{count} times in {before.steps} steps before, {kept[words]} after: {words}"
+            if kept[words] < count and count * _RARE <= before.steps:
+                yield Failure(variant, f"{name} rare", said)
+            elif not kept[words] and count >= _MANY:
+                yield Failure(variant, f"{name} ended", said)
 
 
 def of_waits(before: Observation, after: Observation, variant: Variant) -> Iterator[Failure]:
     """A fix of a host read after which the host waits as often as before."""
-    if variant.name == "PPF201 alone" and not before.error and after.waits >= before.waits:
+    if variant.name == "PPF201 alone" and not before.error and after.waits >= before.waits > 0:
         yield Failure(variant, "no gain", f"{before.waits} waits before, {after.waits} after, in {before.steps} steps")
 
 
 def _of_lines(
-    name: str, before: tuple[str, ...], after: tuple[str, ...], steps: int, ways: frozenset[May], variant: Variant
+    name: str, before: tuple[str, ...], after: tuple[str, ...], ways: frozenset[May], variant: Variant
 ) -> Iterator[Failure]:
     if before == after:
         return
@@ -134,12 +157,6 @@ def _of_lines(
     if not _within(left, before, ways):
         yield Failure(variant, name, f"not only lines that are missing: {_first(before, after)}")
         return
-    kept = Counter(map(_words, after))
-    for words, count in Counter(map(_words, before)).items():
-        if kept[words] < count and count * _RARE <= steps:
-            yield Failure(variant, f"{name} rare", f"{count} times in {steps} steps before, {kept[words]} after: {words}")
-        elif not kept[words] and count >= _MANY:
-            yield Failure(variant, f"{name} ended", f"{count} times in {steps} steps before, never after: {words}")
 
 
 def _within(after: Iterator[str], before: tuple[str, ...], ways: frozenset[May]) -> bool:
@@ -169,7 +186,7 @@ def _same_text(before: str, after: str, ways: frozenset[May]) -> bool:
     if May.OTHER_TYPES not in ways or _untyped(before) != _untyped(after):
         return False
     pairs = zip(_numbers(before), _numbers(after), strict=False)
-    return all(abs(one - other) <= _CLOSE * max(abs(one), abs(other)) for one, other in pairs)
+    return all(one == other or abs(one - other) <= _CLOSE * max(abs(one), abs(other)) for one, other in pairs)
 
 
 def _words(line: str) -> str:
@@ -178,7 +195,7 @@ def _words(line: str) -> str:
 
 
 def _untyped(line: str) -> str:
-    return " ".join(_words(_TYPE_WORDS.sub(" ", line)).split())
+    return "".join(_words(_TYPE_WORDS.sub(" ", line)).split())
 
 
 def _numbers(line: str) -> list[float]:

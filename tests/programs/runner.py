@@ -8,10 +8,11 @@ import ctypes
 import io
 import logging
 import os
+import re
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,8 @@ from tests.programs.values import describe
 
 LONGEST_S = 20.0
 """Seconds after which a program is stopped: a fix has made it run for ever."""
+
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 class RanTooLong(BaseException):
@@ -156,10 +159,10 @@ def run(text: str, framework: Framework, interruption: Interruption | None = Non
         weights,
         error,
         result,
-        tuple(output.getvalue().splitlines()),
-        tuple(logged),
-        tuple(map(str, points)),
-        tuple(map(str, bars)),
+        _lines(output.getvalue().splitlines()),
+        _lines(logged),
+        _lines(map(str, points)),
+        _lines(map(str, bars)),
         (*written, *texts),
         tuple(saves),
         backwards.seen,
@@ -167,8 +170,18 @@ def run(text: str, framework: Framework, interruption: Interruption | None = Non
     )
 
 
+def _lines(lines: Iterable[str]) -> tuple[str, ...]:
+    """Lines without the addresses of objects, which differ from run to run."""
+    return tuple(_ADDRESS.sub("", line) for line in lines)
+
+
 def _state(model: Any) -> dict[str, Any]:
-    return model.state_dict() if hasattr(model, "state_dict") else {}
+    """The weights of a model; none where the program has no model, or one that was never made whole."""
+    try:
+        state: dict[str, Any] = model.state_dict()
+    except AttributeError:
+        return {}
+    return state
 
 
 def _builtins(modules: Mapping[str, ModuleType], files: _Files) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from textwrap import dedent, indent
 
@@ -18,21 +19,21 @@ def shrink(text: str, fails: Callable[[str], bool], most: int = 400) -> str:
         most: how many texts may be tried.
     """
     tried = 0
-    smaller = True
-    while smaller and tried < most:
-        smaller = False
-        for edit in list(_edits(text)):
-            candidate = _edited(text, edit)
+    before = ""
+    while text != before:  # one pass after another, until a pass takes nothing out
+        before, at = text, 0
+        edits = _edits(text)
+        while at < len(edits) and tried < most:
+            candidate = _edited(text, edits[at])
             tried += 1
-            if tried > most:
-                break
             if _parses(candidate) and fails(candidate):
-                text, smaller = candidate, True
-                break
-    return text
+                text, edits = candidate, _edits(candidate)
+            else:
+                at += 1
+    return re.sub(r"\n{4,}", "\n\n\n", text)
 
 
-def _edits(text: str) -> Iterator[Edit]:
+def _edits(text: str) -> list[Edit]:
     """What may be tried, the largest pieces first."""
     rows = text.splitlines()
     tree = ast.parse(text)
@@ -47,7 +48,7 @@ def _edits(text: str) -> Iterator[Edit]:
             if isinstance(node, (ast.For, ast.While, ast.If, ast.Try, ast.With)):
                 for inner in _bodies(node):
                     found.append((first, node.end_lineno, _unwrapped(rows, node, inner)))
-    return iter(sorted(found, key=lambda edit: len(edit[2]) - (edit[1] - edit[0])))
+    return sorted(found, key=lambda edit: len(edit[2]) - (edit[1] - edit[0]))
 
 
 def _bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:

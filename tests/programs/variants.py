@@ -38,10 +38,20 @@ def findings(text: str) -> list[Finding]:
     return engine.check({PATH: Source(PATH, text)}, SETTINGS)
 
 
-def variants(text: str) -> list[Variant]:
-    """What the fixes make of a program; none where it has no fix that may be applied."""
+def variants(text: str, only: str = "") -> list[Variant]:
+    """What the fixes make of a program; none where it has no fix that may be applied.
+
+    Args:
+        only: the name of the variants that are wanted (empty: all).
+    """
     first = findings(text)
-    return [*_alone(text, first), *_together(text, first)]
+    alone = [] if only.startswith("all ") else [item for item in _alone(text, first) if only in ("", item.name)]
+    levels = [level for level in (Level.SAFE, Level.UNSAFE) if only in ("", _all(level))]
+    return [*alone, *(variant for level in levels for variant in _together(text, first, level))]
+
+
+def _all(level: Level) -> str:
+    return f"all {level} fixes"
 
 
 def _alone(text: str, first: Iterable[Finding]) -> Iterator[Variant]:
@@ -59,31 +69,22 @@ def _alone(text: str, first: Iterable[Finding]) -> Iterator[Variant]:
         yield Variant(f"{finding.code} alone", applied.text, fix.level, reasons, complaints)
 
 
-def _together(text: str, first: list[Finding]) -> Iterator[Variant]:
-    for level in (Level.SAFE, Level.UNSAFE):
-        if not any(finding.fix and finding.fix.level >= level for finding in first):
-            continue
-        if level is Level.UNSAFE and not any(finding.fix and finding.fix.level is level for finding in first):
-            continue
-        rounds: list[tuple[str, list[Finding]]] = []
+def _together(text: str, first: list[Finding], level: Level) -> Iterator[Variant]:
+    if not any(finding.fix and finding.fix.level is level for finding in first):
+        return
+    rounds: list[tuple[str, list[Finding]]] = []
 
-        def check(given: Mapping[str, Source], rounds: list[tuple[str, list[Finding]]] = rounds) -> list[Finding]:
-            found = engine.check(given, SETTINGS)
-            rounds.append((given[PATH].text, found))
-            return found
+    def check(given: Mapping[str, Source]) -> list[Finding]:
+        found = engine.check(given, SETTINGS)
+        rounds.append((given[PATH].text, found))
+        return found
 
-        outcome = fixer.fix_all({PATH: Source(PATH, text)}, check, level)
-        result = outcome.changed[PATH].text if outcome.changed else text
-        reasons = tuple(
-            dict.fromkeys(
-                finding.fix.reason
-                for _, found in rounds
-                for finding in found
-                if finding.fix and finding.fix.level is Level.UNSAFE and level is Level.UNSAFE
-            )
-        )
-        complaints = [*_unsettled(outcome, result, level), *_promoted(rounds, level)]
-        yield Variant(f"all {level} fixes", result, level, reasons, tuple(complaints))
+    outcome = fixer.fix_all({PATH: Source(PATH, text)}, check, level)
+    result = outcome.changed[PATH].text if outcome.changed else text
+    fixes = [finding.fix for _, found in rounds for finding in found if finding.fix]
+    reasons = [fix.reason for fix in fixes if fix.level is level is Level.UNSAFE]
+    complaints = [*_unsettled(outcome, result, level), *_promoted(rounds, level)]
+    yield Variant(_all(level), result, level, tuple(dict.fromkeys(reasons)), tuple(complaints))
 
 
 def _unsettled(outcome: fixer.FixOutcome, text: str, level: Level) -> Iterator[str]:
