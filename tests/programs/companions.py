@@ -1,4 +1,8 @@
-"""Stand-ins for what programs import besides Paddle: tqdm and VisualDL, which write down what they are shown."""
+"""Stand-ins for what programs import besides Paddle.
+
+``tqdm`` and ``visualdl`` write down what they are shown; ``gc`` and ``time`` do nothing, since a collection among the
+objects of a whole test run takes longer than the program itself.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ def _text(value: Any) -> str:
 
 
 def modules(bars: Shown, points: Shown) -> dict[str, ModuleType]:
-    """``tqdm`` and ``visualdl``, for one run.
+    """``tqdm``, ``visualdl``, ``gc`` and ``time``, for one run.
 
     Args:
         bars: gets what progress bars show.
@@ -64,7 +68,9 @@ def modules(bars: Shown, points: Shown) -> dict[str, ModuleType]:
         def close(self) -> None:
             return None
 
-    tqdm, visualdl = ModuleType("tqdm"), ModuleType("visualdl")
+    tqdm, visualdl, gc, time = (ModuleType(name) for name in ("tqdm", "visualdl", "gc", "time"))
+    vars(gc).update(collect=lambda: 0)
+    vars(time).update(sleep=lambda seconds: None)
     vars(tqdm).update(tqdm=Bar, trange=lambda count: Bar(range(count)))
     vars(visualdl).update(LogWriter=LogWriter)
-    return {"tqdm": tqdm, "visualdl": visualdl}
+    return {"tqdm": tqdm, "visualdl": visualdl, "gc": gc, "time": time}

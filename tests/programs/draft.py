@@ -18,7 +18,8 @@ class Draft:
 
     ``counter`` names what counts the steps (empty: nothing does), ``loss`` the loss, ``loader`` what is run over.
     ``sized`` says whether the loader has a length.  The lists of lines are filled by the pieces: ``top`` is before
-    the epochs, ``before`` before the step loop, ``after`` behind it, ``end`` behind the epochs; ``returned`` are names.
+    the epochs, ``before`` before the step loop, ``after`` behind it, ``last`` at the end of an epoch, ``prepared`` runs before the training is called; ``returned``
+    are names.
     ``running`` are names that hold a running value, with an expression that a log can show.
     """
 
@@ -32,8 +33,8 @@ class Draft:
     top: Lines = field(default_factory=list)
     before: Lines = field(default_factory=list)
     after: Lines = field(default_factory=list)
-    end: Lines = field(default_factory=list)
     last: Lines = field(default_factory=list)
+    prepared: Lines = field(default_factory=list)
     returned: list[str] = field(default_factory=list)
     running: dict[str, str] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)

@@ -6,6 +6,8 @@ import random
 
 from tests.programs import pieces
 from tests.programs.draft import Draft, Lines, inside
+from tests.programs.layouts import laid_out
+from tests.programs.pieces import SAMPLES
 
 _COUNTERS = ("step", "i", "idx", "batch_id", "it")
 _BATCHES = """\
@@ -13,18 +15,6 @@ def make_batch(number):
     x = paddle.to_tensor(np.array([[0.1 * number, 0.2], [0.3, 0.05 * (number % 7)]], dtype='float32'))
     y = paddle.to_tensor(np.array([[0.2 + 0.02 * number], [0.5]], dtype='float32'))
     return x, y
-"""
-_SAMPLES = """\
-class Samples(paddle.io.Dataset):
-    def __init__(self, count):
-        self.count = count
-
-    def __getitem__(self, index):
-        x = np.array([0.1 * index, 0.05 * (index % 7)], dtype='float32')
-        return x, np.array([0.2 + 0.01 * index], dtype='float32')
-
-    def __len__(self):
-        return self.count
 """
 _NET = """\
 class Net(paddle.nn.Layer):
@@ -54,7 +44,7 @@ def program(seed: int) -> str:
     open_loop, counting = _loop(draft)
     body = _body(draft, counting)
     training = _around(draft, [*draft.before, *open_loop(body)])
-    function = _function(draft, training)
+    definitions, calls = laid_out(draft, training)
     imports = {"import logging", "import numpy as np", "import paddle", "import paddle.nn.functional as F"}
     helpers = "\n\n".join(text for text in draft.helpers.values())
     return "\n".join(
@@ -66,15 +56,16 @@ def program(seed: int) -> str:
             "",
             helpers,
             "",
-            *function,
+            *definitions,
             "",
             "",
             "paddle.seed(11)",
             *_model(draft),
             f"optimizer = {_optimizer(draft)}",
             *data,
+            *draft.prepared,
             "state = {}",
-            *_call(draft),
+            *_called(draft, calls),
             "print(result, state)",
             "",
         ]
@@ -84,6 +75,8 @@ def program(seed: int) -> str:
 def _model(draft: Draft) -> Lines:
     if "Net" in draft.helpers:
         return ["model = Net()"]
+    if draft.often(0.07):
+        return ["model = paddle.nn.Sequential(paddle.nn.Linear(2, 250), paddle.nn.ReLU(), paddle.nn.Linear(250, 1))"]
     return [draft.one(("model = paddle.nn.Linear(2, 1)", "model = paddle.nn.Sequential(paddle.nn.Linear(2, 3), paddle.nn.ReLU(), paddle.nn.Linear(3, 1))"))]
 
 
@@ -105,7 +98,7 @@ def _data(draft: Draft) -> Lines:
     count = draft.one((3, 11, 12, 21, 23))
     lines = ["valid = [make_batch(number) for number in range(3)]"]
     if draft.often(0.25):
-        draft.helper("Samples", _SAMPLES)
+        draft.helper("Samples", SAMPLES)
         shuffle = ", shuffle=True" if draft.often(0.2) else ""
         lines.append(f"loader = paddle.io.DataLoader(Samples({2 * count}), batch_size=2{shuffle})")
     else:
@@ -185,12 +178,15 @@ def _body(draft: Draft, loop: _Loop) -> Lines:
                 "loss = F.mse_loss(out, y) * paddle.to_tensor(0.5)",
                 "loss = paddle.nn.MSELoss()(out, y)",
                 "loss = F.mse_loss(out, y) + 0.1 * (out ** 2).mean()",
+                "loss = F.mse_loss(out, y, reduction='none').mean(axis=0)",
             )
         ),
         *draft.one((["loss.backward()"], ["loss.backward()"], ["(loss / 2).backward()"])),
     ]
     update: Lines = ["optimizer.step()", "optimizer.clear_grad()"]
-    if draft.counter and draft.often(0.15):
+    if draft.often(0.07):
+        step, update = _mixed(draft, step)
+    elif draft.counter and draft.often(0.15):
         update = inside(f"if ({draft.counter} + 1) % 2 == 0:", update)
     names, weights = zip(*pieces.STEP, strict=True)
     chosen = draft.chance.choices(names, weights, k=draft.one((1, 2, 2, 3, 4)))
@@ -206,12 +202,22 @@ def _body(draft: Draft, loop: _Loop) -> Lines:
     if draft.often(0.1) and others:
         others = [*inside("try:", others), *inside("except ValueError:", ["print('a value was wrong')"])]
     *before_backward, backward = step
+    if draft.often(0.06):
+        before_backward += pieces.second_loader(draft)
     body = [*loop.first, *before_backward, *early, backward, *update, *others, *loop.final]
     if any(line.strip() == "continue" for line in others) and loop.final:
         body = [*loop.final, *loop.first, *before_backward, *early, backward, *update, *others]
         if loop.head.startswith("while"):  # the counter goes up at the top, so the batch is the one before
             body = [*loop.final, *(line.replace(f"[{draft.counter}]", f"[{draft.counter} - 1]") for line in body[1:])]
     return body
+
+
+def _mixed(draft: Draft, step: Lines) -> tuple[Lines, Lines]:
+    """A step in mixed precision, with a scaler."""
+    draft.top.append("scaler = paddle.amp.GradScaler(init_loss_scaling=8.0)")
+    *forward, _ = step
+    forward = inside("with paddle.amp.auto_cast():", forward)
+    return [*forward, "scaler.scale(loss).backward()"], ["scaler.step(optimizer)", "scaler.update()", "optimizer.clear_grad()"]
 
 
 def _around(draft: Draft, loop: Lines) -> Lines:
@@ -252,19 +258,8 @@ def _shown(draft: Draft, name: str) -> str:
     return draft.running[name] if draft.running[name].endswith(".average") else name
 
 
-def _function(draft: Draft, training: Lines) -> Lines:
-    returned = [name for name in draft.returned if f"{name} = " in "\n".join(draft.top)]
-    ending = [f"return {', '.join(['history', 'best', *returned])}"]
-    begin = ["history = []", "best = float('inf')", *dict.fromkeys(draft.top)]
-    return inside("def train(model, loader, optimizer, valid, state, epochs=2, verbose=True):", [*begin, *training, *draft.end, *ending])
-
-
-def _call(draft: Draft) -> Lines:
-    call = f"result = train(model, loader, optimizer, valid, state, epochs={draft.one((1, 2, 2))})"
+def _called(draft: Draft, calls: Lines) -> Lines:
     if draft.often(0.2):
-        return [
-            "result = None",
-            *inside("try:", [call]),
-            *inside("except KeyboardInterrupt:", ["print('stopped from outside', state)"]),
-        ]
-    return [call]
+        handler = inside("except KeyboardInterrupt:", ["print('stopped from outside', state)"])
+        return ["result = None", *inside("try:", calls), *handler]
+    return calls

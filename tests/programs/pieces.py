@@ -10,6 +10,18 @@ def reduce_mean(value, ranks=2):
     value.scale_(1.0 / ranks)
     return value
 """
+SAMPLES = """\
+class Samples(paddle.io.Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        x = np.array([0.1 * index, 0.05 * (index % 7)], dtype='float32')
+        return x, np.array([0.2 + 0.01 * index], dtype='float32')
+
+    def __len__(self):
+        return self.count
+"""
 _METER = """\
 class Meter:
     def __init__(self):
@@ -387,7 +399,40 @@ def inner_loop(draft: Draft) -> Lines:
     return inside("for k in range(2):", body)
 
 
+def yielded(draft: Draft) -> Lines:
+    """The training hands values out as it goes."""
+    value = draft.one(["loss.item()", *draft.running, *draft.running])
+    return [f"yield {value}"]
+
+
+def reported(draft: Draft) -> Lines:
+    """A running value that an inner function reads."""
+    if not draft.running:
+        return []
+    name = draft.one(sorted(draft.running))
+    report = draft.new("report", "show_values")
+    draft.after += [*inside(f"def {report}():", [f"print('reported', {draft.running[name]})"]), f"{report}()"]
+    return []
+
+
+def barrier(draft: Draft) -> Lines:
+    """Training on several cards, which saves on each of them."""
+    draft.prepared.append("paddle.distributed.init_parallel_env()")
+    draft.last.append("paddle.save(model.state_dict(), 'rank.pdparams')")
+    return []
+
+
+def second_loader(draft: Draft) -> Lines:
+    """Other data, of which each step takes the first batch."""
+    draft.helper("Samples", SAMPLES)
+    draft.top.append("others = paddle.io.DataLoader(Samples(6), batch_size=2)")
+    return ["x2, y2 = next(iter(others))", "loss = loss + F.mse_loss(model(x2), y2)"]
+
+
 STEP = (
+    (yielded, 1),
+    (reported, 1),
+    (barrier, 1),
     (running_sum, 10),
     (list_of_losses, 8),
     (smoothed, 2),

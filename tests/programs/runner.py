@@ -18,6 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
+import numpy as np
+
 from tests.programs import companions
 from tests.programs.values import describe
 
@@ -141,7 +143,7 @@ def run(text: str, framework: Framework, interruption: Interruption | None = Non
     modules = {**framework.modules(), **companions.modules(bars, points)}
     names = {"__name__": "__main__", "__builtins__": _builtins(modules, files)}
     error = ""
-    with _scratch() as folder, framework.running(backwards, saves.append) as waits:
+    with _scratch() as folder, _random(), framework.running(backwards, saves.append) as waits:
         with _logging() as logged, contextlib.redirect_stdout(output), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -207,6 +209,17 @@ def _scratch() -> Iterator[Path]:
             yield Path(name)
         finally:
             os.chdir(before)
+
+
+@contextlib.contextmanager
+def _random() -> Iterator[None]:
+    """The same random numbers of numpy for each run; Paddle's loaders shuffle with them."""
+    state = np.random.get_state()
+    np.random.seed(0)
+    try:
+        yield
+    finally:
+        np.random.set_state(state)
 
 
 class _Lines(logging.Handler):

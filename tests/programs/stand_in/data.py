@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tests.programs.stand_in.device import current
-from tests.programs.stand_in.networks import Chance
 from tests.programs.stand_in.tensors import Tensor, tensor_of
 
 
@@ -45,7 +44,7 @@ class DataLoader:
         return (len(self.dataset) + (0 if self.drop_last else self.batch_size - 1)) // self.batch_size
 
     def __iter__(self) -> Iterator[Any]:
-        order = Chance.numbers.permutation(len(self.dataset)) if self.shuffle else np.arange(len(self.dataset))
+        order = np.random.permutation(len(self.dataset)) if self.shuffle else np.arange(len(self.dataset))
         dataset = copy.deepcopy(self.dataset) if self.num_workers else self.dataset
         for number in range(len(self)):
             places = order[number * self.batch_size : (number + 1) * self.batch_size]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache, wraps
 from types import ModuleType
 from typing import Any
@@ -99,7 +99,7 @@ def modules() -> dict[str, ModuleType]:
     found = {
         "paddle": {
             "Tensor": Tensor,
-            "DataParallel": lambda layer, **_: layer,
+            "DataParallel": lambda layers, **_: layers,
             "to_tensor": tensors.tensor_of,
             "full": _full,
             "zeros": lambda shape, dtype="float32": _full(shape, 0, dtype),
@@ -133,7 +133,6 @@ def modules() -> dict[str, ModuleType]:
             "get_rank": lambda: 0,
             "get_world_size": lambda: 1,
             "init_parallel_env": _nothing,
-            "barrier": nullcontext,
         },
     }
     made_here = {name: _Module(name, **contents) for name, contents in found.items()}
