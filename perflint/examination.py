@@ -9,6 +9,7 @@ from functools import cached_property
 from perflint import catalogue, gates, messages, noqa, registry, units, unused_noqa
 from perflint.context import Context, Draft
 from perflint.findings import Confidence, Finding
+from perflint.fix.leftovers import taking
 from perflint.fix.trial import Trials
 from perflint.gates import Rows
 from perflint.index import hot
@@ -153,14 +154,19 @@ class Examination:
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
-        return _tried(drafts, file.source)
+        return _tried(drafts, file)
 
 
-def _tried(drafts: list[Draft], source: Source) -> list[Draft]:
+def _tried(drafts: list[Draft], file: FileIndex) -> list[Draft]:
     """The drafts, whose fixes are offered as their trials say."""
     if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
         return drafts
-    trials = Trials(source)
+    others = [other for other in file.project.mentions.of(file.parts[-1]) if other is not file]
+
+    def is_taken(name: str) -> bool:
+        return any(other.matches(taking(name, file.source.path)) for other in others)
+
+    trials = Trials(file.source, file.tree, is_taken=is_taken)
     return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
 
 

@@ -16,6 +16,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fix.leftovers import removals, taking, unused_imports
+from perflint.fix.reading import Reading
 from perflint.import_place import ImportPlace
 from perflint.source import Source
 
@@ -69,13 +71,20 @@ class Rejected:
 
 
 @dataclass(frozen=True)
+class Made:
+    """A finding whose fix was made, and the row that it stood on then, without the blanks around it."""
+
+    finding: Finding
+    row: str
+
+
+@dataclass(frozen=True)
 class FixOutcome:
     """What fixing did.
 
     ``changed`` holds the new sources of the files that changed, ``remaining`` the findings of the last check and
     ``fixed`` how many findings of each (path, code) had their fix applied and are gone.  ``settled`` is False when
-    the rounds ran out while there was still something to apply.  ``applied`` holds the findings of each round whose
-    fixes were made, as they stood then.
+    the rounds ran out while there was still something to apply.  ``applied`` holds what was made in each round.
     """
 
     level: Level
@@ -85,7 +94,7 @@ class FixOutcome:
     fixed: Mapping[tuple[str, str], int]
     rejected: tuple[Rejected, ...] = ()
     settled: bool = True
-    applied: tuple[tuple[Finding, ...], ...] = ()
+    applied: tuple[tuple[Made, ...], ...] = ()
 
     @property
     def fixed_count(self) -> int:
@@ -177,7 +186,7 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
     current = dict(sources)
     first = findings = check(current)
     fixed: Counter[tuple[str, str]] = Counter()
-    applied: list[tuple[Finding, ...]] = []
+    applied: list[tuple[Made, ...]] = []
     refused = _Refused()
     shown = _Shown(first, level)
     while len(applied) < max_rounds and (results := _round(current, shown.without(findings), level, refused)):
@@ -188,7 +197,7 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
             for finding in judged.useless:
                 refused.add(current[finding.path], [finding], f"{finding.code} still reports the place", True)
             continue
-        applied.append(judged.applied)
+        applied.append(tuple(Made(item, _row(current[item.path], item)) for item in judged.applied))
         fixed += judged.gone
         shown.move(results)
         current, findings = edited, after
@@ -268,9 +277,12 @@ class _Refused:
 
 
 def _mark(source: Source, finding: Finding) -> _Mark:
-    row, _ = source.lines.position(finding.start)
     contents = tuple(edit.content for edit in finding.fix.edits) if finding.fix else ()
-    return finding.code, source.lines.line(row).strip(), contents
+    return finding.code, _row(source, finding), contents
+
+
+def _row(source: Source, finding: Finding) -> str:
+    return source.lines.line(source.lines.position(finding.start)[0]).strip()
 
 
 def _round(
@@ -283,19 +295,21 @@ def _round(
         if source is None:
             continue
         wanted = [item for item in candidates if item.fix and item.fix.level >= level and refused.allows(source, item)]
-        result = _apply_checked(source, wanted, refused)
+        result = _apply_checked(sources, source, wanted, refused)
         if result and result.text != source.text:
             results[path] = result
     return results
 
 
-def _apply_checked(source: Source, findings: Sequence[Finding], refused: _Refused) -> Applied | None:
+def _apply_checked(
+    sources: Mapping[str, Source], source: Source, findings: Sequence[Finding], refused: _Refused
+) -> Applied | None:
     """Apply the fixes of these findings; leave out those to blame if the result cannot be kept."""
     while findings:
         result = apply(source.text, _fixes(findings))
         problem = _problem(source, result.text)
         if problem is None:
-            return result
+            return _tidied(sources, source, result)
         if not parses(source.text):
             return None
         used = [finding for finding in findings if finding.fix in result.fixes]
@@ -303,6 +317,21 @@ def _apply_checked(source: Source, findings: Sequence[Finding], refused: _Refuse
         refused.add(source, blamed, *problem)
         findings = [finding for finding in findings if refused.allows(source, finding)]
     return None
+
+
+def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> Applied:
+    """The result without the imports that only all fixes together leave unused: two calls of ``gc.collect()``."""
+    before = Reading(source.text)
+    names = unused_imports(before, Reading(result.text))
+    if not names or before.tree is None:
+        return result
+    others = [other.text for other in sources.values() if other.path != source.path]
+    free = [name for name in names if not any(map(taking(name, source.path).search, others))]
+    extra = removals(source, before.tree, free)
+    if not extra or any(edit.start < own.end and own.start < edit.end for edit in extra for own in result.edits):
+        return result
+    edits = tuple(sorted((*result.edits, *extra), key=lambda edit: (edit.start, edit.end)))
+    return replace(result, text=spliced(source.text, 0, len(source.text), edits), edits=edits)
 
 
 def _problem(source: Source, text: str) -> tuple[str, bool] | None:

@@ -348,7 +348,7 @@ def test_a_fix_that_is_only_shown_is_made_in_no_later_round() -> None:
 
     outcome = run(check, Level.UNSAFE, a="first\nsecond\n")
     assert outcome.changed["a"].text == "FIRST\nsecond\n"
-    assert [[finding.start for finding in findings] for findings in outcome.applied] == [[0]]
+    assert [[made.row for made in round_] for round_ in outcome.applied] == [["first"]]
 
 
 def test_an_unsafe_fix_that_becomes_safe_is_not_made_without_being_asked_for() -> None:
@@ -383,7 +383,7 @@ def test_a_place_that_is_only_shown_is_known_again_where_edits_have_moved_it() -
 def test_what_only_appears_in_a_later_round_is_fixed_in_it() -> None:
     outcome = run(both(rule("one", "two"), rule("two", "three", "PPF405")), a="one\n")
     assert outcome.changed["a"].text == "three\n"
-    assert [[finding.code for finding in findings] for findings in outcome.applied] == [["PPF201"], ["PPF405"]]
+    assert [[made.finding.code for made in round_] for round_ in outcome.applied] == [["PPF201"], ["PPF405"]]
 
 
 def test_findings_that_vanish_with_another_fix_are_not_counted_as_fixed() -> None:

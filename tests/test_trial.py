@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from perflint.findings import Edit, Fix, Level
 from perflint.fix.trial import Trials
+from perflint.fixer import apply
 from perflint.source import Source
 
 TRAINING = """\
@@ -33,7 +36,7 @@ def tried(text: str, *changes: tuple[str, str], level: Level = Level.SAFE, impor
         start = text.index(old)
         edits.append(Edit(start, start + len(old), new))
     reason = "" if level is Level.SAFE else "the rule's own reason"
-    result = Trials(Source("a.py", text)).tried(Fix("title", tuple(edits), level, reason, imports))
+    result = Trials(Source("a.py", text), ast.parse(text)).tried(Fix("title", tuple(edits), level, reason, imports))
     assert result is not None
     return result
 
@@ -69,10 +72,31 @@ def test_an_import_that_another_function_uses_may_lose_one_use() -> None:
     assert tried(TRAINING, ("np.mean(loss.numpy())", "loss")).edits
 
 
-def test_an_edit_that_leaves_an_import_without_any_use_is_put_in_words() -> None:
+def test_an_import_that_only_the_edit_leaves_unused_goes_along() -> None:
     alone = TRAINING.replace("np.zeros(3)", "3")
     fix = tried(alone, ("np.mean(loss.numpy())", "loss"))
-    assert (fix.edits, fix.reason) == ((), "the edit does not fit the code here: 'numpy as np' imported but unused")
+    assert apply(alone, [fix]).text == alone.replace("import numpy as np\n", "").replace(
+        "np.mean(loss.numpy())", "loss"
+    )
+
+
+def test_an_import_that_another_file_takes_from_here_stays_and_so_does_the_code() -> None:
+    alone = TRAINING.replace("np.zeros(3)", "3")
+    start = alone.index("np.mean(loss.numpy())")
+    trials = Trials(Source("a.py", alone), ast.parse(alone), is_taken=lambda name: name == "numpy as np")
+    fix = trials.tried(Fix("title", (Edit(start, start + 21, "loss"),), Level.SAFE))
+    assert fix == Fix(
+        "title", (), Level.DISPLAY, "the edit does not fit the code here: 'numpy as np' imported but unused"
+    )
+
+
+def test_a_variable_that_only_the_edit_leaves_unused_is_for_a_person() -> None:
+    text = "def f(x):\n    y = x + 1\n    return y\n"
+    fix = tried(text, ("return y", "return x"))
+    assert (fix.edits, fix.reason) == (
+        (),
+        "the edit does not fit the code here: local variable 'y' is assigned to but never used",
+    )
 
 
 def test_an_import_that_the_fix_brings_along_counts() -> None:
@@ -95,7 +119,7 @@ def test_an_edit_between_two_functions_belongs_to_the_first() -> None:
     text = "def f(items):\n    for x in items:\n        g(x)\ndef g(x):\n    return x\n"
     good = Fix("title", (Edit(text.index("def g"), text.index("def g"), "    items.clear()\n"),), Level.SAFE)
     bad = Fix("title", (Edit(text.index("def g"), text.index("def g"), "    nothing.clear()\n"),), Level.SAFE)
-    trials = Trials(Source("a.py", text))
+    trials = Trials(Source("a.py", text), ast.parse(text))
     assert trials.tried(good) == good
     assert trials.tried(bad) != bad
 
@@ -143,7 +167,7 @@ def test_the_trials_of_one_file_end() -> None:
     # 3,000 edits in one function of 60,000 characters: those beyond the budget are put in words.
     rows = [f"    total += values[{number}].item()\n" for number in range(3000)]
     text = "def f(values, total):\n" + "".join(rows) + "    return total\n"
-    trials = Trials(Source("a.py", text))
+    trials = Trials(Source("a.py", text), ast.parse(text))
     places = [text.index(f"[{number}].item()") for number in range(0, 3000, 20)]
     fixes = [trials.tried(Fix("title", (Edit(place, place + 1, "("),), Level.DISPLAY, "why")) for place in places]
     assert all(fix is not None and not fix.edits for fix in fixes)

@@ -35,13 +35,13 @@ class Outline:
     """The statements of a module by their rows.
 
     Args:
-        source: the file, which parses.
+        source: the file.
+        tree: the same, parsed.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, tree: ast.Module) -> None:
         self._lines = source.lines
-        self._length = len(source.text)
-        self._body = ast.parse(source.text).body
+        self._body = tree.body
         self._starts = [self._lines.line_start(_first_row(node)) for node in self._body]
         self._ends = [self._lines.line_end(node.end_lineno or node.lineno) for node in self._body]
 
@@ -59,22 +59,25 @@ class Outline:
         end = self._lines.line_end(self._lines.position(end)[0]) if end > start else end
         return Region(start, end, first, max(first, last), frozenset(self._touched(edits, first, last)))
 
-    def around(self, region: Region, part: Reading, imports: Iterable[str] = ()) -> Reading:
-        """The module with ``part`` in the place of a region, and an empty body in each function that no edit touches.
+    def inside(self, region: Region, part: Reading) -> Reading:
+        """The statements of ``part``, which stand for a region, with an empty body in each function no edit touches."""
+        body = [] if part.tree is None else part.tree.body
+        return Reading(part.text, ast.Module([_emptied(node, region.functions, ()) for node in body], []))
+
+    def around(self, region: Region, inside: Reading, imports: Iterable[str] = ()) -> Reading:
+        """The module with other statements in the place of a region, and the other functions with an empty body.
 
         Args:
-            region: what ``part`` replaces.
-            part: the statements of the region, edited or not.
+            region: what is replaced.
+            inside: the statements that replace it.
             imports: import statements that the module gets.
         """
-        body = [] if part.tree is None else part.tree.body
-        inner = [_emptied(node, region.functions, ()) for node in body]
+        body = [] if inside.tree is None else inside.tree.body
         head = min(self._head, region.first)
         added = [node for statement in imports for node in ast.parse(statement).body]
         outer = self._outer
-        return Reading(
-            "", ast.Module([*outer[:head], *added, *outer[head : region.first], *inner, *outer[region.last :]], [])
-        )
+        tree = ast.Module([*outer[:head], *added, *outer[head : region.first], *body, *outer[region.last :]], [])
+        return Reading("", tree)
 
     @cached_property
     def _head(self) -> int:

@@ -7,7 +7,9 @@ from collections import Counter
 from functools import cached_property
 from typing import Any
 
-_Message = tuple[str, str]
+Message = tuple[str, str]
+Messages = dict[Message, str]
+"""Messages of pyflakes, by kind (``UnusedImport``) and subject (``numpy as np``), each in words."""
 
 
 class Reading:
@@ -34,27 +36,33 @@ class Reading:
     @cached_property
     def compiles(self) -> bool:
         """Whether it compiles, which also finds a keyword given twice or a ``return`` outside a function."""
+        if self.tree is None:
+            return False
         try:
-            compile(self.text, "<edited>", "exec", dont_inherit=True)
+            compile(self.tree, "<edited>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
         return True
 
-    def new_message(self, before: Reading) -> str:
-        """A message of pyflakes about this that it did not give about the text before; empty where there is none."""
-        new = self._messages - before._messages
-        return self._words[next(iter(new))] if new else ""
+    @cached_property
+    def names(self) -> tuple[frozenset[str], frozenset[str], int]:
+        """The names that are read, and those that are bound or deleted; and how many values are made into text."""
+        read: set[str] = set()
+        bound: set[str] = set()
+        texts = 0
+        for node in [] if self.tree is None else ast.walk(self.tree):
+            if isinstance(node, ast.Name):
+                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+            elif isinstance(node, (ast.FormattedValue, ast.Mod)):
+                texts += 1
+        return frozenset(read), frozenset(bound), texts
 
-    @property
-    def _messages(self) -> Counter[_Message]:
-        return self._flakes[0]
-
-    @property
-    def _words(self) -> dict[_Message, str]:
-        return self._flakes[1]
+    def new_messages(self, before: Reading) -> Messages:
+        """What pyflakes says of this and did not say of the text before: kind and subject, and the words."""
+        return {message: self._flakes[1][message] for message in self._flakes[0] - before._flakes[0]}
 
     @cached_property
-    def _flakes(self) -> tuple[Counter[_Message], dict[_Message, str]]:
+    def _flakes(self) -> tuple[Counter[Message], Messages]:
         """How often pyflakes says what, without rows, since an edit moves them; and each message in words."""
         from pyflakes.checker import Checker  # loaded when there is an edit to try
 
@@ -68,6 +76,6 @@ class Reading:
         return Counter(map(_key, found)), words
 
 
-def _key(message: Any) -> _Message:
+def _key(message: Any) -> Message:
     """What a message is about: its kind and its name, not the row of another place that it names."""
     return type(message).__name__, str(message.message_args[0]) if message.message_args else ""

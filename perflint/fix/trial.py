@@ -4,19 +4,24 @@ An edit is offered if the edited file compiles and pyflakes says nothing of it t
 that does not exist, no import or variable that nothing uses any more.  A safe one must also keep its promises
 (``promises``).  What fails keeps its title and its reason, so a person still reads what to do, but loses its edit.
 
-For example, ``if step % 10 == 0:`` around a log line is not offered where nothing is called ``step``.
+For example, ``if step % 10 == 0:`` around a log line is not offered where nothing is called ``step``.  An import that
+only the edit leaves unused is taken out along with it, unless another file takes the name from there.
 """
 
 from __future__ import annotations
 
+import ast
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from perflint.findings import Fix, Level
+from perflint.findings import Edit, Fix, Level
+from perflint.fix.fit import fitted, usual_limit
+from perflint.fix.leftovers import removals
 from perflint.fix.outline import Outline, Region
 from perflint.fix.promises import broken_promise
-from perflint.fix.reading import Reading
+from perflint.fix.reading import Messages, Reading
 from perflint.fixer import complete_edits, spliced
 from perflint.import_place import ImportPlace
 from perflint.source import Source
@@ -32,14 +37,29 @@ class Trials:
     """The trials of the fixes of one file.
 
     Args:
-        source: the file, which parses.
+        source: the file.
+        tree: the same, parsed.
+        limit: the columns that a row may have; None where the project does not say.
+        is_taken: whether another file takes an imported name from this one.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(
+        self,
+        source: Source,
+        tree: ast.Module,
+        limit: int | None = None,
+        is_taken: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._limit = usual_limit(source.text) if limit is None else limit
         self._source = source
+        self._tree = tree
+        self._is_taken = is_taken
+        self._outline = Outline(source, tree)
         self._left = _BUDGET + _BUDGET_PER_CHARACTER * len(source.text)
         self._verdicts: dict[Fix, Fix] = {}
         self._regions: dict[tuple[int, int], Reading] = {}
+        self._insides: dict[Region, Reading] = {}
+        self._modules: dict[Region, Reading] = {}
 
     def tried(self, fix: Fix | None) -> Fix | None:
         """The fix if its edit may be offered; else the same without the edit, or trusted less."""
@@ -61,33 +81,62 @@ class Trials:
         after = Reading(spliced(self._source.text, region.start, region.end, edits))
         if not _is_valid(before, after):
             return _in_words(fix, "the edit does not fit the code here: the file would not compile")
-        new = self._new_message(region, before, after, fix)
-        if new:
-            return _in_words(fix, f"the edit does not fit the code here: {new}")
+        new = self._new_messages(region, before, after, fix)
+        extra = self._tidying(new, edits) if new else ()
+        if extra is None:
+            return _in_words(fix, f"the edit does not fit the code here: {next(iter(new.values()))}")
         broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
+        fix = replace(fix, edits=(*self._fitted(region, edits), *extra))
         return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
 
-    def _new_message(self, region: Region, before: Reading, after: Reading, fix: Fix) -> str:
-        """What pyflakes says of the edited file and not of the file before; empty where that is nothing.
+    def _fitted(self, region: Region, edits: Sequence[Edit]) -> list[Edit]:
+        """The edits with the rows broken that they make too long."""
+        text, newline = self._source.text[region.start : region.end], self._source.newline
+        near = [Edit(edit.start - region.start, edit.end - region.start, edit.content) for edit in edits]
+        fitting = fitted(text, near, self._limit, newline)
+        if fitting == near or not _is_same(spliced(text, 0, len(text), near), spliced(text, 0, len(text), fitting)):
+            return list(edits)
+        return [Edit(edit.start + region.start, edit.end + region.start, edit.content) for edit in fitting]
+
+    def _tidying(self, new: Messages, edits: Sequence[Edit]) -> list[Edit] | None:
+        """The edits that take out the imports which nothing uses any more; None where something else is new."""
+        names = [name for kind, name in new if kind == "UnusedImport" and not self._is_taken(name)]
+        extra = removals(self._source, self._tree, names) if len(names) == len(new) else None
+        if extra is None or any(one.start < two.end and two.start < one.end for one in extra for two in edits):
+            return None
+        return extra
+
+    def _new_messages(self, region: Region, before: Reading, after: Reading, fix: Fix) -> Messages:
+        """What pyflakes says of the edited file and did not say of the file before.
 
         The functions that the edits leave alone are emptied first, which is quick and finds all there is, and sometimes
         too much: an import may be used in another function alone.  So what it finds is asked of the whole file again.
         """
         outline, text = self._outline, self._source.text
-        missing = ImportPlace(text).missing(fix.imports) if fix.imports else ()
-        if not outline.around(region, after, missing).new_message(outline.around(region, before)):
-            return ""
-        return Reading(spliced(text, 0, len(text), complete_edits(text, fix))).new_message(self._whole)
+        inside = outline.inside(region, after)
+        missing = ImportPlace(text).missing(fix.imports) if fix.imports else []
+        if not missing and inside.names == self._inside(region, before).names:
+            return {}  # no name has come or gone, so there is nothing new to say
+        module = outline.around(region, inside, missing)
+        if not module.new_messages(self._module(region, before)):
+            return {}
+        return Reading(spliced(text, 0, len(text), complete_edits(text, fix))).new_messages(self._whole)
+
+    def _inside(self, region: Region, before: Reading) -> Reading:
+        if region not in self._insides:
+            self._insides[region] = self._outline.inside(region, before)
+        return self._insides[region]
+
+    def _module(self, region: Region, before: Reading) -> Reading:
+        if region not in self._modules:
+            self._modules[region] = self._outline.around(region, self._inside(region, before))
+        return self._modules[region]
 
     def _before(self, region: Region) -> Reading:
         key = (region.start, region.end)
         if key not in self._regions:
             self._regions[key] = Reading(self._source.text[region.start : region.end])
         return self._regions[key]
-
-    @cached_property
-    def _outline(self) -> Outline:
-        return Outline(self._source)
 
     @cached_property
     def _whole(self) -> Reading:
@@ -97,6 +146,14 @@ class Trials:
 def _is_valid(before: Reading, after: Reading) -> bool:
     """Whether the edited code parses, and compiles if it did so before (a notebook's ``await`` may not)."""
     return after.tree is not None and (after.compiles or not before.compiles)
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two texts are the same program."""
+    try:
+        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
 
 
 def _in_words(fix: Fix, problem: str) -> Fix:
