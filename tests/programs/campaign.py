@@ -31,18 +31,27 @@ def interruptions(seed: int, steps: int, count: int = 2) -> list[Interruption]:
     return [Interruption(chance.randint(1, steps), chance.choice(_ERRORS)) for _ in range(count)]
 
 
-def judge_program(text: str, framework: Framework, seed: int = 0, gains: bool = False) -> Judged:
+def everywhere(steps: int) -> list[Interruption]:
+    """Both errors at each step."""
+    return [Interruption(at, error) for at in range(1, steps + 1) for error in _ERRORS]
+
+
+def judge_program(
+    text: str, framework: Framework, seed: int = 0, gains: bool = False, each_step: bool = False
+) -> Judged:
     """Run a program before and after its fixes.
 
     Args:
         seed: decides where it is interrupted.
+        each_step: interrupt it at each of its steps instead, with each error.
         gains: also complain of fixes of host reads after which the host waits as often (the stand-in alone counts that).
     """
     made = variants.variants(text)
     if not made:
         return Judged(text, 0, 0, ())
     whole = run(text, framework)
-    cuts: list[Interruption | None] = [None, *interruptions(seed, whole.steps)]
+    cuts: list[Interruption | None] = [None]
+    cuts += everywhere(whole.steps) if each_step else interruptions(seed, whole.steps)
     trials = _Trials(text, framework, gains, {(text, None): whole})
     failures = [failure for variant in made for failure in trials.failures(variant, cuts)]
     return Judged(text, len({variant.text for variant in made}), len(trials.seen), tuple(_once(failures)))

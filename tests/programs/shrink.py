@@ -30,7 +30,7 @@ def shrink(text: str, fails: Callable[[str], bool], most: int = 400) -> str:
                 text, edits = candidate, _edits(candidate)
             else:
                 at += 1
-    return re.sub(r"\n{4,}", "\n\n\n", text)
+    return re.sub(r"\n{4,}", "\n\n\n", text).strip("\n") + "\n"
 
 
 def _edits(text: str) -> list[Edit]:
@@ -45,7 +45,7 @@ def _edits(text: str) -> list[Edit]:
             filler = [" " * node.col_offset + "pass"] if len(block) == 1 and block is not tree.body else []
             if filler != rows[first : node.end_lineno]:
                 found.append((first, node.end_lineno, filler))
-            if isinstance(node, (ast.For, ast.While, ast.If, ast.Try, ast.With)):
+            if isinstance(node, (ast.For, ast.While, ast.If, ast.Try, ast.With, ast.FunctionDef, ast.ClassDef)):
                 for inner in _bodies(node):
                     found.append((first, node.end_lineno, _unwrapped(rows, node, inner)))
     return sorted(found, key=lambda edit: len(edit[2]) - (edit[1] - edit[0]))

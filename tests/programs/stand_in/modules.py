@@ -74,8 +74,8 @@ def _seed(number: int) -> None:
 
 
 def _full(shape: Any, value: float, dtype: Any = None) -> Tensor:
-    kind = dtype or ("bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float32")
-    return made(np.full(shape, value, str(tensors.name_of(kind))))
+    kind = dtype or ("bool" if isinstance(value, bool) else "float32")
+    return made(np.full(shape, value, tensors.name_of(kind).name))
 
 
 def _synchronize() -> None:

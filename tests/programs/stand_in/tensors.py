@@ -8,6 +8,7 @@ asks Paddle the same questions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,16 @@ class Grad:
     enabled = True
 
 
-class DType(str):
-    """A dtype; text such as ``"float32"`` that prints as Paddle prints it."""
+@dataclass(frozen=True)
+class DType:
+    """A dtype by its name in numpy; it prints as Paddle prints it."""
 
-    def __repr__(self) -> str:
-        return f"paddle.{str(self)}"
+    name: str
+
+    def __str__(self) -> str:
+        return f"paddle.{self.name}"
+
+    __repr__ = __str__
 
 
 FLOAT32 = DType("float32")
@@ -38,7 +44,9 @@ FLOAT32 = DType("float32")
 
 def name_of(dtype: Any) -> DType:
     """The name of a dtype that is given as text, as numpy's, or as Paddle's."""
-    return DType(dtype) if isinstance(dtype, str) else DType(np.dtype(dtype).name)
+    if isinstance(dtype, DType):
+        return dtype
+    return DType(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
 
 
 class Tensor:
@@ -110,6 +118,7 @@ class Tensor:
 
     def _number(self) -> Any:
         current().read()
+        assert self.array.size == 1, "only one element variable can be converted"
         if self.array.ndim:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         return self.array.item()
@@ -122,6 +131,7 @@ class Tensor:
 
     def __bool__(self) -> bool:
         current().read()
+        assert self.array.size == 1, "a condition can only contain one element"
         return bool(self.array.item())
 
     def __index__(self) -> int:
@@ -130,7 +140,7 @@ class Tensor:
         return int(self._number())
 
     def __format__(self, specification: str) -> str:
-        return format(self._number() if not self.array.ndim else str(self), specification)
+        return object.__format__(self, specification) if self.array.ndim else format(self._number(), specification)
 
     def __repr__(self) -> str:
         current().read()
@@ -152,7 +162,7 @@ class Tensor:
         return Tensor(self.array.copy(), self.stop_gradient)
 
     def astype(self, dtype: Any) -> Tensor:
-        wanted = np.dtype(str(name_of(dtype)))
+        wanted = np.dtype(name_of(dtype).name)
         if wanted == self.array.dtype:
             return self
         own = self.array.dtype
@@ -193,6 +203,11 @@ class Tensor:
     # Changes in place
 
     def _put(self, values: Any) -> Tensor:
+        if self.pull is None and not self.stop_gradient and Grad.enabled:
+            raise ValueError("(InvalidArgument) Leaf Var that doesn't stop gradient can't use inplace strategy.")
+        return self._write(values)
+
+    def _write(self, values: Any) -> Tensor:
         current().launch()
         self.array[...] = values
         return self
@@ -219,7 +234,7 @@ class Tensor:
         return self._put(self.array * _values(other, self.array))
 
     def set_value(self, value: Any) -> None:
-        self._put(_values(value, self.array))
+        self._write(_values(value, self.array))
 
     # Gradients
 
@@ -352,7 +367,7 @@ def tensor_of(data: Any, dtype: Any = None, stop_gradient: bool = True) -> Tenso
         if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
             array = array.astype("float32")
     if dtype is not None:
-        array = array.astype(str(name_of(dtype)))
+        array = array.astype(name_of(dtype).name)
     return Tensor(array, stop_gradient)
 
 
