@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from perflint import plain_files
 from perflint.findings import Finding
 from perflint.fingerprints import fingerprints
 from perflint.patterns import relative
@@ -101,7 +102,7 @@ class Baseline:
             for entry in self.entries.values()
             if entry.fingerprint not in used
             and entry.code in codes
-            and (entry.path in checked or not (Path(self.root) / entry.path).exists())
+            and (entry.path in checked or not _is_there(Path(self.root) / entry.path))
         )
 
     def _moved(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> dict[int, str]:
@@ -113,7 +114,7 @@ class Baseline:
         for finding in findings:
             if _place(finding.path, self.root) not in by_old:
                 by_new[finding.path].append(finding)
-        gone = [path for path in sorted(by_old) if by_new and not (Path(self.root) / path).exists()]
+        gone = [path for path in sorted(by_old) if by_new and not _is_there(Path(self.root) / path)]
         found: dict[int, str] = {}
         if len(gone) * len(by_new) > _MOST_MOVES:
             return found
@@ -146,12 +147,16 @@ def entries(findings: Sequence[Finding], sources: Mapping[str, Source], root: st
 def _place(path: str, root: str) -> str:
     """A path as seen from ``root``, with ``/`` between its parts."""
     below = relative(path, root)
-    if (Path(root) / below).exists():
+    if _is_there(Path(root) / below):
         return below
     try:
         return Path(os.path.relpath(path, root)).as_posix()
     except ValueError:  # on another drive
         return below
+
+
+def _is_there(path: Path) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 - which does not raise where a name is too long
 
 
 def _text(finding: Finding, source: Source | None) -> str:
@@ -186,7 +191,7 @@ def read(path: Path) -> Baseline:
         BaselineError: there is none, or it cannot be read, or it is no baseline of this version.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = plain_files.read(path).decode()
     except FileNotFoundError:
         raise BaselineError(f"{path}: there is no such baseline: --write-baseline writes one") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -201,7 +206,7 @@ def read(path: Path) -> Baseline:
             )
     try:
         data = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise BaselineError(f"{path}{line}: the baseline is not valid JSON: {error}: {_ANEW}") from error
     return Baseline(path, _entries(path, data))
@@ -233,7 +238,7 @@ def _entries(path: Path, data: object) -> dict[str, Entry]:
 def looks_like_one(path: Path) -> bool:
     """Whether a file that is there may be replaced by a baseline: it is one, or what a merge has left of one."""
     try:
-        head = path.read_bytes()
+        head = plain_files.read(path)
     except OSError:
         return True  # writing says what is wrong
     return not head.strip() or (b'"version"' in head and b'"findings"' in head) or b'"fingerprint"' in head

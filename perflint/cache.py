@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from perflint import __version__
+from perflint import __version__, plain_files
 from perflint.catalogue import rules_directory
 from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
 from perflint.projects import is_project
@@ -68,7 +68,7 @@ def load(name: str) -> list[Finding] | None:
         return None
     entry = place / (name + _SUFFIX)
     try:
-        data = json.loads(entry.read_bytes())
+        data = json.loads(plain_files.read(entry))
         if any(is_project(root) != answer for root, answer in data["roots"].items()):
             return None
         found = [_finding(item) for item in data["findings"]]
@@ -162,7 +162,15 @@ def _plain(finding: Finding) -> list[Any]:
         finding.start,
         finding.end,
         finding.message,
-        fix and [fix.message, [astuple(edit) for edit in fix.edits], fix.level.value, fix.reason, list(fix.imports)],
+        fix
+        and [
+            fix.message,
+            [astuple(edit) for edit in fix.edits],
+            fix.level.value,
+            fix.reason,
+            list(fix.imports),
+            fix.paddle,
+        ],
         [astuple(item) for item in finding.related],
         finding.statement,
         finding.confidence.value,
@@ -184,5 +192,5 @@ def _finding(data: list[Any]) -> Finding:
     )
 
 
-def _fix(message: str, edits: list[list[Any]], level: int, reason: str, imports: list[str]) -> Fix:
-    return Fix(message, tuple(Edit(*edit) for edit in edits), Level(level), reason, tuple(imports))
+def _fix(message: str, edits: list[list[Any]], level: int, reason: str, imports: list[str], paddle: str) -> Fix:
+    return Fix(message, tuple(Edit(*edit) for edit in edits), Level(level), reason, tuple(imports), paddle)

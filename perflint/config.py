@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from perflint import plain_files
 from perflint.findings import Confidence
+from perflint.paddle_versions import version_of
 from perflint.patterns import is_valid
 from perflint.selection import ALL, closest, specificity
 from perflint.settings import DeclaredCall, Settings
@@ -54,6 +57,22 @@ DEFAULT_EXCLUDE = (
 )
 
 
+_MOST_BYTES = 4_000_000
+"""How large a configuration may be: TOML is read at about a megabyte a second."""
+
+_MOST_PARTS = 100
+"""Of a dotted key: tomllib takes time that grows with the square of this number."""
+
+_QUOTED = re.compile(r"""(?s:"[^"\\]*(?:\\.[^"\\]*)*"?|'[^']*'?)""")
+"""A text on one line; one that nothing closes goes on to the end, so that it is not looked for from each place anew."""
+
+_MOST_NUMBER = 1_000_000
+"""Of anything that is counted; a larger one is a mistake, or meant to fill the memory."""
+
+_LONGEST = 60
+"""How many characters of a wrong value are shown."""
+
+
 class ConfigError(Exception):
     """A configuration that cannot be used; ``str(error)`` names the file (and line), the key and what is expected."""
 
@@ -75,7 +94,8 @@ class _Place:
         if self.origin == COMMAND_LINE:
             return ConfigError(f"--{key}: {problem}")
         line = _line_of(self.text, self.table, key)
-        return ConfigError(f"{self.origin}:{line}: {key}: {problem}" if line else f"{self.origin}: {key}: {problem}")
+        place = f"{self.origin}:{line}" if line else self.origin
+        return ConfigError(f"{place}: {_cut(key)}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -107,10 +127,11 @@ def load(
     Raises:
         ConfigError: a file cannot be read, is no TOML, or holds a key or value that perflint does not know.
     """
-    start = (start.parent if _is_file(start) else start).resolve()
+    start = Path(os.path.realpath(start.parent if _is_file(start) else start))
     if isolated and config is not None:
         raise ConfigError("--isolated: no configuration is read then, so it cannot be given with --config")
-    path = None if isolated else _find(start) if config is None else _located(config)
+    passed_over: list[Path] = []
+    path = None if isolated else _find(start, passed_over) if config is None else _located(config)
     given: dict[str, Any] = {}
     place = _Place(DEFAULT)
     if path is not None:
@@ -124,6 +145,7 @@ def load(
     return Settings(
         root=start if path is None else path.parent,
         origins={key: origins.get(key, DEFAULT) for key in KEYS},
+        passed_over=tuple(passed_over),
         **{_attribute(key): value for key, value in values.items()},
     )
 
@@ -171,13 +193,23 @@ def _boolean(value: Any) -> bool | None:
 
 def _whole_number(least: int) -> _Key:
     def read(value: Any) -> int | None:
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= least else None
+        return value if _is_number(value, least) else None
 
-    return _Key(f"a whole number of at least {least}", read)
+    return _Key(f"a whole number of at least {least} and at most {_MOST_NUMBER}", read)
+
+
+def _is_number(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST_NUMBER
 
 
 def _confidence(value: Any) -> Confidence | None:
     return next((level for level in Confidence if str(level) == value), None)
+
+
+def _version(value: Any) -> str | None:
+    """The number of a release, or nothing at all."""
+    is_one = isinstance(value, str) and re.fullmatch(r"(\d{1,4}(\.\d{1,4}){0,3})?", value)
+    return value if is_one and (not value or version_of(value)) else None
 
 
 _EXAMPLE = '"mylib.train.my_function"'
@@ -197,7 +229,7 @@ def _declared(first: str, *others: str) -> Callable[[Any], dict[str, DeclaredCal
             return None
         for name in value:
             if name.count(".") < 1 or not all(part.isidentifier() for part in name.split(".")):
-                raise _WrongEntry(f"{_toml(name)} is no qualified name; write it as in an import, such as {_EXAMPLE}")
+                raise _WrongEntry(f"{_quoted(name)} is no qualified name; write it as in an import, such as {_EXAMPLE}")
         return {name: _declared_call(name, entry, first, others) for name, entry in value.items()}
 
     return read
@@ -214,15 +246,18 @@ def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -
         shape = f"the name of a parameter, or a table with {first}" + (
             f" and maybe {' and '.join(others)}" if others else ""
         )
-        raise _WrongEntry(f"{_toml(name)}: found {_found(entry)}, expected {shape}")
+        raise _WrongEntry(f"{_quoted(name)}: found {_found(entry)}, expected {shape}")
     for key, value in inner.items():
         if key not in keys:
             hint = _suggestion(key, keys) or f"the keys are {', '.join(keys)}"
-            raise _WrongEntry(f"{_toml(name)}: {key}: there is no such key; {hint}")
+            raise _WrongEntry(f"{_quoted(name)}: {_cut(key)}: there is no such key; {hint}")
         if key == first and not (isinstance(value, str) and value.isidentifier()):
-            raise _WrongEntry(f"{_toml(name)}: {key}: found {_found(value)}, expected the name of a parameter")
-        if key != first and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            raise _WrongEntry(f"{_toml(name)}: {key}: found {_found(value)}, expected a whole number of at least 0")
+            raise _WrongEntry(f"{_quoted(name)}: {key}: found {_found(value)}, expected the name of a parameter")
+        if key != first and not _is_number(value, 0):
+            raise _WrongEntry(
+                f"{_quoted(name)}: {key}: found {_found(value)}, expected a whole number of at least 0 and at most "
+                f"{_MOST_NUMBER}"
+            )
     return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
 
 
@@ -263,6 +298,7 @@ _KEYS: Mapping[str, _Key] = {
     "sync-calls": _CALLS,
     "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
     "logging-calls": _CALLS,
+    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
 }
 KEYS = tuple(_KEYS)
 
@@ -276,6 +312,8 @@ def _checked_value(place: _Place, key: str, value: Any, known: Mapping[str, str]
     kind = _KEYS.get(key)
     if kind is None:
         raise place.fail(key, f"there is no such key; {_suggestion(key, KEYS) or 'the keys are ' + ', '.join(KEYS)}")
+    if _holds_null(value):
+        raise place.fail(key, f"found {_found(value)}, which holds a null character; no path or name may")
     try:
         read = kind.read(value)
     except _WrongEntry as error:
@@ -296,7 +334,21 @@ def _check_patterns(place: _Place, key: str, patterns: Iterable[str]) -> None:
         # In per-file-ignores a leading "!" turns a pattern round and is no part of it.
         body = pattern.removeprefix("!") if key == "per-file-ignores" else pattern
         if not body.strip() or not is_valid(body):
-            raise place.fail(key, f"{_toml(pattern)} is no pattern; write it as in a .gitignore file")
+            raise place.fail(key, f"{_quoted(pattern)} is no pattern; write it as in a .gitignore file")
+
+
+def _holds_null(value: Any) -> bool:
+    """Whether a null character stands in a text, or in one of the keys and values below it."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str) and "\0" in item:
+            return True
+        if isinstance(item, Mapping):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list | tuple):
+            waiting += item
+    return False
 
 
 def _codes(place: _Place, key: str, selectors: Iterable[str], known: Mapping[str, str]) -> tuple[str, ...]:
@@ -315,7 +367,7 @@ def _code(place: _Place, key: str, selector: str, known: Mapping[str, str]) -> s
     hint = _suggestion(selector, [ALL, *known, *known.values()])
     raise place.fail(
         key,
-        f"{_toml(selector)} is not ALL and no rule has such a code, beginning of a code, or name; "
+        f"{_quoted(selector)} is not ALL and no rule has such a code, beginning of a code, or name; "
         + (hint or "`perflint rule --all` lists the rules"),
     )
 
@@ -376,28 +428,28 @@ def _without(entry: str, ranks: Mapping[str, int], known: Mapping[str, str]) -> 
 # --- files
 
 
-def _find(start: Path) -> Path | None:
-    """The nearest file with a configuration, in ``start`` or above it."""
+def _find(start: Path, passed_over: list[Path]) -> Path | None:
+    """The nearest file with a configuration, in ``start`` or above it.
+
+    Pipes and devices of such names that are met on the way are added to ``passed_over``.
+    """
     for directory in (start, *start.parents):
-        for name in OWN_FILES:
-            if _is_file(path := directory / name):
+        for name in (*OWN_FILES, PYPROJECT):
+            path = directory / name
+            if not _is_file(path):
+                passed_over += [path] if plain_files.problem(path) else []
+            elif name != PYPROJECT or _own_table(path, _parse(path, _text(path))) is not None:
                 return path
-        path = directory / PYPROJECT
-        if _is_file(path) and _own_table(path, _parse(path, _text(path))) is not None:
-            return path
     return None
 
 
 def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # above a directory that may not be entered
-        return False
+    return os.path.isfile(path)  # noqa: PTH113 - which never raises, also where a directory may not be entered
 
 
 def _located(config: Path) -> Path:
     """The whole path of a file; where it is a link, its directory is that of the link."""
-    return config.parent.resolve() / config.name
+    return Path(os.path.realpath(config.parent)) / config.name
 
 
 def _read_file(path: Path) -> tuple[_Place, Mapping[str, Any]]:
@@ -413,7 +465,7 @@ def _read_file(path: Path) -> tuple[_Place, Mapping[str, Any]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return plain_files.read(path, _MOST_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -422,16 +474,38 @@ def _text(path: Path) -> str:
 
 
 def _parse(path: Path, text: str) -> Mapping[str, Any]:
+    _insist_on_short_keys(path, text)
     try:
         data: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         reason = str(error)
         at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", reason)
-        line = at[1] if at and at[1] else len(text.splitlines()) or 1
+        line = at[1] if at and at[1] else len(text.removesuffix("\n").split("\n"))
         raise ConfigError(f"{path}:{line}: not valid TOML: {reason[: at.start()] if at else reason}") from error
     except RecursionError as error:
         raise ConfigError(f"{path}: not valid TOML: brackets nested too deeply") from error
+    except ValueError as error:  # Python reads no numbers of thousands of digits
+        longest = max(re.finditer(r"[0-9][0-9_]*", text), key=lambda match: len(match[0]))
+        line, digits = text.count("\n", 0, longest.start()) + 1, len(longest[0])
+        raise ConfigError(f"{path}:{line}: a number of {digits} digits cannot be read: write a smaller one") from error
     return data
+
+
+def _insist_on_short_keys(path: Path, text: str) -> None:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") >= _MOST_PARTS and any(map(_is_long_key, _words(line))):
+            raise ConfigError(f"{path}:{number}: a key with more than {_MOST_PARTS} parts cannot be read")
+
+
+def _words(line: str) -> list[str]:
+    """What stands between the brackets, commas and equals signs of a line of TOML; a quoted text is one character."""
+    plain = _QUOTED.sub("x", line).partition("#")[0]
+    return re.split(r"[\[\]{},=\s]+", re.sub(r"[ \t]+", "", plain))
+
+
+def _is_long_key(word: str) -> bool:
+    parts = word.split(".")
+    return len(parts) > _MOST_PARTS and all(parts)
 
 
 def _own_table(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -444,19 +518,39 @@ def _own_table(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _line_of(text: str, table: str, key: str) -> int | None:
     """The line that sets a key, where it is written plainly (tomllib keeps no lines); None otherwise."""
-    quoted = re.escape(key)
-    setting = re.compile(rf"""\s*(?:{quoted}|"{quoted}"|'{quoted}')\s*[=.]""")
     inner = f"{table}.{key}" if table else key
     here = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"""\s*\[\s*([\w\s."'-]+?)\s*\]\s*(?:#.*)?$""", line)
+    for number, line in enumerate(text.split("\n"), 1):
+        header = _header(line.strip())
         if header:
-            here = re.sub(r"""[\s"']""", "", header[1])
+            here = header
             if here == inner or here.startswith(inner + "."):
                 return number
-        elif here == table and setting.match(line):
+        elif here == table and _sets(line.lstrip(), key):
             return number
     return None
+
+
+def _sets(line: str, key: str) -> bool:
+    """Whether a line gives a value to a key, or to one below it."""
+    for written in (key, f'"{key}"', f"'{key}'"):
+        if line.startswith(written) and line[len(written) :].lstrip().startswith(("=", ".")):
+            return True
+    return False
+
+
+def _header(line: str) -> str:
+    """The name of the table that a line begins, without blanks and quotation marks; empty for any other line.
+
+    >>> _header('[ tool . "perflint" ]  # ours')
+    'tool.perflint'
+    """
+    name, bracket, rest = line.partition("]")
+    rest = rest.lstrip()
+    if not name.startswith("[") or not bracket or (rest and not rest.startswith("#")):
+        return ""
+    name = re.sub(r"""[\s"']+""", "", name[1:])
+    return name if re.fullmatch(r"[\w.-]+", name) else ""
 
 
 # --- showing values
@@ -487,9 +581,22 @@ def _found(value: Any) -> str:
         (list | tuple, "a list"),
     ):
         if isinstance(value, kind):
-            text = _toml(value)
-            return f"{text if len(text) <= 60 else text[:57] + '...'} ({word})"
+            return f"{_quoted(value)} ({word})"
     return f"{value} (a date or time)"
+
+
+def _quoted(value: Any) -> str:
+    """A value as TOML has it, cut short where it is long."""
+    if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:  # which Python may not be able to write
+        return "a number of too many digits"
+    try:
+        return _cut(_toml(value))
+    except (RecursionError, ValueError):  # ValueError: such a number further down
+        return "too much to show"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _toml(value: Any) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from perflint import plain_files
+from perflint.named_files import why_not_read
 from perflint.patterns import Patterns, relative
 from perflint.settings import Settings
 
@@ -31,11 +33,15 @@ class Found:
     """``files`` sorted, each once, spelled from the path that led to it; ``problems`` in the order met.
 
     ``by_real_path`` has the same files as they are spelled there, by the path that stays when links are followed.
+    ``skipped`` are files that were named and are no Python; ``is_anything_excluded``: a path that was named is left out
+    because the settings exclude it.
     """
 
     files: list[Path]
     problems: list[Problem]
     by_real_path: Mapping[str, str] = field(default_factory=dict)
+    skipped: Sequence[Problem] = ()
+    is_anything_excluded: bool = False
 
 
 class _Layer(NamedTuple):
@@ -54,10 +60,13 @@ class _Directory(NamedTuple):
     layers: tuple[_Layer, ...]  # outermost first
 
 
-def python_files(paths: Sequence[Path], settings: Settings, *, force_exclude: bool = False) -> Found:
+def python_files(
+    paths: Sequence[Path], settings: Settings, *, force_exclude: bool = False, any_name: bool = False
+) -> Found:
     """The files to check.
 
-    A file in ``paths`` is taken whatever its name and whatever excludes it (unless ``force_exclude``).  A directory
+    A file in ``paths`` is taken whatever excludes it (unless ``force_exclude``), if it is Python by its name, its first
+    line, or (a file without a suffix) by what it holds; with ``any_name`` it is taken in any case.  A directory
     in ``paths`` is searched for ``*.py``, even when it is itself ignored; below it ``exclude``, ``extend-exclude`` and
     (with ``respect-gitignore``) git's ignore files hold.  Links to directories are not followed, links to nothing are
     passed over, and of several paths to one file one is kept, rather the file's own than a link.
@@ -71,9 +80,11 @@ def python_files(paths: Sequence[Path], settings: Settings, *, force_exclude: bo
     for path in paths:
         shown = str(path)
         if force_exclude and search.exclude.covers(_entry(shown, settings)):
-            continue
-        if path.is_dir():
+            search.is_anything_excluded = True
+        elif path.is_dir():
             search.directory(shown)
+        elif not any_name and (reason := why_not_read(shown)):
+            search.skipped.append(Problem(path, f"{shown} was not checked: {reason}"))
         else:
             search.add(shown, os.path.realpath(shown), is_link=path.is_symlink())
     return search.found()
@@ -91,9 +102,9 @@ def passes_over(root: Path, parts: Sequence[str], settings: Settings) -> bool:
 
 
 def _insist(path: Path) -> None:
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110 - which does not raise where a name is too long
         return
-    if path.is_symlink():
+    if os.path.islink(path):  # noqa: PTH114 - as above
         raise NoSuchPath(f"{path} is a link that leads nowhere (to {path.readlink()}): mend it or leave it out")
     raise NoSuchPath(f"{path} does not exist (looked for it from {Path.cwd()}): check the spelling")
 
@@ -108,6 +119,8 @@ class _Search:
 
     def __init__(self, settings: Settings) -> None:
         self.exclude = Patterns((*settings.exclude, *settings.extend_exclude))
+        self.skipped: list[Problem] = []
+        self.is_anything_excluded = False
         self._root = str(settings.root)
         self._gitignore = settings.respect_gitignore
         self._files: dict[str, tuple[str, bool]] = {}  # real path: the path to show, whether it is a link
@@ -121,7 +134,8 @@ class _Search:
 
     def found(self) -> Found:
         spelled = {real: shown for real, (shown, _) in self._files.items()}
-        return Found([Path(shown) for shown in sorted(spelled.values())], self._problems, spelled)
+        files = [Path(shown) for shown in sorted(spelled.values())]
+        return Found(files, self._problems, spelled, self.skipped, self.is_anything_excluded)
 
     def directory(self, shown: str) -> None:
         stack = [self._start(shown)]
@@ -210,7 +224,7 @@ class _Search:
 
     def _lists(self, place: Path, *, repository: bool) -> list[Patterns]:
         """The patterns kept in one directory, the weaker first."""
-        own = [_git_directory(place) / "info" / "exclude"] if repository else []
+        own = [self._git_directory(place) / "info" / "exclude"] if repository else []
         return [patterns for path in (*own, place / ".gitignore") if (patterns := self._patterns(path))]
 
     def _patterns(self, path: Path) -> Patterns:
@@ -221,13 +235,27 @@ class _Search:
     def _lines(self, path: Path) -> list[str]:
         try:
             # File names that are no UTF-8 reach Python with surrogates; patterns for them must too.
-            text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+            text = plain_files.read(path).decode("utf-8-sig", "surrogateescape")
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return []
         except OSError as error:
             self._problem(path, error)
             return []
         return text.replace("\r\n", "\n").split("\n")
+
+    def _git_directory(self, place: Path) -> Path:
+        """Where the repository of a work tree keeps its files: ``.git``, or what the file ``.git`` points to."""
+        git = place / ".git"
+        pointer = self._first_line(git)
+        if not pointer.startswith("gitdir:"):
+            return git
+        git = place / pointer.removeprefix("gitdir:").strip()
+        return git / self._first_line(git / "commondir")
+
+    def _first_line(self, path: Path) -> str:
+        """The first line of a file, "" where there is none."""
+        lines = self._lines(path)
+        return lines[0].strip() if lines else ""
 
     def _problem(self, path: Path, error: OSError) -> None:
         self._problems.append(Problem(path, f"{path} cannot be read: {error.strerror or error}"))
@@ -249,22 +277,3 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return entry.is_file()
     except OSError:  # a link to itself, or into a directory that may not be entered
         return False
-
-
-def _git_directory(place: Path) -> Path:
-    """Where the repository of a work tree keeps its files: ``.git``, or what the file ``.git`` points to."""
-    git = place / ".git"
-    pointer = _first_line(git)
-    if not pointer.startswith("gitdir:"):
-        return git
-    git = place / pointer.removeprefix("gitdir:").strip()
-    return git / _first_line(git / "commondir")
-
-
-def _first_line(path: Path) -> str:
-    """The first line of a file, "" where there is none."""
-    try:
-        with path.open(encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline().strip()
-    except OSError:
-        return ""

@@ -9,10 +9,10 @@ from functools import cached_property
 from perflint import catalogue, gates, messages, noqa, registry, units, unused_noqa
 from perflint.context import Context, Draft
 from perflint.findings import Confidence, Finding
-from perflint.fix.leftovers import taking
 from perflint.fix.trial import Trials
+from perflint.fix.unused_imports import taking
 from perflint.gates import Rows
-from perflint.index import hot
+from perflint.index import hot, version_checks
 from perflint.index.file import FileIndex
 from perflint.index.project import Project
 from perflint.processes import can_fork
@@ -154,7 +154,7 @@ class Examination:
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
-        return _tried(drafts, file)
+        return _tried(version_checks.fitting(drafts, file, self.settings), file)
 
 
 def _tried(drafts: list[Draft], file: FileIndex) -> list[Draft]:

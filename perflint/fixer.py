@@ -16,8 +16,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.fix.leftovers import removals, taking, unused_imports
 from perflint.fix.reading import Reading
+from perflint.fix.unused_imports import removals, taking, unused_imports
 from perflint.import_place import ImportPlace
 from perflint.source import Source
 

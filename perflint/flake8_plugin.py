@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from perflint import __version__
+from perflint import __version__, plain_files
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
@@ -221,7 +221,6 @@ def _configures(directory: str) -> bool:
 def _data(path: str) -> bytes:
     """The bytes of a file, none where there is no file."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return plain_files.read(path)
     except (FileNotFoundError, NotADirectoryError):
         return b""

@@ -97,7 +97,8 @@ def _check_paths(options: argparse.Namespace) -> dict[str, list[Row]]:
     paths = [name for name in options.filenames or ["."] if name != STDIN and Path(name).exists()]
     if not paths:
         return {}
-    report = _checked(options, paths, reading.read)
+    # Which files are Python is for flake8 to say.
+    report = _checked(options, paths, lambda namespace: reading.read(namespace, any_name=True))
     rows: dict[str, list[Row]] = {}
     for finding in report.findings:
         rows.setdefault(os.path.realpath(finding.path), []).append(_row(finding, report))

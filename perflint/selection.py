@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from perflint.findings import Level
-from perflint.patterns import Patterns, relative
+from perflint.patterns import relative
 from perflint.settings import Settings
 
 if TYPE_CHECKING:
@@ -79,11 +78,12 @@ def ignored_for(path: str | os.PathLike[str], settings: Settings) -> Container[s
     if not settings.per_file_ignores:
         return ()
     place = relative(os.fspath(path), str(settings.root))
+    covering = settings.patterns_of_files.each_covering(place)
     return Selection(
         tuple(
             selector
             for pattern, selectors in settings.per_file_ignores.items()
-            if _holds(pattern, place)
+            if (pattern.removeprefix("!") in covering) is not pattern.startswith("!")
             for selector in selectors
         )
     )
@@ -102,13 +102,3 @@ def level_for(code: str, level: Level, settings: Settings) -> Level:
     if level is Level.SAFE and unsafe >= max(safe, 0):
         return Level.UNSAFE
     return level
-
-
-def _holds(pattern: str, place: str) -> bool:
-    negated = pattern.startswith("!")
-    return _patterns(pattern[negated:]).covers(place) is not negated
-
-
-@lru_cache(maxsize=256)
-def _patterns(pattern: str) -> Patterns:
-    return Patterns([pattern])

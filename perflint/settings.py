@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from perflint.findings import Confidence
+from perflint.paddle_versions import Admitted
+from perflint.patterns import Patterns
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,11 @@ class Settings:
 
     ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
+    ``target_paddle`` is the oldest Paddle that the code has to run on; empty: what the project's files say.
+    ``requirements`` is no key: what the requirements next to the files say of it (``paddle_versions.on_disk``).
     ``noqa`` is no key: whether comments silence findings.
     ``whole_project`` is no key: whether the files of the run are all that its findings can rest on.
+    ``passed_over`` is no key: pipes and devices that bear the name of a configuration.
     ``origins`` says for each key where its value came from, for ``perflint config``.
     """
 
@@ -53,6 +59,14 @@ class Settings:
     sync_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     checkpoint_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     logging_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    target_paddle: str = ""
+    requirements: Mapping[str, Admitted] = field(default_factory=dict)
     noqa: bool = True
     origins: Mapping[str, str] = field(default_factory=dict)
     whole_project: bool = False
+    passed_over: tuple[Path, ...] = ()
+
+    @cached_property
+    def patterns_of_files(self) -> Patterns:
+        """The patterns of ``per-file-ignores``, without the ``!`` that turns one round."""
+        return Patterns(pattern.removeprefix("!") for pattern in self.per_file_ignores)

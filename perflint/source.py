@@ -11,6 +11,8 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
 
+from perflint import plain_files
+
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ELSE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """What ``str.splitlines`` takes for a line end, and Python does not."""
@@ -136,7 +138,7 @@ def read(path: Path) -> Source:
         UnreadableSource: the file cannot be opened or decoded.
     """
     try:
-        data = path.read_bytes()
+        data = plain_files.read(path)
     except OSError as error:
         raise UnreadableSource(f"it cannot be read: {error.strerror or error}") from error
     return decode(str(path), data)

@@ -114,8 +114,8 @@ def test_an_interruption_has_no_traceback(monkeypatch: pytest.MonkeyPatch, capsy
     assert capsys.readouterr() == ("", "")
 
 
-def test_no_python_files_is_said_and_exits_0(capsys: Output) -> None:
-    assert main(["check"]) == 0
+def test_no_python_files_is_said_and_exits_2(capsys: Output) -> None:
+    assert main(["check"]) == 2
     assert "no Python files" in capsys.readouterr().err
 
 

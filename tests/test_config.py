@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from perflint import config
 from perflint.config import DEFAULT_EXCLUDE, KEYS, ConfigError, describe, load
 from perflint.findings import Confidence
 from perflint.selection import closest
@@ -66,7 +68,7 @@ def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
 
 def test_each_key_is_a_field_and_each_field_a_key() -> None:
     assert {key.replace("-", "_") for key in KEYS} == {field.name for field in fields(Settings)} - {
-        *("root", "origins", "whole_project", "noqa")
+        *("root", "origins", "whole_project", "noqa", "requirements", "passed_over")
     }
 
 
@@ -91,6 +93,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         sync-calls = ["mylib.mean"]
         checkpoint-calls = ["mylib.save"]
         logging-calls = ["mylib.log"]
+        target-paddle = "2.4"
         per-file-ignores = { "tests/*" = ["PPF202", "ALL"] }
         """,
     )
@@ -115,6 +118,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         sync_calls={"mylib.mean": DeclaredCall()},
         checkpoint_calls={"mylib.save": DeclaredCall()},
         logging_calls={"mylib.log": DeclaredCall()},
+        target_paddle="2.4",
         origins=dict.fromkeys(KEYS, origin),
     )
 
@@ -203,6 +207,8 @@ def test_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ("default-workers = true", "true (a boolean)", "a whole number of at least 1"),
         ("default-workers = 4.0", "4.0 (a decimal number)", "a whole number of at least 1"),
         ("log-interval = 1", "1 (a whole number)", "a whole number of at least 2"),
+        ("target-paddle = 2.4", "2.4 (a decimal number)", "the number of a release of Paddle"),
+        ('target-paddle = "develop"', '"develop" (a string)', "the number of a release of Paddle"),
         ("log-interval = 2024-01-01", "2024-01-01 (a date or time)", "a whole number of at least 2"),
         ('per-file-ignores = ["tests"]', '["tests"] (a list)', "a table from patterns to lists of rules"),
         (
@@ -276,6 +282,96 @@ def test_text_that_is_no_utf8_names_its_line(tmp_path: Path) -> None:
     (tmp_path / "perflint.toml").write_bytes("select = []\n# 训练\n".encode("gbk"))
     with pytest.raises(ConfigError, match=r"perflint\.toml:2: not valid TOML: it is not UTF-8 text"):
         settings_of(tmp_path)
+
+
+# --- what is not meant to be read
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("# first\nlog-interval = " + "9" * 5_000, ":2: a number of 5000 digits cannot be read"),
+        ("x = [1,\n" + "1" * 5_000 + "]", ":2: a number of 5000 digits cannot be read"),
+        ("log-interval = 0x" + "f" * 5_000, ":1: log-interval: found a number of too many digits (a whole number)"),
+        ("select = 0x" + "f" * 5_000, ":1: select: found a number of too many digits (a whole number)"),
+        ("select = [0x" + "f" * 5_000 + "]", ":1: select: found too much to show (a list)"),
+        ("default-workers = 10000000", ":1: default-workers: found 10000000 (a whole number), expected a whole number"),
+        ('loaders = {"a.b" = {workers = "w", position = 10000000}}', ':1: loaders: "a.b": position: found 10000000'),
+        ("log-interval = 1\0", ":1: not valid TOML: "),
+        ("\n\nexclude = ['\0']", ":3: not valid TOML: "),
+        ('baseline = "a\\u0000b"', ':1: baseline: found "a\\u0000b" (a string), which holds a null character'),
+        ('context = ["a\\u0000"]', ':1: context: found ["a\\u0000"] (a list), which holds a null character'),
+        ('exclude = ["a\\u0000"]', ":1: exclude: found"),
+        ('per-file-ignores = { "a\\u0000" = [] }', ":1: per-file-ignores: found"),
+        ("select." + "a." * 50 + "b = 1", ":1: select: found "),
+        ("x = '''\x85\u2028'''\nlog-interval 3\n", ":2: not valid TOML: "),
+        ("a." * 100_000 + "b = 1", ":1: a key with more than 100 parts cannot be read"),
+        ("select = []\n[" + "a . " * 100_000 + "b]", ":2: a key with more than 100 parts cannot be read"),
+        ("x = {" + "'a' . " * 100_000 + "b = 1}", ":1: a key with more than 100 parts cannot be read"),
+        ("x = [\n[" + " " * 100_000 + "\n1]]\nlog-interval = 1", ":1: x: there is no such key"),
+        ("." * 200 + '\\"' * 500_000, ":1: not valid TOML: "),
+        ("y" * 1_000_000 + " = 1", ":1: yyyyyyyyyyyyyyyyy"),
+        ('exclude = ["' + "[" * 1_000_000 + '"]', ":1: exclude: "),
+        ("#" * 4_000_001, ": cannot be read: it is larger than 4,000,000 bytes"),
+    ],
+)
+@pytest.mark.timeout(30)
+def test_what_is_made_to_hurt_is_an_error_with_a_place(tmp_path: Path, text: str, problem: str) -> None:
+    message = error_of(tmp_path, text)
+    assert message.startswith(problem)
+    assert len(message) < 1_000
+    assert "\0" not in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x.y.z = 1 # " + "a." * 200,
+        "text = '" + "a." * 200 + "'",
+        'text = """\n' + "." * 200 + '\n"""',
+        "names = [" + "'a.b.c', " * 200 + "]",
+    ],
+)
+def test_points_that_join_no_long_key_are_fine(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.perflint]\nlog-interval = 20\n[tool.other]\n{text}\n")
+    assert settings_of(tmp_path).log_interval == 20
+
+
+def test_many_wrong_keys_are_not_looked_for_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def counted(word: str, candidates: Iterable[str]) -> str:
+        asked.append(word)
+        return ""
+
+    monkeypatch.setattr(config, "_suggestion", counted)
+    error_of(tmp_path, "".join(f"key{number} = 1\n" for number in range(20_000)))
+    assert asked == ["key0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.timeout(20)
+def test_pipes_and_devices_are_passed_over(tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    (tmp_path / "perflint.toml").write_text("log-interval = 20\n")
+    os.mkfifo(below / "perflint.toml")
+    (below / "pyproject.toml").symlink_to("/dev/zero")
+    (below / ".perflint.toml").mkdir()  # as a mistaken mount makes it
+    settings = settings_of(below)
+    assert settings.log_interval == 20
+    assert settings.passed_over == (below / "perflint.toml", below / "pyproject.toml")
+    with pytest.raises(ConfigError, match=r"perflint\.toml: cannot be read: it is a pipe, not a file"):
+        load(below, known={}, config=below / "perflint.toml")
+    assert load(below, known={}, isolated=True).passed_over == ()
+
+
+def test_a_path_that_is_too_long_or_leads_in_a_circle_is_no_configuration(tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    for start in (tmp_path / "circle", tmp_path / "circle" / "a.py", tmp_path / ("a" * 5_000)):
+        assert load(start, known={}, isolated=True).log_interval == 10
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path, known={}, config=tmp_path / ("a" * 5_000))
 
 
 # --- the command line

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from perflint import plain_files
 from perflint.config import DEFAULT_EXCLUDE
 from perflint.discovery import NoSuchPath, python_files
 from perflint.settings import Settings
@@ -157,14 +158,14 @@ def test_a_directory_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatc
 
 def test_a_gitignore_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(tmp_path, "a.py", ".gitignore")
-    read = Path.read_bytes
+    read = plain_files.read
 
     def refuse(path: Path) -> bytes:
         if path.name == ".gitignore":
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return read(path)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(plain_files, "read", refuse)
     result = python_files([tmp_path], Settings(root=tmp_path))
     assert result.files == [tmp_path / "a.py"]
     assert [problem.message for problem in result.problems] == [

@@ -379,6 +379,30 @@ def train(model, loader, optimizer):
     expect_marked(text, "PPF401", "PPF403")
 
 
+def test_a_save_in_the_background_is_no_save_on_rank_0() -> None:
+    text = """\
+import paddle
+import paddle.nn.functional as F
+from paddle.framework.io import async_save
+
+def train(model, loader, optimizer, epochs):
+    paddle.distributed.init_parallel_env()
+    for epoch in range(epochs):
+        for step, (x, y) in enumerate(loader):
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            paddle.async_save(model.state_dict(), "latest", sync_other_task=True)  #: PPF403
+            if step % 1000 == 0:
+                async_save(model.state_dict(), f"{epoch}-{step}")  #: PPF403
+        paddle.async_save(model.state_dict(), f"rank{paddle.distributed.get_rank()}-{epoch}")
+        if paddle.distributed.get_rank() == 0:
+            paddle.async_save(model.state_dict(), f"{epoch}")
+"""
+    expect_marked(text, "PPF401", "PPF402", "PPF403")
+
+
 def level(body: str) -> Level:
     (found,) = check(after_epoch(body), "PPF403")
     assert found.fix is not None

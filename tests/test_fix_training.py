@@ -58,8 +58,8 @@ UNSAFE = {
     "loader_workers_shuffle": "PPF101",
     "fit_workers": "PPF101",
     "record_scalar": "PPF202",
-    "pad_linear": "PPF306",
-    "pad_conv": "PPF306",
+    "wider_linear": "PPF306",
+    "wider_conv": "PPF306",
     "async_checkpoint": "PPF402",
 }
 
@@ -251,19 +251,19 @@ def test_recorder_keeps_every_tenth_point(tmp_path: Path) -> None:
     assert after.report["curve"] == [before.report["curve"][step] for step in (0, 10, 20)]
 
 
-PADDED = {
-    "pad_linear": {"hidden.weight": (16, 632), "hidden.bias": (632,)},
-    "pad_conv": {"conv.weight": (104, 16, 3, 3), "conv.bias": (104,)},
+WIDER = {
+    "wider_linear": {"hidden.weight": (16, 632), "hidden.bias": (632,), "head.weight": (632, 4)},
+    "wider_conv": {"conv.weight": (104, 16, 3, 3), "conv.bias": (104,), "mix.weight": (16, 104, 1, 1)},
 }
 
 
-@pytest.mark.parametrize("name", PADDED)
-def test_padding_is_inert(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", WIDER)
+def test_added_width_that_starts_at_zero_is_inert(name: str, tmp_path: Path) -> None:
     copy(name, tmp_path)
     fix(tmp_path, "--select", "PPF306", "--unsafe-fixes")
     [before] = train([(tmp_path / "before.py", ())])
     initial = take(before.arrays, "initial.")
-    padded = {key: pad(value, PADDED[name].get(key, value.shape)) for key, value in initial.items()}
+    padded = {key: pad(value, WIDER[name].get(key, value.shape)) for key, value in initial.items()}
     np.savez(tmp_path / "initial.npz", **padded)  # type: ignore[arg-type]  # numpy reads the dict as its options
 
     [after] = train([(tmp_path / "train.py", (str(tmp_path / "initial.npz"),))])

@@ -203,7 +203,7 @@ def test_the_page_of_a_rule_holds_all_its_parts() -> None:
         "After the fix (safe):\n\n    total += loss\n",
         "Not reported:\n\n    print(total)\n",
         "Measured: 2.0x.",
-        "- https://example.org/a\n- https://example.org/b\n",
+        "- https://example.org/a\n  that it waits\n- https://example.org/b\n  how long it waits\n",
     ):
         assert part in page
 
@@ -221,5 +221,8 @@ def test_the_data_of_a_rule_is_json_and_holds_the_same() -> None:
         "lines": [1],
         "level": "safe",
     }
-    assert page["references"] == ["https://example.org/a", "https://example.org/b"]
+    assert page["references"] == [
+        {"url": "https://example.org/a", "shows": "that it waits"},
+        {"url": "https://example.org/b", "shows": "how long it waits"},
+    ]
     assert page["url"] == rule.url

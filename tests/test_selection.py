@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from perflint import globs
 from perflint.catalogue import Rule
 from perflint.findings import Level
 from perflint.selection import closest, ignored_for, level_for, selected, specificity
@@ -168,3 +169,22 @@ def test_a_file_outside_the_root_is_known_by_its_name(tmp_path: Path) -> None:
 def test_level_for(safe: tuple[str, ...], unsafe: tuple[str, ...], level: Level, expected: Level) -> None:
     settings = Settings(extend_safe_fixes=safe, extend_unsafe_fixes=unsafe)
     assert level_for("PPF101", level, settings) is expected
+
+
+def test_many_patterns_are_read_once_and_not_for_each_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[bytes] = []
+    parse = globs.parse
+
+    def counted(line: bytes) -> globs.Glob | None:
+        read.append(line)
+        return parse(line)
+
+    monkeypatch.setattr(globs, "parse", counted)
+    names = [f"file{number}.py" for number in range(2_000)]
+    settings = Settings(root=Path("/work"), per_file_ignores=dict.fromkeys(names, ("PPF1",)) | {"!x.py": ("PPF2",)})
+    for name in names[:100]:
+        ignored = ignored_for(f"/work/{name}", settings)
+        assert "PPF101" in ignored
+        assert "PPF201" in ignored
+    assert "PPF201" not in ignored_for("/work/x.py", settings)
+    assert len(read) == len(names) + 1

@@ -8,7 +8,7 @@ import libcst as cst
 
 from perflint import catalogue
 from perflint.catalogue import NONZERO, ArgumentMatch, Rule
-from perflint.checks import excuses
+from perflint.checks import excuses, rarer
 from perflint.checks.arguments import callee, find_argument, is_bad, typed, value_of
 from perflint.checks.edits import insert_argument
 from perflint.context import Context
@@ -18,6 +18,7 @@ from perflint.index.loader_sites import LOADER
 from perflint.index.loader_uses import Worth
 from perflint.registry import Gate, check, gate, method_gate
 
+_LOG_INTERVAL = "{log-interval}"
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 
 
@@ -109,12 +110,15 @@ def _fix(call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMa
         edits = insert_argument(call, f"{match.parameter}={value}", context)
     else:
         edits = [Edit(*context.range(argument.value), value)]
+    title = rule.fix_title.format(value=value, parameter=match.parameter)
+    if _LOG_INTERVAL in match.set:  # the value of the rule says how often lines are printed from now on
+        return rarer.fix(title, edits, [rarer.LINES], context.settings.log_interval)
     level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    return Fix(rule.fix_title.format(value=value, parameter=match.parameter), tuple(edits), level, reason)
+    return Fix(title, tuple(edits), level, reason)
 
 
 def _value(template: str, context: Context) -> str:
     settings = context.settings
     return template.replace("{default-workers}", str(settings.default_workers)).replace(
-        "{log-interval}", str(settings.log_interval)
+        _LOG_INTERVAL, str(settings.log_interval)
     )

@@ -68,6 +68,21 @@ def indent_rows(source: Source, first: int, last: int, unit: str, header: str, f
     return edits
 
 
+def block_and_line(context: Context) -> tuple[cst.IndentedBlock | None, cst.SimpleStatementLine | None]:
+    """The current statement, if it is a call on a row of its own, and the block that it is in."""
+    statement = context.statement
+    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
+        return None, None
+    position = next(
+        (i for i in range(len(context.parents) - 1, -1, -1) if context.parents[i] is statement), len(context.parents)
+    )
+    line = context.parents[position - 1] if position >= 1 else None
+    block = context.parents[position - 2] if position >= 2 else None
+    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, cst.IndentedBlock) or len(line.body) != 1:
+        return None, None
+    return block, line
+
+
 def rows_inside_strings(node: cst.CSTNode, context: Context) -> set[int]:
     """Rows that begin inside a string literal of ``node``, where added space would change the string."""
     rows: set[int] = set()

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from perflint.checks.guard import block_and_line, guard_edits
+from perflint.checks.edits import block_and_line
+from perflint.checks.guard import guard_edits
 from perflint.context import Context, local_name
 from perflint.findings import Edit, Fix, Level, Related
 from perflint.index.every_rank import SAVES, EveryRank
@@ -33,8 +34,9 @@ row_gate(CODE, _rows)
 @check("Call")
 def save_on_every_rank(call: cst.Call, context: Context) -> None:
     """Report a save that no rank test stands before, in a program that runs on several cards."""
-    if context.name(call.func) not in SAVES or context.step is not None:
-        return  # at each step, that is what has to be said first
+    name = context.name(call.func)
+    if name not in SAVES or (context.step is not None and name != "paddle.async_save"):
+        return  # at each step, that is what has to be said first (PPF401, which passes over saves in the background)
     found = context.file.project.saves_on_every_rank.get(context.file.source.path, {}).get(context.range(call)[0])
     if found is None:
         return

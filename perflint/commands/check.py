@@ -58,14 +58,31 @@ def _timed(options: argparse.Namespace, console: Console) -> int:
 
 
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
-    if not batch.sources and not batch.unreadable and batch.piped is None and not options.quiet:
-        console.note("warning: no Python files found")
+    if batch.is_nothing_checked:
+        return _nothing_checked(options, batch, console)
+    for line in () if options.quiet else batch.skipped:
+        console.note(f"warning: {line}")
     if options.write_baseline is not None:
         return _write_baseline(options, batch, console)
     shown = narrowing(options, batch)
     status = _run(options, batch, shown, console)
     shown.tell(options, console)
     return status
+
+
+def _nothing_checked(options: argparse.Namespace, batch: Batch, console: Console) -> int:
+    """Say so, and write the reports that were asked for, with no finding in them."""
+    for line in batch.skipped:
+        console.note(f"error: {line}")
+    where = ", ".join(map(str, options.paths)) or "."
+    console.note("error: nothing was checked" if batch.skipped else f"error: there are no Python files in {where}")
+    changes = options.fix or options.add_noqa is not None
+    if batch.piped is not None and changes:
+        console.write_bytes(batch.piped)
+    elif not (changes or options.diff or options.write_baseline is not None):
+        quiet = argparse.Namespace(**{**vars(options), "quiet": True})
+        showing.findings(quiet, _report(options, batch, [], {}), "", console)
+    return 2
 
 
 def _run(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:

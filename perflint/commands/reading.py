@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from perflint import discovery, intake
+from perflint import discovery, intake, plain_files
 from perflint.commands import CommandError
 from perflint.commands.naming import Naming
 from perflint.commands.settings import context_paths, resolve
 from perflint.discovery import Found
 from perflint.findings import Finding
+from perflint.named_files import why_not_python
 from perflint.patterns import Patterns, relative
+from perflint.requirements import on_disk
 from perflint.settings import Settings
 from perflint.source import Source, UnreadableSource, decode
 from perflint.wholeness import is_whole
@@ -30,7 +32,9 @@ class Batch:
 
     ``sources`` holds also those that are read for their context alone; ``naming`` tells them apart.  ``unreadable``
     are findings about files and directories that could not be read; ``piped`` is what came through standard input
-    (None: files were named); ``known`` is what a check of the sources finds (None: nobody knows yet).
+    (None: files were named); ``known`` is what a check of the sources finds (None: nobody knows yet).  ``skipped`` says
+    which files were named and are no Python; ``is_anything_excluded``: the settings exclude what was named, as
+    ``--force-exclude`` asks.
     """
 
     settings: Settings
@@ -39,6 +43,15 @@ class Batch:
     piped: bytes | None = None
     known: list[Finding] | None = None
     naming: Naming = field(default_factory=Naming)
+    skipped: Sequence[str] = ()
+    is_anything_excluded: bool = False
+
+    @property
+    def is_nothing_checked(self) -> bool:
+        """Whether nothing that was named could be looked at, although nobody has asked to leave it out."""
+        is_passed_on = self.piped is not None and not self.skipped
+        is_any_read = self.unreadable or any(path not in self.naming.hidden for path in self.sources)
+        return not (is_any_read or is_passed_on or self.is_anything_excluded)
 
     def shown(self) -> Batch:
         """The files that are reported alone, under the names that people gave."""
@@ -46,19 +59,20 @@ class Batch:
         return replace(self, sources=sources, naming=Naming())
 
 
-def read(options: argparse.Namespace, read_all: ReadAll | None = None) -> Batch:
+def read(options: argparse.Namespace, read_all: ReadAll | None = None, *, any_name: bool = False) -> Batch:
     """Find and read what the arguments name.
 
     Args:
         options: the arguments.
         read_all: reads the files (default: ``intake.read_all``).
+        any_name: whether files that are named are Python whatever they are called.
 
     Raises:
         CommandError: a path does not exist, the configuration cannot be used, or paths and standard input are mixed.
     """
     paths: list[Path] = options.paths or ([STDIN] if options.stdin_filename else [Path()])
     if STDIN not in paths:
-        return _read_files(options, paths, read_all or intake.read_all)
+        return _read_files(options, paths, read_all or intake.read_all, any_name)
     if len(paths) > 1:
         raise CommandError("standard input (-) cannot be checked together with other paths: run perflint twice")
     return _read_stdin(options, options.stdin_filename or STDIN)
@@ -76,14 +90,14 @@ def read_text(options: argparse.Namespace, name: Path, text: str) -> Batch:
     return _with_piped(settings, name, b"", lambda path: Source(path, text))
 
 
-def find(paths: list[Path], settings: Settings, *, force_exclude: bool) -> tuple[Found, Naming]:
+def find(paths: list[Path], settings: Settings, *, force_exclude: bool, any_name: bool = False) -> tuple[Found, Naming]:
     """The files to read for a check of these paths: theirs, and those of the context where there is any to check.
 
     Raises:
         CommandError: a path does not exist.
     """
     try:
-        named = discovery.python_files(paths, settings, force_exclude=force_exclude)
+        named = discovery.python_files(paths, settings, force_exclude=force_exclude, any_name=any_name)
     except discovery.NoSuchPath as error:
         raise CommandError(str(error)) from error
     if not settings.context or not named.files:
@@ -91,16 +105,29 @@ def find(paths: list[Path], settings: Settings, *, force_exclude: bool) -> tuple
     return _together(named, _context(settings))
 
 
-def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAll) -> Batch:
+def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAll, any_name: bool) -> Batch:
     if options.stdin_filename:
         raise CommandError("--stdin-filename names what comes through standard input: give - as the only path")
     settings = resolve(options, paths)
-    found, naming = find(paths, settings, force_exclude=options.force_exclude)
+    found, naming = find(paths, settings, force_exclude=options.force_exclude, any_name=any_name)
     sources, unreadable = read_all(found.files)
     problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
-    unread = [*problems, *unreadable]
+    unread = [*map(_passed_over, settings.passed_over), *problems, *unreadable]
     whole = not unread and is_whole([*paths, *context_paths(settings)], settings.root)
-    return Batch(replace(settings, whole_project=whole), sources, unread, naming=naming)
+    skipped = [problem.message for problem in found.skipped]
+    return Batch(
+        _known(settings, sources, whole),
+        sources,
+        unread,
+        naming=naming,
+        skipped=skipped,
+        is_anything_excluded=found.is_anything_excluded,
+    )
+
+
+def _passed_over(path: Path) -> Finding:
+    problem = f"{path} is not read as a configuration: {plain_files.problem(path)}"
+    return Finding("PPF003", str(path), 0, 0, problem)
 
 
 def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
@@ -108,6 +135,8 @@ def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
     data = sys.stdin.buffer.read()
     if options.force_exclude and excluded(name, settings):
         return Batch(settings, {}, [], data)
+    if name != STDIN and (reason := why_not_python(str(name), data)):
+        return Batch(settings, {}, [], data, skipped=[f"{name} was not checked: {reason}"])
     return _with_piped(settings, name, data, lambda path: decode(path, data))
 
 
@@ -123,8 +152,13 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
     others, unread = intake.read_all(file for file in found.files if str(file) != path)
     sources = {path: piped, **others}
     whole = not unread and is_whole([name, *context_paths(settings)], settings.root)
-    settings = replace(settings, whole_project=whole)
+    settings = _known(settings, sources, whole)
     return Batch(settings, {path: sources[path] for path in sorted(sources)}, [], data, naming=naming)
+
+
+def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
+    """The settings with what the directories of the files say."""
+    return replace(settings, whole_project=whole, requirements=on_disk(sources, settings.root))
 
 
 def _context(settings: Settings) -> Found:
@@ -141,7 +175,7 @@ def _together(named: Found, context: Found) -> tuple[Found, Naming]:
     names = {by_real_path[real]: shown for real, shown in named.by_real_path.items() if by_real_path[real] != shown}
     hidden = frozenset(shown for real, shown in context.by_real_path.items() if real not in named.by_real_path)
     files = [Path(shown) for shown in sorted(by_real_path.values())]
-    return Found(files, named.problems, by_real_path), Naming(hidden, names)
+    return replace(named, files=files, by_real_path=by_real_path), Naming(hidden, names)
 
 
 def excluded(name: Path, settings: Settings) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perflint import plain_files
 from perflint.commands.reading import Batch
 from perflint.fixer import FixOutcome
 from perflint.output.console import Console
@@ -23,7 +24,7 @@ def save(outcome: FixOutcome, batch: Batch, console: Console) -> list[str]:
 def _write(before: Source, after: Source, console: Console) -> bool:
     path = Path(after.path)
     try:
-        if not _is_exact(before, path.read_bytes()):
+        if not _is_exact(before, plain_files.read(path)):
             console.note(f"error: {path} was left as it is: it changed during the run, or {_INEXACT}")
             return False
         replace_file(path, after.encode(after.text))

@@ -47,7 +47,8 @@ def _spelled(path: str, root: Path) -> Path:
 
 def common_directory(paths: Sequence[Path]) -> Path:
     """The deepest directory above all of ``paths``; their configuration is looked for from there upwards."""
-    places = [path.absolute() if path.is_dir() else path.absolute().parent for path in paths]
+    # isdir: which does not raise where a name is too long
+    places = [path.absolute() if os.path.isdir(path) else path.absolute().parent for path in paths]  # noqa: PTH112
     try:
         return Path(os.path.commonpath(places))
     except ValueError:  # on different drives

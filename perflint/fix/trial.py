@@ -18,10 +18,10 @@ from functools import cached_property
 
 from perflint.findings import Edit, Fix, Level
 from perflint.fix.fit import fitted, usual_limit
-from perflint.fix.leftovers import removals
 from perflint.fix.outline import Outline, Region
 from perflint.fix.promises import broken_promise
 from perflint.fix.reading import Messages, Reading
+from perflint.fix.unused_imports import removals
 from perflint.fixer import complete_edits, spliced
 from perflint.import_place import ImportPlace
 from perflint.source import Source

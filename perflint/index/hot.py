@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
-from perflint.index import guards, training
+from perflint.index import around, guards, training
 from perflint.index.bindings import default_values, parameter_env
 from perflint.index.clues import Clues
 from perflint.index.drawing import Drawing, Source
+from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
@@ -131,7 +132,7 @@ class Hot:
             loop = next(
                 (link.node for link in _chain(statement.place) if link.branch == "body" and link.node in steps), None
             )
-            hot = loop is not None and not guards.off_the_hot_path(statement.place, loop, definitions)
+            hot = loop is not None and not around.off_the_hot_path(statement.place, loop, definitions, scope)
             outer = _outermost(statement.place, steps)
             step = steps[outer] if hot and outer is not None else None
             if isinstance(statement.node, ast.While) and statement.node in steps:
@@ -193,7 +194,11 @@ class Hot:
         drawn = yielding_loops(scope) if is_generator(scope) else None
         for statement in scope.statements:
             loop = _outermost(statement.place, drawn) if drawn is not None else None
-            cold = guards.off_the_hot_path(statement.place, loop, definitions) or (drawn is not None and loop is None)
+            cold = (
+                around.off_the_hot_path(statement.place, loop, definitions, scope)
+                or (drawn is not None and loop is None)
+                or around.leads_to_an_error(statement, scope)
+            )
             self._point(file, scope, statement, None if cold else step, flow, None, depth)
 
     def _keep_defaults(self, target: Scope, call: ast.Call, definitions: Mapping[str, ast.expr]) -> None:
@@ -251,7 +256,7 @@ class Hot:
         ]
         if not targets or guards.within_expression(call, statement.node, self._project.guards(file, scope)):
             return False
-        env = {**self._project.functions_of(file, scope), **with_comprehensions(statement.node, env, file)}
+        env = Environment(with_comprehensions(statement.node, env, file)).over(self._project.functions_of(file, scope))
         arguments, keywords, spread = _handed(call, Evaluator(file, env))
         via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
         for target in targets:
@@ -269,7 +274,7 @@ class Hot:
 
     def _note_read(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, statement: Statement) -> None:
         """Remember a call in the step loop whose helper, in another file, reads the device."""
-        env = {**self._project.functions_of(file, scope), **with_comprehensions(statement.node, env, file)}
+        env = Environment(with_comprehensions(statement.node, env, file)).over(self._project.functions_of(file, scope))
         read = self._project.reads.in_call(file, scope, call, env)
         if read is not None:
             self._put_read(file, call, read)

@@ -28,17 +28,29 @@ class Place:
 
     ``branch`` says which part of ``node`` the statement is in: ``body``, ``else``, ``handler``, ``finally``, or
     ``after`` (it follows an ``if`` whose body leaves, so it runs when that test was false).  ``loop`` is the
-    innermost loop around it in this scope.
+    innermost loop around it in this scope.  ``block`` holds the statements of that part: for ``after``, those that
+    follow the ``if``.
     """
 
-    __slots__ = ("branch", "loop", "node", "parent")
+    __slots__ = ("_from", "_whole", "branch", "loop", "node", "parent")
 
-    def __init__(self, parent: Place | None, node: ast.stmt, branch: str) -> None:
+    def __init__(
+        self, parent: Place | None, node: ast.stmt, branch: str, block: list[ast.stmt] | None = None, start: int = 0
+    ) -> None:
         self.parent = parent
         self.node = node
         self.branch = branch
+        self._whole = block
+        self._from = start
         inherited = parent.loop if parent else None
         self.loop: Loop | None = node if branch == "body" and isinstance(node, LOOPS) else inherited
+
+    @property
+    def block(self) -> list[ast.stmt]:
+        """The statements of this part of the node."""
+        if self._whole is not None:
+            return self._whole[self._from :]
+        return self.node.orelse if self.branch == "else" else self.node.body  # type: ignore[attr-defined, no-any-return]
 
     def chain(self) -> Iterator[Place]:
         """This link and those around it, from the inside out."""
@@ -168,10 +180,10 @@ class FileScopes:
             owner.bases = tuple(names.resolve(base) for base in owner.bases)
 
     def _block(self, scope: Scope, body: list[ast.stmt], place: Place | None) -> None:
-        for node in body:
+        for index, node in enumerate(body):
             self._statement(scope, node, place)
             if isinstance(node, ast.If) and not node.orelse and leaves(node.body):
-                place = Place(place, node, "after")
+                place = Place(place, node, "after", body, index + 1)
 
     def _statement(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
         if isinstance(node, FUNCTIONS):
@@ -200,7 +212,7 @@ class FileScopes:
             self._try(scope, node, place)
         elif isinstance(node, ast.Match):
             for case in node.cases:
-                self._block(scope, case.body, Place(place, node, "body"))
+                self._block(scope, case.body, Place(place, node, "body", case.body))
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self._self_attribute(scope, [node.target], node.value)
 
@@ -221,9 +233,9 @@ class FileScopes:
     def _try(self, scope: Scope, node: ast.Try, place: Place | None) -> None:
         self._block(scope, node.body, Place(place, node, "body"))
         for handler in node.handlers:
-            self._block(scope, handler.body, Place(place, node, "handler"))
+            self._block(scope, handler.body, Place(place, node, "handler", handler.body))
         self._block(scope, node.orelse, Place(place, node, "else"))
-        self._block(scope, node.finalbody, Place(place, node, "finally"))
+        self._block(scope, node.finalbody, Place(place, node, "finally", node.finalbody))
 
     def _function(self, scope: Scope, node: Function, owner: Class | None) -> None:
         prefix = owner.qualname + "." if owner else (scope.qualname + "." if scope.qualname else "")

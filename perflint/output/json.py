@@ -1,7 +1,8 @@
-"""``json``: the objects Ruff writes, so that what reads Ruff reads perflint, and four keys more.
+"""``json``: the objects Ruff writes, so that what reads Ruff reads perflint, and some keys more.
 
-Added are ``bottleneck``, ``related``, ``fix.reason``, and ``display`` as a value of ``fix.applicability``.  Rows and
-columns count from 1, columns in code points; ends are exclusive.
+Added are ``bottleneck``, ``related``, ``fix.reason``, ``display`` as a value of ``fix.applicability``, and, where an
+edit needs a certain release of Paddle, ``fix.paddle``.  Rows and columns count from 1, columns in code points; ends are
+exclusive.
 """
 
 from __future__ import annotations
@@ -50,12 +51,13 @@ def _fix(table: LineTable, finding: Finding) -> dict[str, Any] | None:
     if finding.fix is None:
         return None
     edits = complete_edits(table.text, finding.fix)
-    return {
+    data = {
         "applicability": str(finding.fix.level),
         "message": finding.fix.message,
         "reason": finding.fix.reason or None,
         "edits": [_edit(table, edit) for edit in edits],
     }
+    return {**data, "paddle": finding.fix.paddle} if finding.fix.paddle else data
 
 
 def _edit(table: LineTable, edit: Edit) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import ast
 import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.fix.leftovers import removals, taking, unused_imports
 from perflint.fix.reading import Reading
+from perflint.fix.unused_imports import removals, taking, unused_imports
 from perflint.fixer import fix_all, spliced
 from perflint.source import Source
 
