@@ -56,7 +56,9 @@ def test_fixes_change_what_they_admit_to(first: int) -> None:
 def test_fixes_change_what_they_admit_to_with_paddle(first: int) -> None:
     for seed in range(first, first + PIECE // 4):
         judged = judge_program(program(seed), frameworks()["Paddle"], seed)
-        assert not judged.failures, f"python -m tests.programs --paddle --seed {seed} --count 1\n{said(judged.failures)}"
+        assert not judged.failures, (
+            f"python -m tests.programs --paddle --seed {seed} --count 1\n{said(judged.failures)}"
+        )
 
 
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
@@ -189,8 +191,14 @@ SHARING = {
     "item of one": "result = paddle.to_tensor([0.5]).item(), type(paddle.to_tensor(1).item()).__name__",
     "numpy number": "import numpy as np\nresult = (np.float64(3.0) * paddle.to_tensor(2.0)).item()",
     "sum and mean": "import numpy as np\na = [paddle.to_tensor(1.0)] * 2\nresult = float(sum(a)), float(np.mean(a))",
-    "gradient": "w = paddle.to_tensor(2.0, stop_gradient=False)\nl = w * w\nl.backward()\nl.zero_()\nresult = w.grad.item()",
-    "no_grad": "w = paddle.to_tensor(2.0, stop_gradient=False)\nwith paddle.no_grad():\n    l = w * w\nresult = l.stop_gradient",
+    "gradient": (
+        "w = paddle.to_tensor(2.0, stop_gradient=False)\nl = w * w\nl.backward()\nl.zero_()\n"
+        "result = w.grad.item(), l.item()"
+    ),
+    "no_grad": (
+        "w = paddle.to_tensor(2.0, stop_gradient=False)\nwith paddle.no_grad():\n    l = w * w\n"
+        "result = l.stop_gradient, (w * w).stop_gradient"
+    ),
     "full": "a = paddle.full([], 1)\nb = paddle.to_tensor(1)\nresult = str(a.dtype) == str(b.dtype), a.item()",
     "bool": "a = paddle.full([2], True)\nresult = a.tolist(), paddle.to_tensor([True, True]).tolist()",
     "a save later": (
@@ -231,13 +239,16 @@ def test_both_say_the_same_of_a_program(seed: int) -> None:
 
 # The generator and the rest
 
+
 def test_the_same_seed_makes_the_same_program() -> None:
     assert program(5) == program(5)
     assert len({program(seed) for seed in range(50)}) == 50
 
 
 def test_programs_run_to_their_end_or_to_an_error_of_their_own() -> None:
-    own = re.compile(r"|(RuntimeError|ValueError|KeyboardInterrupt): \['batch \d+ cannot be read'\]|TypeError: \['only 0-dim.*")
+    own = re.compile(
+        r"|(RuntimeError|ValueError|KeyboardInterrupt): \['batch \d+ cannot be read'\]|TypeError: \['only 0-dim.*"
+    )
     for seed in range(60):
         error = run(program(seed), StandIn()).error
         assert own.fullmatch(error), f"seed {seed}: {error}"
@@ -259,5 +270,8 @@ def test_two_runs_are_alike() -> None:
 
 
 def test_a_program_is_cut_down_to_what_fails() -> None:
-    text = "import os\n\n\ndef f():\n    a = 1\n    try:\n        for i in range(3):\n            b = a\n            print(b)\n    finally:\n        a = 2\n\n\nf()\n"
+    text = (
+        "import os\n\n\ndef f():\n    a = 1\n    try:\n        for i in range(3):\n            b = a\n"
+        "            print(b)\n    finally:\n        a = 2\n\n\nf()\n"
+    )
     assert shrink(text, lambda smaller: "print(b)" in smaller) == "print(b)\n"

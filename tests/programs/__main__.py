@@ -57,9 +57,15 @@ def report(judged: Judged, failure: Failure, framework: Framework, options: argp
         failure = fails_again(text, failure, framework) or failure
     if options.keep:
         _keep(Path(options.keep), sort, text)
-    diff = difflib.unified_diff(text.splitlines(), failure.variant.text.splitlines(), "before", "after", lineterm="", n=2)
+    diff = difflib.unified_diff(
+        text.splitlines(), failure.variant.text.splitlines(), "before", "after", lineterm="", n=2
+    )
     reasons = "; ".join(failure.variant.reasons)
-    head = [f"## {sort}", f"differs: {failure.what}{f' ({failure.cut})' if failure.cut else ''}", f"admits to: {reasons or 'nothing'}"]
+    head = [
+        f"## {sort}",
+        f"differs: {failure.what}{f' ({failure.cut})' if failure.cut else ''}",
+        f"admits to: {reasons or 'nothing'}",
+    ]
     return "\n".join([*head, "```python", text.rstrip(), "```", "```diff", *list(diff)[2:], "```", ""])
 
 

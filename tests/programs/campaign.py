@@ -44,7 +44,8 @@ def judge_program(
     Args:
         seed: decides where it is interrupted.
         each_step: interrupt it at each of its steps instead, with each error.
-        gains: also complain of fixes of host reads after which the host waits as often (the stand-in alone counts that).
+        gains: also complain of fixes of host reads after which the host waits as often; only the stand-in
+            counts that.
     """
     made = variants.variants(text)
     if not made:
@@ -62,7 +63,11 @@ def fails_again(text: str, failure: Failure, framework: Framework) -> Failure | 
     trials = _Trials(text, framework, failure.kind == "no gain", {})
     for variant in variants.variants(text, failure.variant.name):
         for found in trials.failures(variant, [failure.cut]):
-            if found.kind == failure.kind and found.variant.level is failure.variant.level and _as_grave(found, failure):
+            if (
+                found.kind == failure.kind
+                and found.variant.level is failure.variant.level
+                and _as_grave(found, failure)
+            ):
                 return found
     return None
 

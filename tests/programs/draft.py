@@ -14,18 +14,16 @@ Lines = list[str]
 
 @dataclass
 class Draft:
-    """What is known of the program while its training function is written.
+    """What is known of the program while its training is written.
 
-    ``counter`` names what counts the steps (empty: nothing does), ``loss`` the loss, ``loader`` what is run over.
-    ``sized`` says whether the loader has a length.  The lists of lines are filled by the pieces: ``top`` is before
-    the epochs, ``before`` before the step loop, ``after`` behind it, ``last`` at the end of an epoch, ``prepared`` runs before the training is called; ``returned``
-    are names.
-    ``running`` are names that hold a running value, with an expression that a log can show.
+    ``counter`` names what counts the steps (empty: nothing does), ``loader`` what is run over; ``sized`` says whether
+    that has a length.  Pieces add lines: ``top`` stands before the epochs, ``before`` before the step loop, ``after``
+    behind it, ``last`` at the end of an epoch, ``prepared`` before the training is called.  ``returned`` are names that
+    it gives back, ``running`` names that hold a running value, with an expression that a log can show.
     """
 
     chance: random.Random
     counter: str = ""
-    loss: str = "loss"
     loader: str = "loader"
     sized: bool = True
     imports: set[str] = field(default_factory=set)

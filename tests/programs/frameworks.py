@@ -19,9 +19,7 @@ class StandIn:
         return stand_in.modules()
 
     @contextlib.contextmanager
-    def running(
-        self, on_backward: Callable[[], None], saved: Callable[[str], None]
-    ) -> Iterator[Callable[[], int]]:
+    def running(self, on_backward: Callable[[], None], saved: Callable[[str], None]) -> Iterator[Callable[[], int]]:
         device = Device(on_backward=on_backward, saved=saved)
         use(device)
         stand_in.modules()["paddle"].seed(0)
@@ -51,9 +49,7 @@ class Paddle:
         return {}
 
     @contextlib.contextmanager
-    def running(
-        self, on_backward: Callable[[], None], saved: Callable[[str], None]
-    ) -> Iterator[Callable[[], int]]:
+    def running(self, on_backward: Callable[[], None], saved: Callable[[str], None]) -> Iterator[Callable[[], int]]:
         paddle = self._paddle
         paddle.seed(0)
         backward, save, async_save = paddle.Tensor.backward, paddle.save, paddle.async_save

@@ -77,7 +77,14 @@ def _model(draft: Draft) -> Lines:
         return ["model = Net()"]
     if draft.often(0.07):
         return ["model = paddle.nn.Sequential(paddle.nn.Linear(2, 250), paddle.nn.ReLU(), paddle.nn.Linear(250, 1))"]
-    return [draft.one(("model = paddle.nn.Linear(2, 1)", "model = paddle.nn.Sequential(paddle.nn.Linear(2, 3), paddle.nn.ReLU(), paddle.nn.Linear(3, 1))"))]
+    return [
+        draft.one(
+            (
+                "model = paddle.nn.Linear(2, 1)",
+                "model = paddle.nn.Sequential(paddle.nn.Linear(2, 3), paddle.nn.ReLU(), paddle.nn.Linear(3, 1))",
+            )
+        )
+    ]
 
 
 def _optimizer(draft: Draft) -> str:
@@ -85,7 +92,7 @@ def _optimizer(draft: Draft) -> str:
         (
             "paddle.optimizer.SGD(0.1, parameters=model.parameters())",
             "paddle.optimizer.Momentum(0.05, 0.9, parameters=model.parameters())",
-            "paddle.optimizer.SGD(learning_rate=paddle.optimizer.lr.StepDecay(0.1, step_size=5), parameters=model.parameters())",
+            "paddle.optimizer.SGD(paddle.optimizer.lr.StepDecay(0.1, step_size=5), parameters=model.parameters())",
         )
     )
 
@@ -94,7 +101,10 @@ def _data(draft: Draft) -> Lines:
     """The lines that make ``loader`` and ``valid``."""
     draft.helper("make_batch", _BATCHES)
     if draft.often(0.2):
-        draft.helper("Net", _NET.format(scale=draft.one(("self.scale", "paddle.to_tensor(0.5)", "paddle.to_tensor([0.5])", "2.0"))))
+        draft.helper(
+            "Net",
+            _NET.format(scale=draft.one(("self.scale", "paddle.to_tensor(0.5)", "paddle.to_tensor([0.5])", "2.0"))),
+        )
     count = draft.one((3, 11, 12, 21, 23))
     lines = ["valid = [make_batch(number) for number in range(3)]"]
     if draft.often(0.25):
@@ -111,7 +121,7 @@ def _data(draft: Draft) -> Lines:
 
 
 class _Loop:
-    """How the step loop begins: ``head`` is its first line, ``first`` what its body begins with, ``final`` ends with."""
+    """How the step loop is written: its ``head``, what its body begins with, what it ends with, and its ``else``."""
 
     def __init__(self, head: str, first: Lines, final: Lines | None = None, otherwise: Lines | None = None) -> None:
         self.head, self.first, self.final, self.otherwise = head, first, final or [], otherwise or []
@@ -124,7 +134,18 @@ def _loop(draft: Draft) -> tuple[_Loop, _Loop]:
     counter = draft.one(_COUNTERS)
     loader = draft.loader
     otherwise = inside("else:", ["print('all batches seen')"]) if draft.often(0.1) else []
-    ways = ["enumerate", "enumerate", "enumerate", "from one", "counted", "counted", "counted", "none", "underscore", "bar"]
+    ways = [
+        "enumerate",
+        "enumerate",
+        "enumerate",
+        "from one",
+        "counted",
+        "counted",
+        "counted",
+        "none",
+        "underscore",
+        "bar",
+    ]
     if draft.sized and "Samples" not in draft.helpers:
         ways += ["while", "range"]
     if draft.sized:
@@ -153,7 +174,11 @@ def _loop(draft: Draft) -> tuple[_Loop, _Loop]:
             head = f"for {counter}, (x, y) in enumerate({loader}, {draft.one(('1', 'start=1', 'start=100'))}):"
         elif way == "while":
             draft.before.append(f"{counter} = 0")
-            head, first, final = f"while {counter} < len({loader}):", [f"x, y = {loader}[{counter}]"], [f"{counter} += 1"]
+            head, first, final = (
+                f"while {counter} < len({loader}):",
+                [f"x, y = {loader}[{counter}]"],
+                [f"{counter} += 1"],
+            )
         elif way == "range":
             head, first = f"for {counter} in range(len({loader})):", [f"x, y = {loader}[{counter}]"]
         elif way == "next":
@@ -217,13 +242,19 @@ def _mixed(draft: Draft, step: Lines) -> tuple[Lines, Lines]:
     draft.top.append("scaler = paddle.amp.GradScaler(init_loss_scaling=8.0)")
     *forward, _ = step
     forward = inside("with paddle.amp.auto_cast():", forward)
-    return [*forward, "scaler.scale(loss).backward()"], ["scaler.step(optimizer)", "scaler.update()", "optimizer.clear_grad()"]
+    return [*forward, "scaler.scale(loss).backward()"], [
+        "scaler.step(optimizer)",
+        "scaler.update()",
+        "optimizer.clear_grad()",
+    ]
 
 
 def _around(draft: Draft, loop: Lines) -> Lines:
     """What stands around the step loop: epochs, and what catches the end of them."""
     shown = [name for name in draft.running if f"{name} = " in "\n".join(draft.top)]
-    show = [f"print('stopped', {draft.running[name]})" for name in shown[:1]] + [f"state['{name}'] = {_shown(draft, name)}" for name in shown]
+    show = [f"print('stopped', {draft.running[name]})" for name in shown[:1]] + [
+        f"state['{name}'] = {_shown(draft, name)}" for name in shown
+    ]
     last: Lines = [f"print('finally', {_shown(draft, name)})" for name in shown] or ["print('finally')"]
     handlers = draft.one(
         (
@@ -242,7 +273,10 @@ def _around(draft: Draft, loop: Lines) -> Lines:
         rest = loop[len(draft.before) :]
         ends = inside("finally:", [f"print('so far', {_shown(draft, name)})" for name in inner] or ["print('so far')"])
         if draft.often(0.5):
-            ends = inside("except KeyboardInterrupt:", [f"print('cut', {_shown(draft, name)})" for name in inner] or ["print('cut')"])
+            ends = inside(
+                "except KeyboardInterrupt:",
+                [f"print('cut', {_shown(draft, name)})" for name in inner] or ["print('cut')"],
+            )
         epoch = [*starts, *inside("try:", rest), *ends, *draft.after, *draft.last]
     epochs = inside(f"for epoch in range({draft.one(('epochs', 'epochs', '1, epochs + 1'))}):", epoch)
     if share > 0.7:

@@ -75,7 +75,8 @@ def skipping(draft: Draft, lines: Lines) -> Lines:
 def test(draft: Draft) -> str:
     """A periodic test of the step's number."""
     spellings = [*_COUNTED, *(_SIZED if draft.sized else ())]
-    return draft.one(spellings).format(s=draft.counter, n=draft.one((2, 3, 4, 5, 10)), loader=draft.loader)
+    spelling: str = draft.one(spellings)
+    return spelling.format(s=draft.counter, n=draft.one((2, 3, 4, 5, 10)), loader=draft.loader)
 
 
 def _plain(draft: Draft, lines: Lines) -> Lines:

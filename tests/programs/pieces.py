@@ -36,6 +36,15 @@ class Meter:
     def average(self):
         return self.total / max(self.count, 1)
 """
+_EVALUATE = """\
+def evaluate(model, loader):
+    model.eval()
+    losses = []
+    for x, y in loader:
+        losses.append(F.mse_loss(model(x), y).item())
+    model.train()
+    return sum(losses) / len(losses)
+"""
 _READS = ("loss.item()", "float(loss)", "loss.item()", "loss.detach().item()", "float(loss.item())")
 _ARRAYS = ("loss.numpy()", "float(loss.numpy())", "loss.numpy().item()", "loss.detach().numpy()")
 _FACTORS = ("{} * x.shape[0]", "{} / len(loader)", "x.shape[0] * {}", "{} * 0.5", "{} * weight", "{} / 2")
@@ -108,7 +117,9 @@ def list_of_losses(draft: Draft) -> Lines:
     )
     if draft.often(0.3):
         draft.returned.append(name)
-    value = draft.one((*_READS, *_READS, "loss.numpy()", "(epoch, loss.item())", "round(loss.item(), 4)", "loss.numpy().item()"))
+    value = draft.one(
+        (*_READS, *_READS, "loss.numpy()", "(epoch, loss.item())", "round(loss.item(), 4)", "loss.numpy().item()")
+    )
     if draft.often(0.1):
         return [f"{name} += [{value}]"]
     return [f"{name}.append({value})"]
@@ -132,7 +143,7 @@ def several_reads(draft: Draft) -> Lines:
     _start(draft, f"{total} = 0.0")
     _start(draft, f"{values} = []")
     draft.after += [f"print('sum', {total}, len({values}))", f"print({values}[-2:])"]
-    reads = draft.one(
+    return draft.one(
         (
             [f"{name} = loss.item()", f"{total} += {name}", f"{values}.append({name})"],
             [f"{total} += loss.item()", f"{values}.append(loss.item())"],
@@ -143,7 +154,6 @@ def several_reads(draft: Draft) -> Lines:
             [f"{total} += loss.item()", f"{total} += float(out.mean())"],
         )
     )
-    return reads
 
 
 def dead_read(draft: Draft) -> Lines:
@@ -214,7 +224,14 @@ def sliced(draft: Draft) -> Lines:
     _start(draft, f"{name} = []")
     draft.after.append(f"print(len({name}), {name}[-2:])")
     value = draft.one(
-        ("float(out[i, 0])", "out[i].numpy()", "out[i].numpy().tolist()", "out[i].tolist()", "int(out[i, 0])", "out[i, 0].item()")
+        (
+            "float(out[i, 0])",
+            "out[i].numpy()",
+            "out[i].numpy().tolist()",
+            "out[i].tolist()",
+            "int(out[i, 0])",
+            "out[i, 0].item()",
+        )
     )
     if draft.often(0.3):
         return [f"{name} += [{value} for i in range(out.shape[0])]"]
@@ -246,7 +263,18 @@ def changed_afterwards(draft: Draft) -> Lines:
 def constants(draft: Draft) -> Lines:
     """Tensors made of literals at each step."""
     name = draft.new("scale", "offset")
-    literal = draft.one(("0.5", "[0.5, 0.5]", "1", "[1, 1]", "True", "0.5, dtype='float64'", "[[0.25], [0.25]]", "2.0, stop_gradient=True"))
+    literal = draft.one(
+        (
+            "0.5",
+            "[0.5, 0.5]",
+            "1",
+            "[1, 1]",
+            "True",
+            "0.5, dtype='float64'",
+            "[[0.25], [0.25]]",
+            "2.0, stop_gradient=True",
+        )
+    )
     use = draft.one(
         (
             [],
@@ -311,7 +339,10 @@ def checkpoint(draft: Draft) -> Lines:
     return draft.one(
         (
             ["paddle.save(model.state_dict(), 'latest.pdparams')"],
-            inside(f"if {draft.counter} % 5 == 4:", [f"paddle.save(model.state_dict(), f'step{{{draft.counter}}}.pdparams')"]),
+            inside(
+                f"if {draft.counter} % 5 == 4:",
+                [f"paddle.save(model.state_dict(), f'step{{{draft.counter}}}.pdparams')"],
+            ),
         )
     )
 
@@ -356,11 +387,7 @@ def metric(draft: Draft) -> Lines:
 
 def evaluation(draft: Draft) -> Lines:
     """A look at other data after each epoch, with gradients on."""
-    draft.helper(
-        "evaluate",
-        "def evaluate(model, loader):\n    model.eval()\n    losses = []\n    for x, y in loader:\n"
-        "        losses.append(F.mse_loss(model(x), y).item())\n    model.train()\n    return sum(losses) / len(losses)\n",
-    )
+    draft.helper("evaluate", _EVALUATE)
     if draft.often(0.5):
         draft.last.append("print('valid', evaluate(model, valid))")
     else:

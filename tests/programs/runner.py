@@ -71,9 +71,9 @@ class Framework(Protocol):
         """The modules that a program may import, by their whole names; empty where the real ones are imported."""
         ...
 
-    def running(self, on_backward: Callable[[], None], saved: Callable[[str], None]) -> contextlib.AbstractContextManager[
-        Callable[[], int]
-    ]:
+    def running(
+        self, on_backward: Callable[[], None], saved: Callable[[str], None]
+    ) -> contextlib.AbstractContextManager[Callable[[], int]]:
         """Be ready for one run; gives what counts the waits so far."""
         ...
 

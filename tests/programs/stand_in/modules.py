@@ -96,7 +96,7 @@ def modules() -> dict[str, ModuleType]:
     functional = {"mse_loss": networks.mse_loss, "cross_entropy": networks.cross_entropy, "relu": networks.relu}
     layers = (networks.Layer, networks.Linear, networks.ReLU, networks.Sequential, networks.MSELoss)
     optimizers = (networks.SGD, networks.Momentum, networks.Optimizer)
-    found = {
+    found: dict[str, dict[str, Any]] = {
         "paddle": {
             "Tensor": Tensor,
             "DataParallel": lambda layers, **_: layers,

@@ -102,7 +102,8 @@ class Tensor:
 
     def numpy(self) -> Array:
         current().read()
-        return self.array.copy()
+        copied: Array = self.array.copy()
+        return copied
 
     def item(self, *place: int) -> Any:
         current().read()
@@ -144,10 +145,8 @@ class Tensor:
 
     def __repr__(self) -> str:
         current().read()
-        return (
-            f"Tensor(shape={self.shape}, dtype={self.dtype}, place=Place(cpu), stop_gradient={self.stop_gradient},\n"
-            f"       {self.array.tolist()})"
-        )
+        what = f"shape={self.shape}, dtype={self.dtype.name}, place=Place(cpu), stop_gradient={self.stop_gradient}"
+        return f"Tensor({what},\n       {self.array.tolist()})"
 
     # Copies and views
 
