@@ -16,7 +16,7 @@ from tests.programs.generator import program
 from tests.programs.judge import Failure
 from tests.programs.runner import Framework, Interruption, Observation, run
 from tests.programs.shrink import shrink
-from tests.programs.variants import Variant, findings
+from tests.programs.variants import Variant
 
 WITH_STAND_IN = 200
 WITH_PADDLE = 20
@@ -64,7 +64,7 @@ def test_fixes_change_what_they_admit_to_with_paddle(first: int) -> None:
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
 def test_programs_that_a_fix_has_changed_once(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert findings(text), "nothing is found in it, so it shows nothing"
+    assert run(text, StandIn()).steps > 20
     judged = judge_program(text, StandIn(), each_step=True)
     assert not judged.failures, said(judged.failures)
 
