@@ -11,6 +11,9 @@ from tests.programs.judge import Failure
 from tests.programs.runner import Framework, Interruption, Observation, run
 
 _ERRORS = (KeyboardInterrupt, RuntimeError)
+_BROKEN = ("TypeError", "AttributeError", "AssertionError", "NameError")
+"""Errors of programs that do not work in the first place, so that nothing is to be kept of them."""
+
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,9 @@ def judge_program(
             counts that.
     """
     made = variants.variants(text)
-    if not made:
-        return Judged(text, 0, 0, ())
     whole = run(text, framework)
+    if not made or whole.error.startswith(_BROKEN):
+        return Judged(text, 0, 0, ())
     cuts: list[Interruption | None] = [None]
     cuts += everywhere(whole.steps) if each_step else interruptions(seed, whole.steps)
     trials = _Trials(text, framework, gains, {(text, None): whole})

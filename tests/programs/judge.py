@@ -57,7 +57,7 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
     (r"must be a plain number", frozenset({May.OTHER_TYPES})),
     (r"is 0\.0 where it was 0", frozenset({May.OTHER_TYPES})),
     (r"leaves tensors in the list|finds tensors in it", frozenset({May.TENSORS, May.FAIL})),
-    (r"(cannot|can not) be read back with float", frozenset({May.FAIL, May.OTHER_WEIGHTS, May.OTHER_NUMBERS})),
+    (r"cannot be read back with float|`float\(\)` makes no number", frozenset({May.FAIL, May.OTHER_WEIGHTS, May.OTHER_NUMBERS})),
     (r"shuffle order", _ALL_NUMBERS),
     (r"the loop then sees all batches in turn", _ALL_NUMBERS),
     (r"training starts from other values", _ALL_NUMBERS),
@@ -80,7 +80,7 @@ _TEXTS = {
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|\b(nan|inf)\b")
 _TYPE_WORDS = re.compile(
-    r",? dtype=\w+|\b(np\.|numpy\.)?(float(32|64)?|int(32|64)?|ndarray|array|tuple)\b|[\[\]()]|stop_gradient=\w+"
+    r",? dtype=\w+|\b(True|False)\b|\b(np\.|numpy\.)?(float(32|64)?|int(32|64)?|ndarray|array|tuple)\b|[\[\]()]|stop_gradient=\w+"
 )
 _CAUGHT = re.compile("only 0-dimensional arrays|one element|has no attribute|doesn't define|unsupported")
 """In what a program prints: one of the errors that ``FAIL`` allows, which its own handler has caught."""
