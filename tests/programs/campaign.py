@@ -11,9 +11,8 @@ from tests.programs.judge import Failure
 from tests.programs.runner import Framework, Interruption, Observation, run
 
 _ERRORS = (KeyboardInterrupt, RuntimeError)
-_BROKEN = ("TypeError", "AttributeError", "AssertionError", "NameError")
+_BROKEN = ("TypeError", "AttributeError", "AssertionError", "NameError", "RanTooLong")
 """Errors of programs that do not work in the first place, so that nothing is to be kept of them."""
-
 
 
 @dataclass(frozen=True)

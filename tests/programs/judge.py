@@ -57,7 +57,10 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
     (r"must be a plain number", frozenset({May.OTHER_TYPES})),
     (r"is 0\.0 where it was 0", frozenset({May.OTHER_TYPES})),
     (r"leaves tensors in the list|finds tensors in it", frozenset({May.TENSORS, May.FAIL})),
-    (r"cannot be read back with float|`float\(\)` makes no number", frozenset({May.FAIL, May.OTHER_WEIGHTS, May.OTHER_NUMBERS})),
+    (
+        r"cannot be read back with float|`float\(\)` makes no number",
+        frozenset({May.FAIL, May.OTHER_WEIGHTS, May.OTHER_NUMBERS}),
+    ),
     (r"shuffle order", _ALL_NUMBERS),
     (r"the loop then sees all batches in turn", _ALL_NUMBERS),
     (r"training starts from other values", _ALL_NUMBERS),

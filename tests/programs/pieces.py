@@ -225,17 +225,17 @@ def sliced(draft: Draft) -> Lines:
     draft.after.append(f"print(len({name}), {name}[-2:])")
     value = draft.one(
         (
-            "float(out[i, 0])",
-            "out[i].numpy()",
-            "out[i].numpy().tolist()",
-            "out[i].tolist()",
-            "int(out[i, 0])",
-            "out[i, 0].item()",
+            "float(out[row, 0])",
+            "out[row].numpy()",
+            "out[row].numpy().tolist()",
+            "out[row].tolist()",
+            "int(out[row, 0])",
+            "out[row, 0].item()",
         )
     )
     if draft.often(0.3):
-        return [f"{name} += [{value} for i in range(out.shape[0])]"]
-    return inside("for i in range(out.shape[0]):", [f"{name}.append({value})"])
+        return [f"{name} += [{value} for row in range(out.shape[0])]"]
+    return inside("for row in range(out.shape[0]):", [f"{name}.append({value})"])
 
 
 def changed_afterwards(draft: Draft) -> Lines:

@@ -23,8 +23,10 @@ import numpy as np
 from tests.programs import companions
 from tests.programs.values import describe
 
-LONGEST_S = 20.0
-"""Seconds after which a program is stopped: a fix has made it run for ever."""
+MOST_STEPS = 1000
+"""Backward passes after which a program is stopped: it runs for ever."""
+LONGEST_S = 60.0
+"""Seconds after which one is stopped that makes no steps and does not end either."""
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
@@ -91,6 +93,8 @@ class _Backwards:
 
     def __call__(self) -> None:
         self.seen += 1
+        if self.seen > MOST_STEPS:
+            raise RanTooLong
         if self.interruption is not None and self.seen == self.interruption.at:
             raise self.interruption.error("stopped from outside")
 
