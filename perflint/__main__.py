@@ -2,7 +2,11 @@
 
 import sys
 
-from perflint.cli import main
+from perflint.search_path import leave_out_current_directory
 
 if __name__ == "__main__":
+    leave_out_current_directory()
+
+    from perflint.cli import main
+
     sys.exit(main())

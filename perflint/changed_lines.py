@@ -10,10 +10,10 @@ from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
-from perflint import git
+from perflint import git, plain_files
 
 _DIFF = (
-    *("diff", "--unified=0", "--inter-hunk-context=0", "--no-color", "--no-ext-diff", "--no-textconv", "--text"),
+    *("--unified=0", "--inter-hunk-context=0", "--no-color", "--text"),
     *("--find-renames", "--no-relative", "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/"),
 )
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -83,13 +83,15 @@ class ChangedLines:
         self._trees = {self._top: _Tree(self._top, git.commit_of(self._top, revision), names)}
 
     def of(self, path: str) -> Changed:
-        """The changes of a file; it is new where git does not keep it.
+        """The changes of a file; it is new where git does not keep it, as what a link out of the repository leads to.
 
         Raises:
             git.GitError: it is in another repository, or in a submodule whose history is not here.
         """
         real = Path(os.path.realpath(path))
         if not real.is_relative_to(self._top):
+            if Path(os.path.realpath(os.path.dirname(path))).is_relative_to(self._top):  # noqa: PTH120 - "" is a directory
+                return NEW
             raise git.GitError(f"{path} is not in {self._top}: check the files of one repository at a time")
         tree = self._trees.get(_top_of(real.parent)) or self._tree(_top_of(real.parent))
         return tree.of(real) if tree is not None else NEW
@@ -101,6 +103,7 @@ class ChangedLines:
         commit = around.submodule(top) if around is not None else None
         if commit is None:
             return None
+        git.top_of(top)  # which says what is wrong with it
         self._trees[top] = _Tree(top, git.commit_of(top, commit), self._names)
         return self._trees[top]
 
@@ -108,10 +111,7 @@ class ChangedLines:
 @cache
 def _top_of(directory: Path) -> Path:
     """The directory with the repository around a directory; the root of the file system where there is none."""
-    for place in (directory, *directory.parents):
-        if (place / ".git").exists():
-            return place
-    return Path(directory.anchor)
+    return git.above(directory) or Path(directory.anchor)
 
 
 class _Tree:
@@ -120,11 +120,22 @@ class _Tree:
     def __init__(self, top: Path, commit: str, names: Sequence[str]) -> None:
         self._top = top
         self._commit = commit
-        self._changed = {top / name: changed for name, changed in _hunks(git.ask(top, *_DIFF, commit, "--", *names))}
         self._kept = frozenset(top / os.fsdecode(name) for name in git.ask(top, "ls-files", "-z").split(b"\0") if name)
+        self._changed = {top / name: changed for name, changed in _hunks(self._diff(names))}
 
     def of(self, path: Path) -> Changed:
         return self._changed.get(path, SAME if path in self._kept else NEW)
+
+    def _diff(self, names: Sequence[str]) -> bytes:
+        """The differences from the commit, without those of files that are pipes now, at which git would give up."""
+        arguments = (*_DIFF, self._commit, "--", *names)
+        try:
+            return git.diff(self._top, *arguments)
+        except git.GitError:
+            odd = [path.relative_to(self._top).as_posix() for path in sorted(self._kept) if plain_files.problem(path)]
+            if not odd:
+                raise
+        return git.diff(self._top, *arguments, *(f":(exclude,top,literal){name}" for name in odd))
 
     def submodule(self, top: Path) -> str | None:
         """The commit of a submodule that this tree's commit names."""

@@ -10,8 +10,9 @@ from typing import Any
 
 import libcst as cst
 
+from perflint import noqa
 from perflint.catalogue import Rule
-from perflint.findings import Confidence, Fix, Related
+from perflint.findings import Confidence, Finding, Fix, Related
 from perflint.index import doubt, guards
 from perflint.index.evaluate import Evaluator
 from perflint.index.file import FileIndex, Point, Step
@@ -36,6 +37,8 @@ class Draft:
     related: tuple[Related, ...]
     statement: tuple[int, int] | None
     confidence: Confidence
+    is_silenced: bool = False
+    """Whether a ``# noqa`` at the place says that it shall stay as it is."""
 
 
 @dataclass
@@ -173,22 +176,14 @@ class Context:
         start, end = self.range(node)
         statement = self.statement
         fields.setdefault("what", shorten(self.text(node)))
+        source = self.file.source
+        row = source.lines.position(start)[0]
+        around = self.range(statement) if isinstance(statement, cst.BaseSmallStatement) else None
+        silenced = self.settings.noqa and noqa.suppressed(
+            Finding(code, source.path, start, end, "", statement=around), source
+        )
         self.drafts.append(
-            Draft(
-                code,
-                self.file.source.path,
-                start,
-                end,
-                self.file.source.lines.position(start)[0],
-                fields,
-                step,
-                fix,
-                related,
-                self.range(statement)
-                if statement is not None and isinstance(statement, cst.BaseSmallStatement)
-                else None,
-                confidence,
-            )
+            Draft(code, source.path, start, end, row, fields, step, fix, related, around, confidence, silenced)
         )
 
     def enter(self, node: cst.CSTNode) -> None:

@@ -154,10 +154,10 @@ class Examination:
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
-        return _tried(version_checks.fitting(drafts, file, self.settings), file)
+        return _tried(version_checks.fitting(drafts, file, self.settings), file, self.settings.line_length)
 
 
-def _tried(drafts: list[Draft], file: FileIndex) -> list[Draft]:
+def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draft]:
     """The drafts, whose fixes are offered as their trials say."""
     if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
         return drafts
@@ -166,7 +166,7 @@ def _tried(drafts: list[Draft], file: FileIndex) -> list[Draft]:
     def is_taken(name: str) -> bool:
         return any(other.matches(taking(name, file.source.path)) for other in others)
 
-    trials = Trials(file.source, file.tree, is_taken=is_taken)
+    trials = Trials(file.source, file.tree, limit, is_taken)
     return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
 
 

@@ -150,15 +150,28 @@ def apply(text: str, fixes: Iterable[Fix]) -> Applied:
         wanted += missing
         taken += [edit for edit in dict.fromkeys(fix.edits) if edit not in taken]
     # The sort is stable and compares positions only: edits of one fix at one place keep the order the rule gave.
-    edits = sorted([*place.edits(wanted), *taken], key=lambda edit: (edit.start, edit.end))
-    return Applied(spliced(text, 0, len(text), edits), tuple(chosen), tuple(skipped), tuple(edits))
+    edits = in_order([*place.edits(wanted), *taken])
+    return Applied(spliced(text, 0, len(text), edits), tuple(chosen), tuple(skipped), edits)
+
+
+def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits by their places; those at one place stay in the order they come in."""
+    return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
 
 
 def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
-    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks."""
+    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks.
+
+    What is inserted at one place is one edit, since formats of reports do not say in which order two are made.
+    """
     place = ImportPlace(text)
     edits = [*place.edits(place.missing(fix.imports)), *dict.fromkeys(fix.edits)]
-    return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
+    merged: list[Edit] = []
+    for edit in in_order(edits):
+        if merged and edit.start == edit.end == merged[-1].start == merged[-1].end:
+            edit = Edit(edit.start, edit.end, merged.pop().content + edit.content)
+        merged.append(edit)
+    return tuple(merged)
 
 
 def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:
@@ -330,7 +343,7 @@ def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> A
     extra = removals(source, before.tree, free)
     if not extra or any(edit.start < own.end and own.start < edit.end for edit in extra for own in result.edits):
         return result
-    edits = tuple(sorted((*result.edits, *extra), key=lambda edit: (edit.start, edit.end)))
+    edits = in_order((*result.edits, *extra))
     return replace(result, text=spliced(source.text, 0, len(source.text), edits), edits=edits)
 
 

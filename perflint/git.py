@@ -1,22 +1,48 @@
-"""What git says of a working tree: asked of the ``git`` command, which reads all kinds of repositories."""
+"""What git says of a working tree: asked of the ``git`` command, which reads all kinds of repositories.
+
+The configuration of a repository may name programs: filters, hooks, diff drivers, a file system monitor, a command that
+fetches what is missing.  Whoever has a file of theirs checked would run them, so git is asked to run none:
+
+* what a single setting switches off is switched off here, for each call, which outweighs every configuration;
+* filters have names, and are switched off by the names that the configuration gives them (`diff`);
+* nothing is fetched: no protocol is allowed;
+* git starts where the nearest ``.git`` stands, so that it takes no directory for a repository that merely looks like
+  one, with a ``HEAD``, ``objects`` and ``refs`` among the files that are checked.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-_SETTINGS = ("-c", "core.quotePath=false", "-c", "color.ui=false")
-_OF_A_HOOK = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_PREFIX",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_COMMON_DIR",
-    "GIT_LITERAL_PATHSPECS",
-)
+PATIENCE = 300
+"""Seconds after which git is ended: its files may be pipes, which it waits for."""
+
+_OPTIONS = ("--no-pager", "--no-optional-locks")
+_SETTINGS = {
+    "core.quotePath": "false",
+    "color.ui": "false",
+    "safe.bareRepository": "explicit",
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.alternateRefsCommand": "",
+    "core.askPass": "",
+    "core.sshCommand": "false",
+    "core.gitProxy": "",
+    "credential.helper": "",
+    "protocol.allow": "never",
+}
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_ALLOW_PROTOCOL": "none",  # which outweighs what a configuration allows
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+_KEPT = ("GIT_CONFIG_", "GIT_EXEC_PATH", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_TEST_ASSUME_DIFFERENT_OWNER")
+"""What names variables of git that a person has set for good; a hook that runs perflint sets others for itself."""
 
 
 class GitError(Exception):
@@ -26,21 +52,60 @@ class GitError(Exception):
 def ask(directory: Path, *arguments: str, ok: Sequence[int] = (0,)) -> bytes:
     """What ``git ARGUMENTS`` prints in a directory.
 
+    It is for commands that look into no file of the working tree; that is what `diff` is for.
+
     Args:
         directory: where git runs; the repository around it is meant, whatever a hook that runs perflint has set.
         arguments: the command with its options.
         ok: the exit statuses of an answer; after any other, what git printed as its error is raised.
 
     Raises:
-        GitError: git is not installed, or has failed.
+        GitError: git is not installed, has failed, or does not answer.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
-    environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
-    command = ["git", *_SETTINGS, *arguments]
+    return _run(directory, _SETTINGS, arguments, ok)
+
+
+def diff(directory: Path, *arguments: str) -> bytes:
+    """What ``git diff ARGUMENTS`` prints in a directory: files are compared as they are, no filter is run over them.
+
+    Raises:
+        GitError: as for `ask`; or a filter has a name that cannot be written on a command line.
+    """
+    quiet = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-O/dev/null")
+    return _run(directory, {**_SETTINGS, **_without_filters(directory)}, ("diff", *quiet, *arguments), (0,))
+
+
+def _without_filters(directory: Path) -> dict[str, str]:
+    """The settings that switch off every filter that the configuration of a repository has."""
+    listed = ask(directory, "config", "--list", "--null", "--name-only").split(b"\0")
+    keys = [os.fsdecode(key) for key in listed if key.lower().startswith(b"filter.") and key.count(b".") > 1]
+    names = dict.fromkeys(key.partition(".")[2].rpartition(".")[0] for key in keys)
+    for name in names:
+        if "=" in name or "\n" in name:
+            raise GitError(f"a filter in the configuration of git has the name {name!r}, so that it cannot be left out")
+    return {
+        f"filter.{name}.{key}": value
+        for name in names
+        for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+    }
+
+
+def _run(directory: Path, settings: Mapping[str, str], arguments: Sequence[str], ok: Sequence[int]) -> bytes:
+    environment = {name: value for name, value in os.environ.items() if _is_kept(name)} | _ENVIRONMENT
+    given = [item for key, value in settings.items() for item in ("-c", f"{key}={value}")]
+    command = [_program(), *_OPTIONS, *given, *arguments]
     try:
-        run = subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=False)
-    except FileNotFoundError as error:
-        raise GitError("there is no git command to ask: install git") from error
+        run = subprocess.run(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GitError(f"git has not answered in {PATIENCE} seconds in {directory}") from error
     except OSError as error:
         raise GitError(f"git could not be started: {error.strerror or error}") from error
     if run.returncode not in ok:
@@ -49,19 +114,49 @@ def ask(directory: Path, *arguments: str, ok: Sequence[int] = (0,)) -> bytes:
     return run.stdout
 
 
+def _is_kept(name: str) -> bool:
+    return not name.upper().startswith("GIT_") or name.upper().startswith(_KEPT)
+
+
+def _program() -> str:
+    """The path of git; never one that stands in a directory which is searched because it is the current one."""
+    for place in os.get_exec_path():
+        found = shutil.which(os.path.join(place, "git")) if os.path.isabs(place) else None  # noqa: PTH117, PTH118
+        if found is not None:
+            return found
+    raise GitError("there is no git command to ask: install git")
+
+
 def top_of(directory: Path) -> Path:
     """The top directory of the working tree around a directory.
 
     Raises:
         GitError: there is none, or git does not trust it.
     """
+    place = above(Path(os.path.realpath(directory)))
+    if place is None:
+        _program()
+        raise GitError(f"{directory} is in no git repository")
     try:
-        said = ask(directory, "rev-parse", "--show-toplevel")
+        said = ask(place, "rev-parse", "--show-toplevel")
     except GitError as error:
         if "not a git repository" in str(error):
             raise GitError(f"{directory} is in no git repository") from None
         raise
-    return Path(os.path.realpath(os.fsdecode(said).rstrip("\n")))
+    top = Path(os.path.realpath(os.fsdecode(said).rstrip("\n")))
+    if not top.samefile(place):
+        raise GitError(f"{place / '.git'} stands for no working tree there: git takes it for {top}")
+    return top
+
+
+def above(directory: Path) -> Path | None:
+    """The nearest directory with a ``.git``, which may be the directory itself; None where there is none."""
+    return next((place for place in _outwards(directory) if os.path.lexists(place / ".git")), None)
+
+
+def _outwards(directory: Path) -> Iterator[Path]:
+    yield directory
+    yield from directory.parents
 
 
 def commit_of(top: Path, revision: str) -> str:

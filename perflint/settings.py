@@ -32,6 +32,7 @@ class Settings:
 
     ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
+    ``line_length`` is how many columns the rows that a fix writes may have.
     ``target_paddle`` is the oldest Paddle that the code has to run on; empty: what the project's files say.
     ``requirements`` is no key: what the requirements next to the files say of it (``paddle_versions.on_disk``).
     ``noqa`` is no key: whether comments silence findings.
@@ -59,6 +60,7 @@ class Settings:
     sync_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     checkpoint_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     logging_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    line_length: int | None = None
     target_paddle: str = ""
     requirements: Mapping[str, Admitted] = field(default_factory=dict)
     noqa: bool = True

@@ -17,6 +17,9 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _ELSE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """What ``str.splitlines`` takes for a line end, and Python does not."""
 BOM = "\ufeff"
+_USUAL = ("utf-8", "utf-8-sig", "iso-8859-1", "ascii")
+_PLAIN = b"# -*- coding: x -*- " + b"plain_text, " * 20 + b"\n\n"
+"""A line that every encoding for source files leaves as it is; longer than a name in a network may be (``idna``)."""
 
 
 class UnreadableSource(Exception):
@@ -118,17 +121,40 @@ def decode(path: str, data: bytes) -> Source:
     """Bytes as Python would decode them: byte order mark, then the encoding cookie, then UTF-8.
 
     Raises:
-        UnreadableSource: unknown encoding, bytes that do not decode, or a null byte.
+        UnreadableSource: an unknown encoding or one that is none for files, bytes that do not decode, or a null byte.
     """
     if b"\0" in data:
         raise UnreadableSource("it holds a null byte, as binary files do")
     bom = data.startswith(b"\xef\xbb\xbf")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if encoding not in _USUAL and not _keeps_plain_text(encoding):
+            raise UnreadableSource(f"it cannot be decoded: {encoding} is no encoding for the text of a file")
         text = data.decode("utf-8-sig" if bom else encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+    except (SyntaxError, UnicodeError, LookupError) as error:
         raise UnreadableSource(f"it cannot be decoded: {error}") from error
+    if encoding not in _USUAL and not _has_rows_of(data, text):
+        raise UnreadableSource(
+            f"it cannot be decoded: with the encoding {encoding} it has other lines than its bytes have"
+        )
     return Source(path, text, encoding, bom)
+
+
+def _keeps_plain_text(encoding: str) -> bool:
+    """Whether a codec reads and writes ASCII as it stands.
+
+    Python has others, which can do harm before anything is checked: ``punycode`` takes time that grows with the square
+    of the text, ``unicode_escape`` would rewrite a whole file for one edit, and ``undefined`` always fails.
+    """
+    try:
+        return _PLAIN.decode(encoding).encode(encoding) == _PLAIN == _PLAIN.decode(encoding).encode("ascii")
+    except Exception:  # a codec may raise anything, also those that other packages register
+        return False
+
+
+def _has_rows_of(data: bytes, text: str) -> bool:
+    """Whether a text has as many rows as its bytes: escapes such as ``\\u000a`` in them would make more."""
+    return data.count(b"\n") == text.count("\n") and data.count(b"\r") == text.count("\r")
 
 
 def read(path: Path) -> Source:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 _HEADER = "if 1:\n"
 _DEEPEST = 500
-_FORM_FEED = "\x0c"
-_PAGE = re.compile(r"(\r\n|\r|\n)(\x0c+)")
+_FORM_FEED = re.compile(r"[ \t\x0c]*\x0c")
+_PAGE = re.compile(r"(?<!\\)(\r\n|\r|\n)([ \t\x0c]*\x0c)")
+"""The end of a row, and what is before the indentation of the next: Python begins to count anew at each form feed."""
 
 
 class UnparsableError(Exception):
@@ -132,7 +133,8 @@ def _parsed(source: Source, unit: Unit, ranges: Sequence[Range], reader: Reader 
     lines = source.lines
     start, end = lines.line_start(unit.first), lines.line_end(unit.last)
     piece = blanked(source.text[start:end], start, ranges)
-    text = piece.lstrip(_FORM_FEED)
+    ahead = _FORM_FEED.match(piece)
+    text = piece[ahead.end() :] if ahead else piece
     start += len(piece) - len(text)
     header = _HEADER if unit.indented else ""
     # LibCST loses a form feed before a statement, and keeps one at the end of a row: no offset of code changes.

@@ -70,8 +70,8 @@ def names(code: str) -> dict[str, Any]:
         "x": x, "x16": x.astype("float16"), "y": labels, "z": x, "labels": labels, "logits": logits, "loss": loss,
         "m": x > 0.5, "mask": x > 0.5, "condition": x > 0.5, "other": paddle.zeros_like(x), "n": 3,
         "num_pos": (x > 0.5).sum(), "t": t1, "t1": t1, "t2": t2, "tensors": [t2, t1],
-        "error": paddle.zeros([2]), "tolerance": 1.0, "dtype": "float64", "total": 0.0, "losses": [], "bad": paddle.zeros([], "int64"),
-        "found_inf": paddle.to_tensor(False),
+        "error": paddle.zeros([2]), "tolerance": 1.0, "dtype": "float64", "total": 0.0, "losses": [],
+        "bad": paddle.zeros([], "int64"), "found_inf": paddle.to_tensor(False),
         "a": 0, "b": 2, "i": 1, "j": 2, "in_channels": 3, "kernel_height": 3, "kernel_width": 3,
         "snapshot": {name: value.clone() for name, value in model.state_dict().items()},
     }  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from perflint.search_path import leave_out_current_directory
 from tests.cli_runs import ROOT, process, write
 
 pytestmark = pytest.mark.usefixtures("cli_workplace")
@@ -56,10 +57,10 @@ def test_a_path_that_is_no_text_is_shown_and_checked() -> None:
         pytest.skip("this file system takes text names only")
     with process(["check", "--diff"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         out, _ = running.communicate()
-    assert out.startswith(b"--- \xff.py\n")
+    assert out.startswith(rb'--- "\377.py"')
     with process(["check", "--output-format", "concise"], stdout=subprocess.PIPE) as running:
         out, _ = running.communicate()
-    assert out.startswith(b"\\udcff.py:1:1: PPF201")
+    assert out.startswith(rb"\xff.py:1:1: PPF201")
 
 
 def test_the_real_rules_fix_a_real_script_and_a_second_run_changes_nothing() -> None:
@@ -86,13 +87,15 @@ def test_the_real_rules_fix_a_real_script_and_a_second_run_changes_nothing() -> 
         assert "Traceback" not in done.stderr
         return done.returncode, done.stdout
 
-    assert run("--fix", "-q", "--output-format", "concise")[0] == 1
-    safe = before.replace("\t\tprint(", "\t\tif step % 10 == 0:\r\n\t\t\tprint(")
-    assert Path("a.py").read_bytes() == safe.encode("gbk")
+    assert run("--fix", "-q")[0] == 1
+    assert Path("a.py").read_bytes() == before.encode("gbk")
+    assert run("--fix", "--unsafe-fixes", "-q", "--select", "PPF202")[0] == 0
+    guarded = before.replace("\t\tprint(", "\t\tif step % 10 == 0:\r\n\t\t\tprint(")
+    assert Path("a.py").read_bytes() == guarded.encode("gbk")
 
     status, out = run("--fix", "--unsafe-fixes")
     assert (status, out) == (0, "Found 1 finding in 1 file (1 fixed, 0 remaining).\n")
-    both = safe.replace("batch_size=8)", "batch_size=8, num_workers=4)")
+    both = guarded.replace("batch_size=8)", "batch_size=8, num_workers=4)")
     assert Path("a.py").read_bytes() == both.encode("gbk")
     assert run("--fix", "--unsafe-fixes") == (0, "No findings.\n")
     assert Path("a.py").read_bytes() == both.encode("gbk")
@@ -113,6 +116,53 @@ def test_python_m_perflint_is_the_same_command() -> None:
         )
         assert done.returncode == 2
         assert "gone.py" in done.stderr
+
+
+SHADOWED = (
+    *("argparse", "ast", "collections_abc", "concurrent", "dataclasses", "difflib", "hashlib", "importlib_metadata"),
+    *("json", "libcst", "multiprocessing", "numpy", "paddle", "pathlib", "pathspec", "pygls", "lsprotocol", "random"),
+    *("re", "shutil", "string", "subprocess", "tempfile", "tokenize", "tomli", "tomllib", "typing", "yaml"),
+)
+
+
+@pytest.mark.parametrize("module", ["perflint", "perflint.cli"])
+@pytest.mark.parametrize("arguments", [["check", "-j2", "."], ["check", "--changed-since", "HEAD"], ["rule", "PPF201"]])
+def test_modules_of_the_code_that_is_checked_are_not_imported(module: str, arguments: list[str]) -> None:
+    trap = "import os\nopen('IMPORTED', 'a').write(__name__)\n"
+    write(**dict.fromkeys(SHADOWED, trap), train="import paddle\nloader = paddle.io.DataLoader(data, shuffle=True)\n")
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PERFLINT_CACHE_DIR": str(Path("cache").absolute())}
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, env=environ, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert not Path("IMPORTED").exists(), Path("IMPORTED").read_text()
+    if "." in arguments:
+        assert "train.py:2:10" in done.stdout
+
+
+def test_nor_by_the_server() -> None:
+    trap = "open('IMPORTED', 'a').write(__name__)\n"
+    write(**dict.fromkeys(SHADOWED, trap))
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "perflint", "server", "--stdio"]
+    body = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}'
+    asked = f"Content-Length: {len(body)}\r\n\r\n{body}"
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, env=environ, check=False, timeout=60)
+    assert "perflint" in done.stdout
+    assert not Path("IMPORTED").exists(), Path("IMPORTED").read_text()
+
+
+def test_only_the_current_directory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = str(Path.cwd())
+    for before, after in (
+        (["", "/a"], ["/a"]),
+        ([here, "/a", here], ["/a", here]),
+        (["/a", here], ["/a", here]),
+        ([], []),
+    ):
+        monkeypatch.setattr(sys, "path", before)
+        leave_out_current_directory()
+        assert sys.path == after
 
 
 def test_python_without_assertions_finds_the_same() -> None:

@@ -93,6 +93,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         sync-calls = ["mylib.mean"]
         checkpoint-calls = ["mylib.save"]
         logging-calls = ["mylib.log"]
+        line-length = 100
         target-paddle = "2.4"
         per-file-ignores = { "tests/*" = ["PPF202", "ALL"] }
         """,
@@ -118,6 +119,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         sync_calls={"mylib.mean": DeclaredCall()},
         checkpoint_calls={"mylib.save": DeclaredCall()},
         logging_calls={"mylib.log": DeclaredCall()},
+        line_length=100,
         target_paddle="2.4",
         origins=dict.fromkeys(KEYS, origin),
     )
@@ -461,7 +463,8 @@ def test_describe_is_toml_with_every_key_and_origin(tmp_path: Path) -> None:
     )
     text = describe(settings)
     read = tomllib.loads(text)
-    assert list(read) == list(KEYS)
+    assert list(read) == [key for key in KEYS if key != "line-length"]
+    assert "# line-length is not set: 88, or the longest row of the file  # default" in text.splitlines()
     assert read["select"] == ["PPF"]
     assert read["per-file-ignores"] == {'测试/"a"*.py': ["PPF1", "ALL"]}
     assert read["exclude"] == list(DEFAULT_EXCLUDE)

@@ -431,10 +431,35 @@ def test_the_fix_takes_the_saves_that_follow() -> None:
         ("paddle.save(gather(model), 'a')", Level.DISPLAY),
         ("paddle.save(model.state_dict(), 'a')\nprint(epoch)\npaddle.save(optimizer.state_dict(), 'b')", Level.DISPLAY),
         ("done = paddle.save(model.state_dict(), 'a')", Level.DISPLAY),
+        ("paddle.save(model.state_dict(), path := 'a')", Level.DISPLAY),
+        ("paddle.save(model.state_dict(), 'a')\nmodel.set_state_dict(paddle.load('a'))", Level.DISPLAY),
+        ("model.set_state_dict(paddle.load('a'))\npaddle.save(model.state_dict(), 'a')", Level.DISPLAY),
+        ("paddle.save(model.state_dict(), 'a')\nmodel.set_state_dict(paddle.load('b'))", Level.UNSAFE),
     ],
 )
 def test_how_far_the_fix_may_be_trusted(body: str, expected: Level) -> None:
     assert level(body) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("paddle.save(gather(model), 'a')", "make that call before the test of the rank"),
+        ("paddle.save(model.state_dict(), 'a')\nmodel.set_state_dict(paddle.load('a'))", "at a barrier"),
+    ],
+)
+def test_what_would_leave_ranks_waiting_or_reading_too_soon_is_said_in_words(body: str, said: str) -> None:
+    (finding,) = check(after_epoch(body), "PPF403")
+    assert finding.fix is not None
+    assert finding.fix.edits == ()
+    assert said in finding.fix.reason
+
+
+def test_the_reason_says_what_the_other_ranks_lack() -> None:
+    (finding,) = check(after_epoch("paddle.save(model.state_dict(), 'a')"), "PPF403")
+    assert finding.fix is not None
+    for said in ("no longer write, nor wait", "a barrier has to come first", "on several machines the first one alone"):
+        assert said in finding.fix.reason
 
 
 def test_the_fix_imports_paddle_where_only_save_is() -> None:

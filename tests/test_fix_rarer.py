@@ -169,6 +169,21 @@ def test_a_rank_test_or_a_setting_decides_nothing(test: str) -> None:
     assert fixed(text, *LOGS, level=Level.UNSAFE) == guarded
 
 
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        "if step > args.most:\n    break\n",
+        "if x.shape[0] > 3:\n    return\n",
+        "if not math.isfinite(args.value):\n    sys.exit(1)\n",
+        "if y is None:\n    raise ValueError(y)\n",
+    ],
+)
+def test_a_test_that_ends_the_loop_decides_nothing_about_what_follows(leaves: str) -> None:
+    text = in_step(f"{leaves}print(loss)")
+    expected = in_step(f"{leaves}if step % 10 == 0:\n    print(loss)")
+    assert fixed(text, *LOGS, level=Level.UNSAFE) == expected
+
+
 HELPER = """
 import paddle
 
@@ -233,7 +248,7 @@ def test_what_is_worked_out_for_the_logs_alone_goes_with_them() -> None:
         "self.cost = 1",
         "cost = next(times)",
         "cost = 1  # noqa: PPF405",
-        "cost += 1",
+        "cost += 2",
         "other = 1",
     ],
 )
@@ -250,6 +265,15 @@ def test_what_is_read_elsewhere_stays_where_it_is(after: str) -> None:
     assert body_of(body) == "".join(parts)
 
 
+def test_a_line_of_a_logger_of_ones_own_goes_with_the_others() -> None:
+    body = "mylogger.print(loss)\npbar.set_postfix(loss=1)\n"
+    assert body_of(body) == guarded(body)
+    assert {item.fix and item.fix.reason for item in check(in_step(body), *LOGS)} == {
+        "9 of 10 lines are no longer printed; the progress bar shows every 10th value only; "
+        "what `mylogger.print` does with each line is not known"
+    }
+
+
 # --- the counter
 
 
@@ -263,7 +287,7 @@ def train(model, loader, optimizer, iters):
         {first}loss = model(x).mean()
         loss.backward()
         optimizer.step()
-        print("loss", loss){last}
+        print("loss", loss{last}
 """
 
 
@@ -276,6 +300,7 @@ def train(model, loader, optimizer, iters):
         ("for x in loader:", "", "\n        iter = 1 + iter", "iter"),
         ("for x in loader:", "", "\n        seen += 1\n        global_step += 1", "global_step"),
         ("for _, x in enumerate(loader):", "", "\n        iter += 1", "iter"),
+        ("for k, x in enumerate(loader):", "iter += 1\n        ", ", iter)  # shown", "iter"),
         ("for x in loader:", "", "\n        with timer:\n            iter += 1", "iter"),
         ("for k, x in zip(range(9), loader):", "", "", "k"),
         ("for k, x in enumerate(loader, 1):", "", "", "k"),
@@ -283,7 +308,7 @@ def train(model, loader, optimizer, iters):
     ],
 )
 def test_a_counter_that_is_there_is_used(header: str, first: str, last: str, counter: str) -> None:
-    text = LOOP.format(header=header, first=first, last=last)
+    text = LOOP.format(header=header, first=first, last=last if last.startswith(",") else f"){last}")
     guard = f"        if {counter} % 10 == 0:\n            print("
     assert fixed(text, "PPF202", level=Level.UNSAFE) == dedent(text).replace("        print(", guard)
 
@@ -296,7 +321,7 @@ def test_a_counter_that_is_there_is_used(header: str, first: str, last: str, cou
     ],
 )
 def test_a_count_in_strides_may_step_over_every_tenth(header: str, expected: str) -> None:
-    text = LOOP.format(header=header, first="", last="")
+    text = LOOP.format(header=header, first="", last=")")
     guard = "        if step % 10 == 0:\n            print("
     result = dedent(text).replace("        print(", guard).replace(header, expected)
     assert fixed(text, "PPF202", level=Level.UNSAFE) == result
@@ -390,7 +415,7 @@ def test_a_parameter_that_is_bound_again_counts_nothing() -> None:
     ],
 )
 def test_a_header_over_several_rows_stays_aligned(header: str, expected: str) -> None:
-    text = LOOP.format(header=header, first="", last="")
+    text = LOOP.format(header=header, first="", last=")")
     guard = "        if step % 10 == 0:\n            print("
     result = text.replace("        print(", guard).replace(header, expected)
     for tabs in (False, True):

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from encodings import aliases
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,31 @@ def test_standard_input_as_a_file(tmp_path: Path) -> None:
     assert run.returncode == 1
     assert b"/dev/stdin:1:1: PPF003" in run.stdout
     assert b"train.py:12:" in run.stdout
+
+
+FORMATS = ("sarif", "json", "json-lines", "github", "gitlab", "junit", "rdjson", "full")
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--fix", "--unsafe-fixes"], ["--diff", "--unsafe-fixes"], ["--add-noqa"], ["--write-baseline"]]
+)
+def test_every_codec_beside_a_healthy_file(options: list[str], capsys: Output) -> None:
+    write(train=FINDING)
+    before = {}
+    for encoding in {"punycode", *aliases.aliases.values()}:
+        path = Path(f"of_{encoding}.py")
+        path.write_bytes(f"# coding: {encoding}\nx = '\\u000ab'\n{FINDING}".encode())
+        before[path] = path.read_bytes()
+    outputs = [item for name in FORMATS for item in ("--output", f"{name}:out.{name}")] if not options else []
+    status = main(["check", "--no-cache", "--output-format", "concise", *options, *outputs])
+    out, err = capsys.readouterr()
+    assert "internal error" not in err
+    if not options:
+        assert status == 1
+        assert "train.py:12:" in out
+        assert "of_punycode.py:1:1: PPF003" in out
+        assert "of_gbk.py:14:" in out
+        assert Path("out.sarif").stat().st_size > 0
+    left = [path for path, data in before.items() if path.read_bytes() == data]
+    assert Path("of_punycode.py") in left
+    assert "--add-noqa" not in options or len(left) < len(before) // 2

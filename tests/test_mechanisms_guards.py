@@ -424,6 +424,7 @@ def test_tests_that_only_look_like_them(condition: str) -> None:
         ("first = True", f"if first and rank == 0:\n    {READ}\n    first = False"),
         ("table = None", f"if table is None:\n    table = make()\n    {READ}"),
         ("shown = -1", f"if shown != step // 100:\n    shown = step // 100\n    {READ}"),
+        ("shown = -1", f"if shown != start + step // 9:\n    shown = start + step // 9\n    {READ}"),
         ("shown = -1", f"part = step // 100\nif part != shown:\n    shown = part\n    {READ}"),
         ("shown = -1", f"if epoch != shown:\n    shown = epoch\n    {READ}"),
         ("shown = -1", f"if shown == int(step / 100):\n    continue\nshown = int(step / 100)\n{READ}"),

@@ -85,7 +85,7 @@ def test_a_diff_names_the_file_and_shows_the_change() -> None:
 
 def test_a_diff_of_a_last_line_without_line_end_says_so() -> None:
     lines = diff.unified(Source("a.py", "a\nb"), Source("a.py", "a\nc\n"))
-    assert lines[-2:] == ["-b\n\\ No newline at end of file\n", "+c\n"]
+    assert lines[-3:] == ["-b\n", "\\ No newline at end of file\n", "+c\n"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint import cache, engine
+from perflint import cache, catalogue, engine
 from perflint.cli import main
 from perflint.findings import Edit, Fix, Level
 from perflint.index.project import Project
@@ -252,3 +252,13 @@ def _fix_of(capsys: pytest.CaptureFixture[str]) -> tuple[str, str, str | None]:
     assert answers[0] == answers[1]
     level, paddle, reason = answers[0]
     return level, paddle, reason
+
+
+@pytest.mark.parametrize(("target", "level"), [("2.5", Level.DISPLAY), ("2.6", Level.UNSAFE)])
+def test_saving_in_the_background_needs_paddle_2_6(target: str, level: Level) -> None:
+    example = next(example.bad for example in catalogue.shipped()["PPF402"].examples if example.level is Level.UNSAFE)
+    assert example is not None
+    settings = Settings(select=("PPF402",), target_paddle=target)
+    (finding,) = engine.check({"train.py": Source("train.py", example)}, settings)
+    assert finding.fix is not None
+    assert (finding.fix.level, bool(finding.fix.edits)) == (level, level is Level.UNSAFE)

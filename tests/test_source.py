@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import ast
+import codecs
+import encodings
+import pkgutil
+import warnings
+from encodings import aliases
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from perflint.source import LineTable, Source, UnreadableSource, decode, read
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 BOM = b"\xef\xbb\xbf"
 
@@ -48,6 +57,91 @@ def test_a_byte_order_mark_is_taken_off_and_put_back() -> None:
 def test_what_is_no_python_text_is_refused_with_the_reason(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableSource, match=reason):
         decode("a.py", data)
+
+
+ENCODINGS = sorted(
+    {*aliases.aliases, *aliases.aliases.values()} | {module.name for module in pkgutil.iter_modules(encodings.__path__)}
+)
+PLAIN = "x = 1\ny = 'a' * 2\n"
+
+
+@pytest.mark.parametrize("rest", [PLAIN, "x = '\\u000ab\\n'\n", "x = '~\n", "x" * 100 + " = 1\n", "x = 1\r+AAo-\r\n"])
+def test_every_codec_is_read_as_python_reads_it_or_refused(rest: str) -> None:
+    read_as_python = 0
+    for encoding in ENCODINGS:
+        data = f"# coding: {encoding}\n{rest}".encode()
+        try:
+            source = decode("a.py", data)
+        except UnreadableSource as error:
+            assert str(error).startswith("it cannot be decoded: "), encoding
+            continue
+        assert decode("a.py", source.encode(source.text)).text == source.text, encoding
+        assert source.lines.rows == LineTable(data.decode("ascii")).rows, encoding
+        assert parsed(source.text) == parsed(data), encoding
+        read_as_python += 1
+    assert read_as_python > 300
+
+
+def parsed(code: str | bytes) -> str:
+    """The tree of a text or of the bytes of a file; empty where it is no Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.dump(ast.parse(code))
+        except SyntaxError:
+            return ""
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        "punycode",
+        "idna",
+        "undefined",
+        "rot13",
+        "base64",
+        "zlib",
+        "hex",
+        "uu",
+        "utf-16",
+        "cp037",
+        "unicode_escape",
+    ],
+)
+def test_codecs_that_are_none_for_files_are_refused_by_name(encoding: str) -> None:
+    with pytest.raises(UnreadableSource) as caught:
+        decode("a.py", f"# coding: {encoding}\nx = 1\n".encode())
+    assert encoding in str(caught.value)
+
+
+def test_encodings_of_old_files_are_read() -> None:
+    text = {"gbk": "\u635f", "gb18030": "\u635f", "big5": "\u4e2d", "shift_jis": "\u8868", "euc_kr": "\uac00"}
+    text |= {"iso2022_jp": "\u8868", "koi8_r": "\u0430", "cp1252": "\u20ac", "latin-1": "\xe9", "euc_jp": "\u8868"}
+    for encoding, letter in text.items():
+        data = f"# coding: {encoding}\nx = '{letter}'  # {letter}\n".encode(encoding)
+        source = decode("a.py", data)
+        assert letter in source.text
+        assert source.encode(source.text) == data
+
+
+def test_a_codec_that_takes_long_is_not_given_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What punycode makes of a text grows with its square."""
+    sizes: list[int] = []
+
+    def slow(data: Buffer, errors: str = "strict", /) -> tuple[str, int]:
+        sizes.append(len(bytes(data)))
+        return bytes(data).decode("latin-1")[::-1], len(bytes(data))
+
+    def find(name: str) -> codecs.CodecInfo | None:
+        return codecs.CodecInfo(codecs.charmap_encode, slow, name="slow_codec") if name == "slow_codec" else None
+
+    codecs.register(find)
+    try:
+        with pytest.raises(UnreadableSource, match="slow_codec is no encoding for the text of a file"):
+            decode("a.py", b"# coding: slow_codec\n" + b"x = 1\n" * 10_000)
+    finally:
+        codecs.unregister(find)
+    assert max(sizes) < 1_000
 
 
 def test_a_file_that_cannot_be_opened_says_why(tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ _HARMLESS = frozenset(
     | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
 )
 _WIDTH = 88
+_SINCE = "2.6"
+"""The first Paddle with ``paddle.async_save``: its wheel of 2.6.2 has it, as a function of ``paddle.framework.io``."""
 
 
 def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
@@ -61,7 +63,7 @@ def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
         *_call_edits(call, f"{paddle}.async_save", snapshot, context),
         insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
     ]
-    return Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, _REASON, imports)
+    return Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, _REASON, imports, _SINCE)
 
 
 def _call_edits(call: cst.Call, name: str, snapshot: tuple[str, str], context: Context) -> list[Edit]:

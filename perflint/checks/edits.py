@@ -8,6 +8,7 @@ import libcst as cst
 
 from perflint.context import Context
 from perflint.findings import Edit
+from perflint.index.file import FileIndex
 from perflint.source import Source
 
 
@@ -39,9 +40,19 @@ def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: 
 
 
 def indentation(source: Source, row: int) -> str:
-    """The space a row starts with."""
+    """The space that indents a row: what stands behind a form feed, where Python begins to count it anew."""
+    return _space(source, row).rpartition("\f")[2]
+
+
+def indentation_start(source: Source, row: int) -> int:
+    """The offset at which the indentation of a row begins."""
+    ahead, form_feed, _ = _space(source, row).rpartition("\f")
+    return source.lines.line_start(row) + len(ahead) + len(form_feed)
+
+
+def _space(source: Source, row: int) -> str:
     line = source.lines.line(row)
-    return line[: len(line) - len(line.lstrip())]
+    return line[: len(line) - len(line.lstrip(" \t\f"))]
 
 
 def insert_row_after(source: Source, row: int, line: str) -> Edit:
@@ -60,7 +71,7 @@ def indent_rows(source: Source, first: int, last: int, unit: str, header: str, f
     """Put rows under a header line: one edit a row, those in ``fixed_rows`` (inside strings) left as they are."""
     edits = []
     for row in range(first, last + 1):
-        start = source.lines.line_start(row)
+        start = indentation_start(source, row)
         if row == first:
             edits.append(Edit(start, start, f"{indentation(source, row)}{header}{source.newline}{unit}"))
         elif row not in fixed_rows and source.lines.line(row).strip():
@@ -114,3 +125,13 @@ def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
     ):
         tensor = tensor.func.value
     return tensor
+
+
+def name_of_paddle(file: FileIndex) -> str | None:
+    """The name that a file's own imports give to Paddle (``pd`` after ``import paddle as pd``); None without one."""
+    for node in file.tree.body:
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            if alias.name == "paddle" or (alias.name.startswith("paddle.") and not alias.asname):
+                name = alias.asname or "paddle"
+                return name if file.resolve(name) == "paddle" else None
+    return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import libcst as cst
 
 from perflint.checks import rarer
 from perflint.checks.aligned import keep_aligned
 from perflint.checks.edits import block_and_line, indent_rows, indentation, rows_inside_strings
-from perflint.checks.log_run import beside, run_of
+from perflint.checks.log_run import Run, run_of
 from perflint.context import Context, shorten
 from perflint.findings import Edit, Fix
 from perflint.index.around import deciding_test
@@ -20,6 +21,7 @@ from perflint.index.step_index import StepIndex, step_index
 from perflint.source import LineTable
 
 _CHECKPOINT_INTERVAL = 1000
+_NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _FAMILIES = {"text": rarer.LINES, "progress": rarer.BAR, "record": rarer.POINTS, "declared": rarer.CALLS}
 
 
@@ -30,12 +32,13 @@ def fix(call: cst.Call, family: str, context: Context) -> Fix:
     advice = _against(context)
     if advice:
         return rarer.words(title, advice)
-    counter = _counter(context)
-    run = run_of(call, family, context) if counter is not None else None
+    run = run_of(call, family, context)
+    counter = _counter(context, _names_in(run, context) if run is not None else frozenset())
     if run is None or counter is None:
         return rarer.words(title, _how_to_count(context, counter))
     edits = [*_header_edits(context, counter), *guard_edits((run.first, run.last), _test(counter, interval), context)]
-    return rarer.fix(title, edits, (_FAMILIES[item] for item in run.families), interval, _also(call, family, context))
+    also = [*run.beside, _in_one_branch(context)]
+    return rarer.fix(title, edits, (_FAMILIES[item] for item in run.families), interval, also)
 
 
 def format_fix(context: Context) -> Fix:
@@ -55,7 +58,7 @@ def checkpoint_fix(context: Context) -> Fix:
         *_header_edits(context, counter),
         *guard_edits((line, line), _test(counter, _CHECKPOINT_INTERVAL), context),
     ]
-    return rarer.shown(title, edits, [rarer.SAVES], _CHECKPOINT_INTERVAL, yours)
+    return rarer.shown(title, edits, [rarer.SAVES], _CHECKPOINT_INTERVAL, [yours])
 
 
 def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
@@ -70,9 +73,9 @@ def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
     if against or counter is None:
         return rarer.words(title, against or _how_to_count(context, counter))
     if line is None:
-        return rarer.words(title, f"what uses the result must move too, and {rarer.reason([what], interval, also)}")
+        return rarer.words(title, f"what uses the result must move too, and {rarer.reason([what], interval, [also])}")
     edits = [*_header_edits(context, counter), *guard_edits((line, line), _test(counter, interval), context)]
-    return rarer.fix(title, edits, [what], interval, also)
+    return rarer.fix(title, edits, [what], interval, [also])
 
 
 def _test(counter: StepIndex, interval: int) -> str:
@@ -113,11 +116,6 @@ def _how_to_count(context: Context, counter: StepIndex | None) -> str:
     return "guard it with a step counter, which this loop does not have yet"
 
 
-def _also(call: cst.Call, family: str, context: Context) -> str:
-    """What else can differ once a logging call is made more rarely, in words."""
-    return beside(call, family, context) or _in_one_branch(context)
-
-
 def _in_one_branch(context: Context) -> str:
     """Says so where the statement is in one branch of an ``if`` that has others."""
     point = context.point
@@ -129,13 +127,19 @@ def _in_one_branch(context: Context) -> str:
     return ""
 
 
-def _counter(context: Context) -> StepIndex | None:
-    """What counts the steps where the current statement stands."""
+def _names_in(run: Run, context: Context) -> frozenset[str]:
+    """The names, dotted ones too, that some statements mention."""
+    text = context.file.source.text[context.range(run.first)[0] : context.range(run.last)[1]]
+    return frozenset(_NAMES.findall(text))
+
+
+def _counter(context: Context, named: frozenset[str] = frozenset()) -> StepIndex | None:
+    """What counts the steps where the current statement stands; of several, one of the names in ``named``."""
     point = context.point
     if point is None:
         return None
     if point.loop is not None:
-        return step_index(point.scope, point.loop, context.file.identifiers)
+        return step_index(point.scope, point.loop, context.file.identifiers, named)
     name = handed_counter(context.file.project, point)
     return StepIndex(name) if name is not None else None
 

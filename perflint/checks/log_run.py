@@ -86,11 +86,12 @@ _LOOK_WITH_ARGUMENTS = frozenset({"get", "join"})
 
 @dataclass(frozen=True)
 class Run:
-    """Statements that go under one guard, and the families of the logging calls among them."""
+    """Statements that go under one guard, the families of the logging calls among them, and what they do besides."""
 
     first: cst.SimpleStatementLine
     last: cst.SimpleStatementLine
     families: tuple[str, ...]
+    beside: tuple[str, ...]
 
 
 def run_of(call: cst.Call, family: str, context: Context) -> Run | None:
@@ -103,7 +104,7 @@ def run_of(call: cst.Call, family: str, context: Context) -> Run | None:
     point = context.point
     if block is None or line is None or point is None:
         return None
-    alone = Run(line, line, (family,))
+    alone = Run(line, line, (family,), (beside(call, family, context),))
     if _does_more(call, family, context):
         return alone
     neighbours = _Neighbours(block, context)
@@ -112,8 +113,7 @@ def run_of(call: cst.Call, family: str, context: Context) -> Run | None:
         first, last = neighbours.reach(at, -1, crosses), neighbours.reach(at, 1, crosses)
         between = [node for node in neighbours.nodes[first : last + 1] if not neighbours.family(node)]
         if all(_is_used_within(node, neighbours.nodes[first], neighbours.nodes[last], point.scope) for node in between):
-            found = [neighbours.family(node) for node in neighbours.nodes[first : last + 1]]
-            return Run(neighbours.line(first) or line, neighbours.line(last) or line, tuple(filter(None, found)))
+            return neighbours.run(first, last)
     return alone
 
 
@@ -133,16 +133,20 @@ class _Neighbours:
         }
         self._families: dict[ast.stmt, str] = {}
 
-    def line(self, index: int) -> cst.SimpleStatementLine | None:
-        """A statement as LibCST has it."""
-        return self._lines.get(self.nodes[index].lineno)
-
     def family(self, node: ast.stmt) -> str:
         """The family of a log statement, ``""`` for anything else."""
         if node not in self._families:
             line = self._lines.get(node.lineno)
             self._families[node] = _family_of_line(line, self._context) if line is not None else ""
         return self._families[node]
+
+    def run(self, first: int, last: int) -> Run:
+        """The statements from one log statement to another."""
+        lines = [
+            (self._lines[node.lineno], self.family(node)) for node in self.nodes[first : last + 1] if self.family(node)
+        ]
+        said = [beside(_call_of(line), family, self._context) for line, family in lines]
+        return Run(lines[0][0], lines[-1][0], tuple(family for _, family in lines), tuple(said))
 
     def reach(self, at: int, direction: int, crosses: bool) -> int:
         """The furthest log statement that is reached over others, and over what prepares them where it ``crosses``."""
@@ -192,8 +196,14 @@ def _family_of_line(line: cst.SimpleStatementLine, context: Context) -> str:
 
 
 def _does_more(call: cst.Call, family: str, context: Context) -> bool:
-    """Whether a logging call may do more than log, so that it shares no guard with others."""
-    return bool(beside(call, family, context))
+    """Whether a logging call does more than log, so that it shares no guard with others."""
+    return family == "declared" or bool(_done_by(call, context))
+
+
+def _call_of(line: cst.SimpleStatementLine) -> cst.Call:
+    statement = line.body[0]
+    assert isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
+    return statement.value
 
 
 def _is_kept(line: cst.SimpleStatementLine, context: Context) -> bool:
@@ -210,15 +220,20 @@ def beside(call: cst.Call, family: str, context: Context) -> str:
         return f"what `{name}` does besides logging is not known"
     if isinstance(call.func, cst.Attribute) and family == "text" and call.func.attr.value not in _PLAIN_LOGGERS:
         return f"what `{name}` does with each line is not known"
-    expression = context.expression(call)
-    given = (
-        [*expression.args, *(item.value for item in expression.keywords)] if isinstance(expression, ast.Call) else []
-    )
-    done = next(filter(None, map(does, given)), "")
+    done = _done_by(call, context)
     return f"`{done}` would no longer run at each step" if done else ""
 
 
-def does(value: ast.expr | ast.keyword) -> str:
+def _done_by(call: cst.Call, context: Context) -> str:
+    """What the arguments of a call may do besides looking; ``""`` where they only look."""
+    expression = context.expression(call)
+    if not isinstance(expression, ast.Call):
+        return ""
+    given = [*expression.args, *(item.value for item in expression.keywords)]
+    return next(filter(None, map(does, given)), "")
+
+
+def does(value: ast.expr) -> str:
     """What may do more than look in an expression, as it is told to people; ``""`` where nothing does."""
     for node in walk(value):
         if isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)):

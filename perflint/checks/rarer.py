@@ -17,7 +17,7 @@ CALLS = "{lost} of {interval} calls {are} no longer made"
 SAVES = "{lost} of {interval} saves {are} no longer made"
 
 
-def fix(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: str = "") -> Fix:
+def fix(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: Iterable[str] = ()) -> Fix:
     """A fix after which something happens at every ``interval``-th step only.
 
     Args:
@@ -27,7 +27,7 @@ def fix(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, a
     return Fix(title, tuple(edits), Level.UNSAFE, reason(what, interval, also))
 
 
-def shown(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: str) -> Fix:
+def shown(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: Iterable[str]) -> Fix:
     """The same, only shown: a person has to decide, for the reason that ``also`` says."""
     return Fix(title, tuple(edits), Level.DISPLAY, reason(what, interval, also))
 
@@ -37,12 +37,12 @@ def words(title: str, advice: str) -> Fix:
     return Fix(title, (), Level.DISPLAY, advice)
 
 
-def reason(what: Iterable[str], interval: int, also: str = "") -> str:
+def reason(what: Iterable[str], interval: int, also: Iterable[str] = ()) -> str:
     """``9 of 10 lines are no longer printed``: what goes, in numbers."""
     lost = interval - 1
     are = "is" if lost == 1 else "are"
     said = [text.format(lost=lost, interval=interval, nth=ordinal(interval), are=are) for text in dict.fromkeys(what)]
-    return "; ".join([*said, also] if also else said)
+    return "; ".join([*said, *filter(None, dict.fromkeys(also))])
 
 
 def ordinal(number: int) -> str:

@@ -11,6 +11,7 @@ from perflint.checks import round_trip_fix as fixes
 from perflint.checks.arguments import find_argument
 from perflint.checks.host_read import certainty, tensor_read_by
 from perflint.checks.round_trip_fix import Trip
+from perflint.checks.single_tensor import Evidence
 from perflint.checks.to_tensor import NAMES, makes_tensor
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
@@ -106,14 +107,15 @@ def _is_a_copy(read: cst.Call, tensor: cst.BaseExpression, context: Context) -> 
     if context.name(read.func) in _ARRAYS:
         # Something that is only named like a loader may well give arrays, which `np.array` does not read.
         node, point = context.expression(tensor), context.point
-        made_here = node is not None and point is not None and origins.origin(node, point).kind != origins.BATCH
-        return len(read.args) == 1 and made_here
+        if node is None or point is None or len(read.args) != 1 or Evidence(point).is_listed(node):
+            return False
+        return origins.origin(node, point).kind != origins.BATCH
     return isinstance(read.func, cst.Attribute) and read.func.attr.value in ("numpy", "item", "tolist")
 
 
 def _to_the_cpu_and_back(call: cst.Call, context: Context) -> Trip | None:
-    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "cuda":
-        return None
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "cuda" or call.args:
+        return None  # (`x.cpu().cuda(1)` is on its way to another device)
     inner = call.func.value
     if not isinstance(inner, cst.Call) or not isinstance(inner.func, cst.Attribute) or inner.func.attr.value != "cpu":
         return None

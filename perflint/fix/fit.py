@@ -20,7 +20,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from perflint.findings import Edit
-from perflint.fixer import spliced
+from perflint.fixer import in_order, spliced
 from perflint.source import LineTable
 
 _HEADERS = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith)
@@ -79,7 +79,7 @@ def composed(text: str, edits: Sequence[Edit], later: Sequence[Edit]) -> list[Ed
         else:
             back = shifts[at] if at >= 0 else 0
             pieces.append(Edit(change.start - back, change.end - back, change.content))
-    return sorted(pieces)
+    return list(in_order(pieces))
 
 
 def _broken(text: str, lines: LineTable, row: int, limit: int, newline: str) -> list[Edit]:

@@ -22,7 +22,7 @@ from perflint.fix.outline import Outline, Region
 from perflint.fix.promises import broken_promise
 from perflint.fix.reading import Messages, Reading
 from perflint.fix.unused_imports import removals
-from perflint.fixer import complete_edits, spliced
+from perflint.fixer import complete_edits, in_order, spliced
 from perflint.import_place import ImportPlace
 from perflint.source import Source
 
@@ -72,7 +72,7 @@ class Trials:
         return self._verdicts[fix]
 
     def _verdict(self, fix: Fix) -> Fix:
-        edits = sorted(dict.fromkeys(fix.edits))
+        edits = in_order(dict.fromkeys(fix.edits))
         region = self._outline.region(edits)
         self._left -= region.end - region.start
         if self._left < 0:
@@ -86,7 +86,7 @@ class Trials:
         if extra is None:
             return _in_words(fix, f"the edit does not fit the code here: {next(iter(new.values()))}")
         broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
-        fix = replace(fix, edits=(*self._fitted(region, edits), *extra))
+        fix = replace(fix, edits=in_order((*self._fitted(region, edits), *extra)))
         return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
 
     def _fitted(self, region: Region, edits: Sequence[Edit]) -> list[Edit]:
@@ -104,7 +104,8 @@ class Trials:
         extra = removals(self._source, self._tree, names) if len(names) == len(new) else None
         if extra is None or any(one.start < two.end and two.start < one.end for one in extra for two in edits):
             return None
-        return extra
+        text = self._source.text
+        return extra if Reading(spliced(text, 0, len(text), in_order((*edits, *extra)))).tree is not None else None
 
     def _new_messages(self, region: Region, before: Reading, after: Reading, fix: Fix) -> Messages:
         """What pyflakes says of the edited file and did not say of the file before.

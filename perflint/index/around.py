@@ -91,13 +91,14 @@ def _trains(body: list[ast.stmt]) -> bool:
     return any(isinstance(item, ast.Attribute) and item.attr == "backward" for node in body for item in walk(node))
 
 
-def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None) -> bool:
+def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None, skips: bool = True) -> bool:
+    """Whether a branch ends the run or the step loop, or (``skips``) leaves out the rest of an odd step."""
     if exits(body):
         return True
     if loop is None or link.loop is not loop:
         return False
-    if isinstance(body[-1], ast.Continue):  # an odd step that is skipped
-        return not _trains(body)
+    if isinstance(body[-1], ast.Continue):
+        return skips and not _trains(body)
     return isinstance(body[-1], (ast.Break, ast.Return))
 
 
@@ -151,6 +152,8 @@ def _deciding(
         if node is loop and link.branch == "body":
             return None
         test = node.test if isinstance(node, ast.If) else node.subject if isinstance(node, ast.Match) else None
+        if link.branch == "after" and isinstance(node, ast.If) and _ends_the_loop(node.body, link, loop, skips=False):
+            continue  # what follows runs at each step up to the last one
         if test is not None and changing.may_change(test):
             return Deciding(test, changing.interval(test))
     return None

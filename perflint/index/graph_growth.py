@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from perflint.index.bindings import bound_by
 from perflint.index.callers import argument_for
 from perflint.index.file import FileIndex, Point
 from perflint.index.flow import backward_names, is_loss_name
+from perflint.index.kept_gradients import is_printed
 from perflint.index.names import dotted
 from perflint.index.scopes import Loop, Scope, Statement
 
@@ -24,6 +25,9 @@ _CUTS = frozenset(
 _HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
 _EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 _BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
+_COUNTS = re.compile(r"acc|precision|recall|f1|auc|top_?k|correct|iou|confusion|hit|rank", re.IGNORECASE)
+_WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
+_PRINTED = "a tensor that is printed says `stop_gradient=True` then"
 
 
 @dataclass(frozen=True)
@@ -32,14 +36,30 @@ class Growth:
 
     ``names``: the names in it whose graph is kept.
     ``sure``: ``backward`` is called on each of them, and not only on a sum that they are part of.
+    ``seen``: why somebody may tell the tensor without its graph from the one with it, ``""`` where nobody does.
     """
 
     names: tuple[ast.expr, ...]
     sure: bool
+    seen: str = ""
 
 
 def growth(point: Point) -> Growth | None:
     """What a statement at a training step adds to an object that outlives the step; None where it adds no graph."""
+    carriers = _Carriers(point)
+    stored = _stored_graph(point, carriers, carriers.within)
+    if stored is None:
+        stored = _stored_graph(point, carriers, carriers.beside_a_loss)
+        return None if stored is None or not _is_beside_growth(point) else Growth(stored[1], False)
+    target, names = stored
+    sure = all(carriers.is_differentiated(name) for name in names)
+    return Growth(names, sure, _seen(point, target))
+
+
+def _stored_graph(
+    point: Point, carriers: _Carriers, carrying: Callable[[ast.expr], Iterator[ast.expr]]
+) -> tuple[ast.expr, tuple[ast.expr, ...]] | None:
+    """What a statement adds to, and the names whose graph it adds."""
     node = point.statement.node
     if not isinstance(node, (ast.AugAssign, ast.Assign, ast.Expr)) or point.file.is_static:
         return None
@@ -47,15 +67,41 @@ def growth(point: Point) -> Growth | None:
     if stored is None:
         return None
     target, value, call = stored
-    carriers = _Carriers(point)
-    names = tuple(carriers.within(value))
+    names = tuple(carrying(value))
     if not names or carriers.feeds_backward(target):
         return None
     if call is None and point.file.project.no_grad.over_statement(point.file, point.scope, point.statement):
         return None
-    if not _outlives_the_step(target, point):
-        return None
-    return Growth(names, all(carriers.is_differentiated(name) for name in names))
+    return (target, names) if _outlives_the_step(target, point) else None
+
+
+def _is_beside_growth(point: Point) -> bool:
+    """Whether another statement of the same step stores the graph of the loss."""
+    for statement in point.scope.statements:
+        other = point.file.points.get(statement.node)
+        if other is None or other.step is None or statement is point.statement or other.loop is not point.loop:
+            continue
+        carriers = _Carriers(other)
+        if _stored_graph(other, carriers, carriers.within) is not None:
+            return True
+    return False
+
+
+def _seen(point: Point, target: ast.expr) -> str:
+    for statement in point.scope.statements:
+        for call in statement.calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and _retains(call):
+                return _WANTED
+    base = target
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    name = dotted(base)
+    return _PRINTED if name is not None and is_printed(point.file, point.scope, name) else ""
+
+
+def _retains(call: ast.Call) -> bool:
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "retain_graph"] + call.args[1:2]
+    return any(not (isinstance(value, ast.Constant) and not value.value) for value in given)
 
 
 def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call | None] | None:
@@ -161,6 +207,37 @@ class _Carriers:
             if not self._is_cut(spelled) and (spelled in self.direct or self._is_returned(spelled)):
                 yield name
 
+    def beside_a_loss(self, value: ast.expr) -> Iterator[ast.expr]:
+        """The places where the graph of a metric may get into a value: it is made of what the loss is made of."""
+        made_of = {name for loss in self.direct for call in self._calls_of(loss) for name in _arguments(call)}
+        for name in _uncut(value):
+            spelled = dotted(name) or ""
+            calls = [] if self._is_cut(spelled) or spelled in self.direct else self._calls_of(spelled)
+            if any(made_of & _arguments(call) and not _gives_counts(call) for call in calls) and self._is_read(spelled):
+                yield name
+
+    def _calls_of(self, name: str) -> list[ast.Call]:
+        """The calls at this step whose result a name is bound to as it is."""
+        return [
+            statement.node.value
+            for statement in self._point.scope.statements
+            if isinstance(statement.node, ast.Assign)
+            and isinstance(statement.node.value, ast.Call)
+            and [dotted(target) for target in statement.node.targets] == [name]
+            and self._point.loop is not None
+            and _inside(statement, self._point.loop)
+        ]
+
+    def _is_read(self, name: str) -> bool:
+        """Whether a value is shown to be a tensor: ``metric.item()``."""
+        return any(
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr in ("item", "numpy", "detach")
+            and dotted(call.func.value) == name
+            for statement in self._point.scope.statements
+            for call in statement.calls
+        )
+
     def is_differentiated(self, node: ast.expr) -> bool:
         """Whether ``backward`` is called on a name, here or in the function that returned it."""
         name = dotted(node) or ""
@@ -240,6 +317,17 @@ def _differentiated(scope: Scope) -> frozenset[str]:
             elif call.func.attr == "minimize" or (call.func.attr == "scale" and _is_scaler(call.func.value)):
                 found.update(filter(None, map(dotted, call.args[:1])))
     return frozenset(found - {"self"})
+
+
+def _arguments(call: ast.Call) -> set[str]:
+    """The plain names among the arguments of a call."""
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    return {argument.id for argument in given if isinstance(argument, ast.Name)}
+
+
+def _gives_counts(call: ast.Call) -> bool:
+    """Whether a function is one of those that count what is right, and so give no gradient."""
+    return bool(_COUNTS.search((dotted(call.func) or "").rpartition(".")[2]))
 
 
 def _is_scaler(node: ast.expr) -> bool:

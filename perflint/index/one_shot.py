@@ -181,6 +181,8 @@ def _is_slow(value: ast.expr, definitions: Definitions) -> bool:
     if isinstance(value, ast.Call) and dotted(value.func) == "int" and value.args:
         return isinstance(value.args[0], ast.BinOp) and isinstance(value.args[0].op, ast.Div)
     if isinstance(value, ast.BinOp):
+        if isinstance(value.op, (ast.Add, ast.Sub)):
+            return _is_slow(value.left, definitions) or _is_slow(value.right, definitions)
         return isinstance(value.op, ast.FloorDiv)
     return name is not None and is_epoch_name(name.rpartition(".")[2])
 

@@ -28,13 +28,14 @@ class StepIndex:
     unnamed: ast.Name | None = None
 
 
-def step_index(scope: Scope, loop: Loop, used: frozenset[str]) -> StepIndex | None:
+def step_index(scope: Scope, loop: Loop, used: frozenset[str], named: frozenset[str] = frozenset()) -> StepIndex | None:
     """The counter of a step loop: one that it has, or a new one where ``enumerate`` can give it.
 
     Args:
         used: the names of the file, which a new name must not be one of.
+        named: what the guarded lines name; of several counters, one that they show is what their reader goes by.
     """
-    counters = counters_of(scope, loop)
+    counters = sorted(counters_of(scope, loop), key=lambda name: name not in named)
     if counters:
         return StepIndex(counters[0])
     if isinstance(loop, (ast.While, ast.AsyncFor)) or not _can_enumerate(loop):

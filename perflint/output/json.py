@@ -7,7 +7,6 @@ exclusive.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,14 @@ from typing import Any
 from perflint.findings import Edit, Finding, Related
 from perflint.fixer import complete_edits
 from perflint.output.facts import FILE_CODES, facts
+from perflint.output.json_text import json_text
 from perflint.output.report import Report
 from perflint.source import LineTable
 
 
 def render(report: Report) -> Iterator[str]:
     """One JSON list."""
-    # ASCII only: a pipe may have any encoding, and a path any bytes.
-    yield json.dumps([data(report, finding) for finding in report.findings], indent=2) + "\n"
+    yield json_text([data(report, finding) for finding in report.findings], indent=2) + "\n"
 
 
 def data(report: Report, finding: Finding) -> dict[str, Any]:
