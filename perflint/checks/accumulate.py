@@ -23,6 +23,9 @@ from perflint.index.tree import walk
 _TITLE = "keep the sum on the device and read it once after the loop"
 _LIST_TITLE = "keep the tensors (some 6 KB of memory each) and read them once after the loop"
 _TENSOR_REASON = "only if what is read is a Paddle tensor"
+_ARRAYS = ("numpy", "[0]")
+"""Reads that give what NumPy gives: an array, or the first element of one."""
+
 _SHAPE_REASON = (
     "of a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` makes no number with NumPy 2.4, where "
     "`.item()` does"
@@ -55,10 +58,12 @@ def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix | N
     """The fix of a read that feeds a sum or a list of its function; None where it does not, or others may see that."""
     read = _whole_read(call, tensor, context)
     point = context.point
-    if point is None or point.loop is None or read.spelling not in ("item", "float", "numpy"):
+    if point is None or point.loop is None or read.spelling not in ("item", "float", *_ARRAYS):
         return None
     if not context.may_look_around() or _rebinds_builtins(point.scope, context):
         return None
+    if read.spelling == "numpy" and not context.kind(read.tensor).scalar:
+        return None  # (`out[i].numpy()` is a row, and no row is a number)
     return _sum(read, point, point.loop, context) or _list(read, point, point.loop, context)
 
 
@@ -74,7 +79,7 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
     node: cst.BaseExpression = call
     for parent in reversed(context.parents):
         if isinstance(parent, cst.Subscript) and parent.value is node and context.text(parent).endswith("[0]"):
-            node, spelling = parent, "numpy"
+            node, spelling = parent, "[0]"
         elif isinstance(parent, cst.Arg):
             continue
         elif isinstance(parent, cst.Call) and context.text(parent.func) == "float" and len(parent.args) == 1:
@@ -100,7 +105,7 @@ def _sum(read: _Read, point: Point, loop: Loop, context: Context) -> Fix | None:
     held = Accumulator(statement.target.value, loop, point.scope, context.file)
     ending = None if held.is_hidden else held.ending
     starts = _numbers(held, point.scope)
-    if ending is None or starts is None or (read.spelling == "numpy" and _is_indexed(held)):
+    if ending is None or starts is None or (read.spelling in _ARRAYS and _is_indexed(held)):
         return None
     looks = edits.looks(held, loop, ending.last, context)
     if looks is None or any(look.each_step for look in looks):
@@ -300,8 +305,8 @@ def _only_looks(use: Use) -> bool:
 
 def _trust(read: _Read, context: Context) -> _Trust:
     kind: Kind = context.kind(read.tensor)
-    if read.spelling == "numpy":
-        return _unsafe(_NUMPY_REASON)
+    if read.spelling in _ARRAYS:
+        return _unsafe(_NUMPY_REASON if kind.scalar else f"{_NUMPY_REASON}; {_SHAPE_REASON}")
     if not kind.is_tensor or kind.guess:
         return _unsafe(_TENSOR_REASON if read.spelling == "float" else f"{_TENSOR_REASON}; {_SHAPE_REASON}")
     if read.spelling == "float":
