@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from perflint.findings import Finding
 from perflint.fingerprints import fingerprints
 from perflint.patterns import relative
 from perflint.source import Source
-from perflint.writing import write_new
+from perflint.writing import write_whole
 
 NAME = "perflint-baseline.json"
 """The file where none is named."""
@@ -175,7 +176,7 @@ def write(path: Path, found: Iterable[Entry]) -> None:
     lines = [f"    {_dumped(entry)}" for entry in sorted(set(found))]
     listed = "[\n" + ",\n".join(lines) + "\n  ]" if lines else "[]"
     text = f'{{\n  "version": {VERSION},\n  "about": "{_ABOUT}",\n  "findings": {listed}\n}}\n'
-    write_new(path, text.encode("utf-8"))
+    write_whole(path, text.encode("utf-8"))
 
 
 def _dumped(entry: Entry) -> str:
@@ -191,7 +192,8 @@ def read(path: Path) -> Baseline:
         BaselineError: there is none, or it cannot be read, or it is no baseline of this version.
     """
     try:
-        text = plain_files.read(path).decode()
+        handed_over = _is_handed_over(path)
+        text = path.read_text(encoding="utf-8") if handed_over else plain_files.read(path).decode()
     except FileNotFoundError:
         raise BaselineError(f"{path}: there is no such baseline: --write-baseline writes one") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -235,8 +237,15 @@ def _entries(path: Path, data: object) -> dict[str, Entry]:
     return result
 
 
+def _is_handed_over(path: Path) -> bool:
+    """Whether a path is a pipe that a shell hands over: ``--baseline <(git show ...)``."""
+    return stat.S_ISFIFO(path.stat().st_mode) and path.absolute().parts[1:2] in (("dev",), ("proc",))
+
+
 def looks_like_one(path: Path) -> bool:
     """Whether a file that is there may be replaced by a baseline: it is one, or what a merge has left of one."""
+    if plain_files.problem(path):
+        return False  # a pipe or a device
     try:
         head = plain_files.read(path)
     except OSError:

@@ -8,10 +8,14 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from perflint.index.scopes import TRIES
 from perflint.source import Source
 
 Range = tuple[int, int]
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_AROUND_LOOPS = (*TRIES, ast.With, ast.AsyncWith)
+"""Where a loop in one of these is left by an exception, it goes on; a fix for the loop edits what it does then."""
+
 _NEVER_MOVED = frozenset({"add_argument"})
 """Methods that are called in long runs, and that no rule is about (the options of a program)."""
 
@@ -113,6 +117,8 @@ class _Blanks:
         if isinstance(node, _LOOPS):
             strings = needs.strings or self._has_row(node.lineno, node.lineno)
             needs = _Needs(needs.names | set(self._sums([node])), strings)
+        elif isinstance(node, _AROUND_LOOPS):
+            needs = _Needs(needs.names | set(self._sums([node])), needs.strings)
         keeps_end = isinstance(node, ast.If) and self._has_row(node.lineno, _last_row(node.test))
         for block in _blocks(node):
             if isinstance(node, ast.If) and block is node.orelse and self._is_elif(block[0]):

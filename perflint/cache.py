@@ -5,24 +5,29 @@ in one lets the others be.  Its name is a digest of all that the answer depends 
 settings, the files of perflint itself (rules among them), and the versions of Python and LibCST.  An entry for several
 projects also holds what the directories said of where one ends.  So an entry is never wrong, only no longer asked for,
 and nothing has to be locked: an entry is written whole or not at all.
+
+The directory may hold other files, since somebody may have named any: only those are removed that have the name of an
+entry and begin as one does.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
-import json
 import os
+import re
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from perflint import __version__, plain_files
+from perflint import __version__, leftovers
+from perflint.cache_entries import BEGINNING, BadEntry, decode, encode
 from perflint.catalogue import rules_directory
-from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
+from perflint.findings import Finding
 from perflint.projects import is_project
 from perflint.settings import Settings
 from perflint.source import Source
@@ -33,7 +38,12 @@ VARIABLE = "PERFLINT_CACHE_DIR"
 
 _MOST_ENTRIES = 1024
 _MOST_BYTES = 64 * 2**20
-_SUFFIX = ".json"
+_NAME = re.compile(r"perflint-[0-9a-z]+\.entry")
+_TAG = """\
+Signature: 8a477f597d28d172789f06886806bc55
+# This directory holds what perflint keeps from run to run; `perflint clean` removes it.
+# About such tags: https://bford.info/cachedir/
+"""
 
 
 def directory() -> Path | None:
@@ -61,21 +71,22 @@ def key(sources: Mapping[str, Source], settings: Settings) -> str:
     return digest.hexdigest()
 
 
-def load(name: str) -> list[Finding] | None:
-    """The findings of an entry, None where there is none that can be read."""
+def load(name: str, sources: Mapping[str, Source]) -> list[Finding] | None:
+    """The findings of an entry, None where there is none that can be believed.
+
+    Args:
+        name: what ``key`` gives.
+        sources: the files that it was asked about.
+    """
     place = directory()
     if place is None:
         return None
-    entry = place / (name + _SUFFIX)
     try:
-        data = json.loads(plain_files.read(entry))
-        if any(is_project(root) != answer for root, answer in data["roots"].items()):
-            return None
-        found = [_finding(item) for item in data["findings"]]
-        os.utime(entry)  # what is used stays
-    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+        data = _read(_path(place, name))
+        found, roots = decode(data, sources)
+        return None if any(is_project(root) != answer for root, answer in roots.items()) else found
+    except (OSError, ValueError, BadEntry):
         return None
-    return found
 
 
 def store(name: str, findings: Sequence[Finding], roots: Mapping[str, bool] | None = None) -> None:
@@ -91,48 +102,106 @@ def store(name: str, findings: Sequence[Finding], roots: Mapping[str, bool] | No
     place = directory()
     if place is None:
         return
-    entry = {"roots": roots or {}, "findings": [_plain(item) for item in findings]}
-    data = json.dumps(entry, separators=(",", ":")).encode("ascii")
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        write_new(place / (name + _SUFFIX), data)
+        _make(place)
+        write_new(_path(place, name), encode(findings, roots or {}))
+        leftovers.sweep(place)
         _shrink(place)
     except OSError:
         return
 
 
 def clean() -> tuple[Path | None, int]:
-    """Remove all entries; the directory and how many there were.
+    """Remove all entries, and what killed runs have left of some; the directory, and how many entries there were.
 
     Raises:
         OSError: an entry cannot be removed.
     """
     place = directory()
-    entries = _entries(place) if place is not None else []
+    if place is None:
+        return None, 0
+    leftovers.sweep(place)
+    entries = [entry for entry in _entries(place) if _is_ours(entry)]
     for entry in entries:
         entry.unlink(missing_ok=True)
     return place, len(entries)
 
 
-def _entries(place: Path) -> list[Path]:
-    """The entries, and what a process that was killed has left of one."""
+def _path(place: Path, name: str) -> Path:
+    return place / f"perflint-{name}.entry"
+
+
+def _make(place: Path) -> None:
+    """Make the directory, and mark it as one that backups can leave out; one that is there may hold other things."""
     try:
-        return [path for path in place.iterdir() if path.suffix in (_SUFFIX, ".tmp")]
+        place.mkdir(parents=True)
+    except FileExistsError:
+        return
+    (place / "CACHEDIR.TAG").write_text(_TAG, encoding="ascii")
+
+
+def _entries(place: Path) -> list[Path]:
+    """What has the name of an entry."""
+    try:
+        return [path for path in place.iterdir() if _NAME.fullmatch(path.name)]
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
+def _is_ours(path: Path) -> bool:
+    """Whether a file with the name of an entry was written by perflint: it begins as all of them do."""
+    try:
+        with os.fdopen(_open(path), "rb") as file:
+            return file.read(len(BEGINNING)) == BEGINNING
+    except (OSError, ValueError):
+        return False
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of an entry that nobody but this user can have written; it counts as used.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no file, or somebody else's, or too large.
+    """
+    with os.fdopen(_open(path), "rb") as file:
+        status = os.fstat(file.fileno())
+        if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+            raise ValueError(f"{path} may be somebody else's")
+        if status.st_size > _MOST_BYTES:
+            raise ValueError(f"{path} is too large")
+        data = file.read(_MOST_BYTES)
+        with contextlib.suppress(OSError):
+            os.utime(file.fileno() if os.utime in os.supports_fd else path)  # what is used stays
+        return data
+
+
+def _open(path: Path) -> int:
+    """Open a file for reading; nothing that could wait for ever, and no link.
+
+    Raises:
+        OSError: it cannot be opened.
+        ValueError: it is no file.
+    """
+    flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    handle = os.open(path, sum(flags, os.O_RDONLY))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ValueError(f"{path} is no file")
+    return handle
+
+
 def _shrink(place: Path) -> None:
-    status = []
+    found = []
     for path in _entries(place):
         try:
-            status.append((path.stat(), path))
+            found.append((path.lstat(), path))
         except FileNotFoundError:  # another run was faster
             continue
     left = 0
-    for count, (stat, path) in enumerate(sorted(status, key=lambda item: -item[0].st_mtime_ns), 1):
-        left += stat.st_size
-        if count > _MOST_ENTRIES or left > _MOST_BYTES:
+    for count, (status, path) in enumerate(sorted(found, key=lambda item: -item[0].st_mtime_ns), 1):
+        left += status.st_size
+        if (count > _MOST_ENTRIES or left > _MOST_BYTES) and _is_ours(path):
             path.unlink(missing_ok=True)
 
 
@@ -150,39 +219,5 @@ def _our_stamps() -> Iterator[str]:
 
 def _stamps(paths: Sequence[Path]) -> Iterator[str]:
     for path in paths:
-        stat = path.stat()
-        yield f"{path} {stat.st_size} {stat.st_mtime_ns}"
-
-
-def _plain(finding: Finding) -> list[Any]:
-    fix = finding.fix
-    return [
-        finding.code,
-        finding.path,
-        finding.start,
-        finding.end,
-        finding.message,
-        fix and [fix.message, [astuple(edit) for edit in fix.edits], fix.level.value, fix.reason, list(fix.imports)],
-        [astuple(item) for item in finding.related],
-        finding.statement,
-        finding.confidence.value,
-    ]
-
-
-def _finding(data: list[Any]) -> Finding:
-    code, path, start, end, message, fix, related, statement, confidence = data
-    return Finding(
-        code,
-        path,
-        start,
-        end,
-        message,
-        fix and _fix(*fix),
-        tuple(Related(*item) for item in related),
-        statement and tuple(statement),
-        Confidence(confidence),
-    )
-
-
-def _fix(message: str, edits: list[list[Any]], level: int, reason: str, imports: list[str]) -> Fix:
-    return Fix(message, tuple(Edit(*edit) for edit in edits), Level(level), reason, tuple(imports))
+        status = path.stat()
+        yield f"{path} {status.st_size} {status.st_mtime_ns}"

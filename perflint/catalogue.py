@@ -79,6 +79,14 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Reference:
+    """A source that a rule cites: where it can be read (``url``), and in a clause what it ``shows``."""
+
+    url: str
+    shows: str
+
+
+@dataclass(frozen=True)
 class Rule:
     """One rule as its YAML file states it; see CONTRIBUTING.md for the keys."""
 
@@ -96,7 +104,7 @@ class Rule:
     calls: tuple[str, ...]
     match: tuple[ArgumentMatch, ...]
     examples: tuple[Example, ...]
-    references: tuple[str, ...]
+    references: tuple[Reference, ...]
     evidence: str
     path: Path
     measuring: Measuring = field(default_factory=Measuring)
@@ -167,7 +175,7 @@ def _read_rule(path: Path) -> Rule:
         calls=tuple(fields.take("calls", list, [])),
         match=tuple(match for item in fields.take("match", list, []) for match in _read_match(path, item)),
         examples=tuple(_read_example(path, item) for item in fields.take("examples", list)),
-        references=tuple(fields.take("references", list)),
+        references=tuple(_read_reference(path, item) for item in fields.take("references", list)),
         evidence=fields.take("evidence", str, ""),
         path=path,
         measuring=_read_measuring(path, fields.take("measuring", dict, {})),
@@ -248,6 +256,13 @@ def _read_example(path: Path, data: dict[str, Any]) -> Example:
     )
     fields.finish()
     return example
+
+
+def _read_reference(path: Path, data: Any) -> Reference:
+    fields = _Fields(path, data)
+    reference = Reference(fields.take("url", str), fields.take("shows", str))
+    fields.finish()
+    return reference
 
 
 _REQUIRED = object()

@@ -13,15 +13,21 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import NoReturn
 
 from perflint.commands import CommandError, internal_error
+from perflint.commands.ending import Terminated, in_order
+from perflint.output.console import complain
 from perflint.output.formats import FORMATS
+from perflint.output.visible import visible
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 """Exit status: nothing (left) to report; findings; perflint could not do its work."""
 
 _INTERRUPTED = 130
+_TERMINATED = 143
 
 _MAY_HAVE_VALUE = ("--add-noqa", "--write-baseline")
 """Options of ``check`` whose value, if there is one, follows a ``=``."""
@@ -39,9 +45,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         atexit.register(gc.freeze)  # nor at the end
     try:
-        return _run(options)
+        with nullcontext() if options.command == "server" else in_order():
+            return _run(options)
     except CommandError as error:
-        print(f"perflint: {error}", file=sys.stderr)
+        complain(str(error), error.more)
+    except Terminated:
+        return _TERMINATED
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # the last resort: a person gets a sentence, not a traceback
@@ -91,8 +100,16 @@ def _run(options: argparse.Namespace) -> int:
     return FAILED
 
 
+class _Parser(argparse.ArgumentParser):
+    """Shows a wrong argument, which may be the name of a file, without doing what it says to terminals."""
+
+    def error(self, message: str) -> NoReturn:
+        """Tell what is wrong, and end."""
+        super().error(visible(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="perflint",
         description="Find the lines of PaddlePaddle training code that cost speed, and the edit that wins it back.",
         epilog="Exit status: 0 nothing to report, 1 findings, 2 perflint could not do its work.",

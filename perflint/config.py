@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint import plain_files
+from perflint import line_length, plain_files
 from perflint.findings import Confidence
+from perflint.output.visible import is_plain, visible
+from perflint.paddle_versions import version_of
 from perflint.patterns import is_valid
 from perflint.selection import ALL, closest, specificity
 from perflint.settings import DeclaredCall, Settings
@@ -141,6 +143,9 @@ def load(
     )
     values, origins = _merged(given, place.origin, wanted, known)
     values.setdefault("exclude", DEFAULT_EXCLUDE)
+    project = None if isolated or "line-length" in values else line_length.of_project(start)
+    if project is not None:
+        values["line-length"], origins["line-length"] = project
     return Settings(
         root=start if path is None else path.parent,
         origins={key: origins.get(key, DEFAULT) for key in KEYS},
@@ -151,14 +156,13 @@ def load(
 
 def describe(settings: Settings) -> str:
     """The settings as TOML, a key a line, each with its origin in a comment; the text ends in a line end."""
-    lines = [f"# paths and patterns are seen from {settings.root}"]
+    lines = [f"# paths and patterns are seen from {visible(str(settings.root))}"]
     for key in KEYS:
         value = _written(key, getattr(settings, _attribute(key)))
-        # TOML has no word for "not set".
-        line = f"# {key} is not set: the rules that are on by default" if value is None else f"{key} = {_toml(value)}"
+        line = f"# {key} is not set: {_NOT_SET[key]}" if value is None else f"{key} = {_toml(value)}"
         if len(line) > 100 and isinstance(value, tuple):
             line = f"{key} = [\n" + "".join(f"    {_toml(item)},\n" for item in value) + "]"
-        lines.append(f"{line}  # {settings.origins.get(key, DEFAULT)}")
+        lines.append(f"{line}  # {visible(settings.origins.get(key, DEFAULT))}")
     return "\n".join(lines) + "\n"
 
 
@@ -203,6 +207,12 @@ def _is_number(value: Any, least: int) -> bool:
 
 def _confidence(value: Any) -> Confidence | None:
     return next((level for level in Confidence if str(level) == value), None)
+
+
+def _version(value: Any) -> str | None:
+    """The number of a release, or nothing at all."""
+    is_one = isinstance(value, str) and re.fullmatch(r"(\d{1,4}(\.\d{1,4}){0,3})?", value)
+    return value if is_one and (not value or version_of(value)) else None
 
 
 _EXAMPLE = '"mylib.train.my_function"'
@@ -291,8 +301,15 @@ _KEYS: Mapping[str, _Key] = {
     "sync-calls": _CALLS,
     "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
     "logging-calls": _CALLS,
+    "line-length": _whole_number(40),
+    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
 }
 KEYS = tuple(_KEYS)
+_NOT_SET = {
+    "select": "the rules that are on by default",
+    "line-length": "88, or the longest row of the file",
+}
+"""What holds for a key that has no value, which TOML cannot say."""
 
 
 def _checked(place: _Place, table: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
@@ -597,10 +614,17 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return "".join(map(_toml_char, json.dumps(value, ensure_ascii=False))).replace("##", r"#\u0023")
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, Mapping):
         items = ", ".join(f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items())
         return f"{{ {items} }}" if items else "{}"
     return str(value)
+
+
+def _toml_char(char: str) -> str:
+    """A character in a string of TOML; what steers terminals becomes an escape."""
+    if is_plain(char):
+        return char
+    return f"\\u{ord(char):04x}" if char <= "\uffff" else f"\\U{ord(char):08x}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from perflint import plain_files
+from perflint import leftovers, plain_files
 from perflint.named_files import why_not_read
 from perflint.patterns import Patterns, relative
 from perflint.settings import Settings
@@ -34,7 +34,7 @@ class Found:
 
     ``by_real_path`` has the same files as they are spelled there, by the path that stays when links are followed.
     ``skipped`` are files that were named and are no Python; ``is_anything_excluded``: a path that was named is left out
-    because the settings exclude it.
+    because the settings exclude it.  ``leftovers`` are what looks like temporary files of perflint.
     """
 
     files: list[Path]
@@ -42,6 +42,7 @@ class Found:
     by_real_path: Mapping[str, str] = field(default_factory=dict)
     skipped: Sequence[Problem] = ()
     is_anything_excluded: bool = False
+    leftovers: list[Path] = field(default_factory=list)
 
 
 class _Layer(NamedTuple):
@@ -125,6 +126,7 @@ class _Search:
         self._gitignore = settings.respect_gitignore
         self._files: dict[str, tuple[str, bool]] = {}  # real path: the path to show, whether it is a link
         self._problems: list[Problem] = []
+        self._leftovers: list[Path] = []
         self._read: dict[Path, Patterns] = {}
 
     def add(self, shown: str, real: str, *, is_link: bool) -> None:
@@ -135,7 +137,7 @@ class _Search:
     def found(self) -> Found:
         spelled = {real: shown for real, (shown, _) in self._files.items()}
         files = [Path(shown) for shown in sorted(spelled.values())]
-        return Found(files, self._problems, spelled, self.skipped, self.is_anything_excluded)
+        return Found(files, self._problems, spelled, self.skipped, self.is_anything_excluded, self._leftovers)
 
     def directory(self, shown: str) -> None:
         stack = [self._start(shown)]
@@ -182,6 +184,8 @@ class _Search:
                     below.append(_child(directory, name))
             elif name.endswith(SUFFIX) and not self._ignored(directory, name) and _is_file(entry):
                 self._take(directory, entry)
+            elif leftovers.is_ours(name):
+                self._leftovers.append(Path(entry.path))
         return below
 
     def _take(self, directory: _Directory, entry: os.DirEntry[str]) -> None:

@@ -14,7 +14,7 @@ from perflint.checks import load_checks
 from perflint.examination import PARALLEL_FROM, examine
 from perflint.findings import Finding
 from perflint.intake import by_hand
-from perflint.processes import can_fork, in_turn
+from perflint.processes import WorkerKilled, can_fork, in_turn
 from perflint.projects import split
 from perflint.settings import Settings
 from perflint.source import Source
@@ -25,6 +25,17 @@ _AT_ONCE = 6_000_000
 
 _BUNDLES = 16
 """Pieces of work for each process: enough that none waits long for the last one."""
+
+
+class Unfinished(Exception):
+    """Some projects could not be checked, because a process was ended from outside, as ``__cause__`` says.
+
+    ``found`` has the findings of each project, None where there are none to be had.
+    """
+
+    def __init__(self, found: list[list[Finding] | None]) -> None:
+        super().__init__(found)
+        self.found = found
 
 
 def check(
@@ -44,6 +55,9 @@ def check(
         progress: called with files done and files in all.
         gated: parse only what can hold a finding.  False parses everything, which must find the same.
         last: the process ends after this check, so that nothing has to be freed.
+
+    Raises:
+        Unfinished: a process was ended from outside.
     """
     found = check_projects(split(sources).projects, settings, jobs, progress, gated, last)
     return sorted((item for items in found for item in items), key=_order)
@@ -57,15 +71,17 @@ def check_projects(
     gated: bool = True,
     last: bool = False,
 ) -> list[list[Finding]]:
-    """The findings of each project, sorted by path and place; the arguments are those of ``check``."""
+    """The findings of each project, sorted by path and place; the arguments and errors are those of ``check``."""
     with collector_paused(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Python says of the checked code ("invalid escape sequence")
         load_checks()
         codes = selection.selected(settings, catalogue.shipped())
-        found = _Run(settings, codes, gated, sum(map(len, projects)), progress, last).found(projects, jobs)
-        return [
-            sorted(kept(items, project, settings), key=_order) for project, items in zip(projects, found, strict=True)
-        ]
+        run = _Run(settings, codes, gated, sum(map(len, projects)), progress, last)
+        found = run.found(projects, jobs)
+        shown = {index: sorted(kept(items, projects[index], settings), key=_order) for index, items in found.items()}
+        if run.killed is not None:
+            raise Unfinished([shown.get(index) for index in range(len(projects))]) from run.killed
+        return [shown[index] for index in range(len(projects))]
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str]:
@@ -86,7 +102,7 @@ def collector_paused() -> Iterator[None]:
 
 @dataclass
 class _Run:
-    """One run over all projects."""
+    """One run over all projects; ``killed``: why some of them could not be checked."""
 
     settings: Settings
     codes: frozenset[str]
@@ -95,20 +111,29 @@ class _Run:
     progress: Progress | None
     last: bool
     files_done: int = 0
+    killed: WorkerKilled | None = None
 
-    def found(self, projects: list[dict[str, Source]], jobs: int) -> list[list[Finding]]:
-        """The findings of each project; those that are large for their number are checked by all processes at once."""
+    def found(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
+        """The findings of each project, by its place, without those that could not be checked.
+
+        Projects that are large for their number are checked by all processes at once.
+        """
         sizes = [_size(project) for project in projects]
         order = sorted(range(len(projects)), key=lambda index: -sizes[index])
         alone = [index for index in order if jobs < 2 or sizes[index] * jobs > sum(sizes)]
         others = order[len(alone) :]
         if sum(len(projects[index]) for index in others) < PARALLEL_FROM or not can_fork():
             alone, others = alone + others, []
-        found = {index: self._examined(projects[index], jobs, self.last) for index in alone}
+        found = {}
+        for index in alone:
+            try:
+                found[index] = self._examined(projects[index], jobs, self.last)
+            except WorkerKilled as error:
+                self.killed = error
         if others:
             bundles = _bundles(others, sizes, sum(sizes) // (jobs * _BUNDLES))
             found |= self._in_processes(bundles, projects, sizes, jobs)
-        return [found[index] for index in range(len(projects))]
+        return found
 
     def _examined(self, project: Mapping[str, Source], jobs: int, last: bool) -> list[Finding]:
         found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
@@ -132,7 +157,10 @@ class _Run:
         work = [partial(self._bundle, [projects[index] for index in bundle]) for bundle in bundles]
         weights = [sum(sizes[index] for index in bundle) for bundle in bundles]
         for number, findings in in_turn(work, weights, jobs, _AT_ONCE):
-            found |= dict(zip(bundles[number], findings, strict=True))
+            if isinstance(findings, WorkerKilled):
+                self.killed = findings
+            else:
+                found |= dict(zip(bundles[number], findings, strict=True))
             self._done(sum(len(projects[index]) for index in bundles[number]))
         return found
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from perflint import catalogue, gates, messages, noqa, registry, units, unused_noqa
 from perflint.context import Context, Draft
 from perflint.findings import Confidence, Finding
+from perflint.fix.trial import Trials
+from perflint.fix.unused_imports import taking
 from perflint.gates import Rows
-from perflint.index import hot
+from perflint.index import hot, version_checks
 from perflint.index.file import FileIndex
 from perflint.index.project import Project
 from perflint.processes import can_fork
@@ -139,6 +142,7 @@ class Examination:
         lines = file.source.lines
         points = {lines.offset(node.lineno, node.col_offset): point for node, point in file.points.items()}
         drafts: list[Draft] = []
+        answers: dict[Hashable, Any] = {}
         reader = self.readers.get(path)
         if reader is not None:
             reader.begin()
@@ -147,12 +151,25 @@ class Examination:
                 continue
             try:
                 unit = units.parse(file.source, piece, reader)
-                context = Context(file, unit, self.settings, catalogue.shipped(), self.codes, points)
+                context = Context(file, unit, self.settings, catalogue.shipped(), self.codes, points, answers)
                 Walk(context, registry.checks, rows.all if self.gated else None).run()
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking
             drafts += context.drafts
+        return _tried(version_checks.fitting(drafts, file, self.settings), file, self.settings.line_length)
+
+
+def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draft]:
+    """The drafts, whose fixes are offered as their trials say."""
+    if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
         return drafts
+    others = [other for other in file.project.mentions.of(file.parts[-1]) if other is not file]
+
+    def is_taken(name: str) -> bool:
+        return any(other.matches(taking(name, file.source.path)) for other in others)
+
+    trials = Trials(file.source, file.tree, limit, is_taken)
+    return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
 
 
 def examine(

@@ -53,6 +53,7 @@ class Fix:
 
     ``imports`` holds whole import statements (``"import paddle"``) that the edited file needs; the fix engine
     adds those that are missing.  ``reason`` says in words why a fix is not ``safe`` (empty for safe ones).
+    ``paddle`` is the earliest release of Paddle that has what the edit uses, such as ``"2.5"`` (empty: each since 2.0).
     """
 
     message: str
@@ -60,6 +61,7 @@ class Fix:
     level: Level
     reason: str = ""
     imports: tuple[str, ...] = ()
+    paddle: str = ""
 
 
 @dataclass(frozen=True)

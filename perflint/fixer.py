@@ -16,6 +16,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fix.reading import Reading
+from perflint.fix.unused_imports import removals, taking, unused_imports
 from perflint.import_place import ImportPlace
 from perflint.source import Source
 
@@ -69,12 +71,20 @@ class Rejected:
 
 
 @dataclass(frozen=True)
+class Made:
+    """A finding whose fix was made, and the row that it stood on then, without the blanks around it."""
+
+    finding: Finding
+    row: str
+
+
+@dataclass(frozen=True)
 class FixOutcome:
     """What fixing did.
 
     ``changed`` holds the new sources of the files that changed, ``remaining`` the findings of the last check and
     ``fixed`` how many findings of each (path, code) had their fix applied and are gone.  ``settled`` is False when
-    the rounds ran out while there was still something to apply.
+    the rounds ran out while there was still something to apply.  ``applied`` holds what was made in each round.
     """
 
     level: Level
@@ -84,6 +94,7 @@ class FixOutcome:
     fixed: Mapping[tuple[str, str], int]
     rejected: tuple[Rejected, ...] = ()
     settled: bool = True
+    applied: tuple[tuple[Made, ...], ...] = ()
 
     @property
     def fixed_count(self) -> int:
@@ -139,39 +150,75 @@ def apply(text: str, fixes: Iterable[Fix]) -> Applied:
         wanted += missing
         taken += [edit for edit in dict.fromkeys(fix.edits) if edit not in taken]
     # The sort is stable and compares positions only: edits of one fix at one place keep the order the rule gave.
-    edits = sorted([*place.edits(wanted), *taken], key=lambda edit: (edit.start, edit.end))
-    return Applied(_splice(text, edits), tuple(chosen), tuple(skipped), tuple(edits))
+    edits = in_order([*place.edits(wanted), *taken])
+    return Applied(spliced(text, 0, len(text), edits), tuple(chosen), tuple(skipped), edits)
+
+
+def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits by their places; those at one place stay in the order they come in."""
+    return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
 
 
 def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
-    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks."""
+    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks.
+
+    What is inserted at one place is one edit, since formats of reports do not say in which order two are made.
+    """
     place = ImportPlace(text)
     edits = [*place.edits(place.missing(fix.imports)), *dict.fromkeys(fix.edits)]
-    return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
+    merged: list[Edit] = []
+    for edit in in_order(edits):
+        if merged and edit.start == edit.end == merged[-1].start == merged[-1].end:
+            edit = Edit(edit.start, edit.end, merged.pop().content + edit.content)
+        merged.append(edit)
+    return tuple(merged)
+
+
+def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:
+    """``text[start:end]`` after ``edits`` (sorted, not overlapping, all of them inside)."""
+    parts = []
+    for edit in edits:
+        parts += [text[start : edit.start], edit.content]
+        start = edit.end
+    return "".join([*parts, text[start:end]])
 
 
 def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_rounds: int = 10) -> FixOutcome:
     """Apply all fixes of ``level`` and above, check again, and so on until nothing changes.
 
-    ``check`` gets all sources each time, since findings in one file can depend on another.
+    What the first check says of a place holds to the end: a fix that it only shows, or trusts less than ``level``, is
+    made in no later round, even if the code around it has changed so much that the rule would trust it then.  A fix
+    whose rule still reports the place afterwards is not kept.
+
+    Args:
+        sources: the files by path.
+        check: finds what is in all of them; it gets them all each time, since a finding can depend on another file.
+        level: how far a fix must be trusted to be made.
+        max_rounds: how often fixes are made.
     """
     current = dict(sources)
     first = findings = check(current)
     fixed: Counter[tuple[str, str]] = Counter()
+    applied: list[tuple[Made, ...]] = []
     refused = _Refused()
-    settled = True
-    for _ in range(max_rounds):
-        results = _round(current, findings, level, refused)
-        if not results:
-            break
-        current.update({path: replace(current[path], text=result.text) for path, result in results.items()})
-        after = check(current)
-        fixed += _gone(findings, after, results)
-        findings = after
-    else:
-        settled = not _round(current, findings, level, refused)
+    shown = _Shown(first, level)
+    while len(applied) < max_rounds and (results := _round(current, shown.without(findings), level, refused)):
+        edited = {**current, **{path: replace(current[path], text=result.text) for path, result in results.items()}}
+        after = check(edited)
+        judged = _judge(findings, after, results)
+        if judged.useless:
+            for finding in judged.useless:
+                refused.add(current[finding.path], [finding], f"{finding.code} still reports the place", True)
+            continue
+        applied.append(tuple(Made(item, _row(current[item.path], item)) for item in judged.applied))
+        fixed += judged.gone
+        shown.move(results)
+        current, findings = edited, after
+    settled = not _round(current, shown.without(findings), level, refused)
     changed = {path: source for path, source in current.items() if source.text != sources[path].text}
-    return FixOutcome(level, tuple(first), changed, tuple(findings), dict(fixed), tuple(refused.reports), settled)
+    return FixOutcome(
+        level, tuple(first), changed, tuple(findings), dict(fixed), tuple(refused.reports), settled, tuple(applied)
+    )
 
 
 def parses(text: str) -> bool:
@@ -194,6 +241,36 @@ def _accepted(text: str, flags: int) -> bool:
     return True
 
 
+class _Shown:
+    """The places whose fixes are shown and not made, as the first check has said, wherever edits move them.
+
+    Args:
+        first: the findings of the first check.
+        level: how far a fix must be trusted to be made.
+    """
+
+    def __init__(self, first: Iterable[Finding], level: Level) -> None:
+        self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        for finding in first:
+            if finding.fix is None or finding.fix.level < level:
+                place = finding.statement or (finding.start, finding.end)
+                self._places.setdefault((finding.path, finding.code), []).append(place)
+
+    def without(self, findings: Sequence[Finding]) -> list[Finding]:
+        """The findings whose fixes may be made: those at none of these places."""
+        return [finding for finding in findings if not self._is_shown(finding)]
+
+    def move(self, results: Mapping[str, Applied]) -> None:
+        """Follow the places through the edits of a round."""
+        for (path, code), places in self._places.items():
+            if path in results:
+                self._places[path, code] = [results[path].moved(*place) for place in places]
+
+    def _is_shown(self, finding: Finding) -> bool:
+        places = self._places.get((finding.path, finding.code), ())
+        return any(start <= finding.start < max(end, start + 1) for start, end in places)
+
+
 @dataclass
 class _Refused:
     """What was rejected so far; a fix that gave a bad result is known again by its code, line and contents."""
@@ -213,9 +290,12 @@ class _Refused:
 
 
 def _mark(source: Source, finding: Finding) -> _Mark:
-    row, _ = source.lines.position(finding.start)
     contents = tuple(edit.content for edit in finding.fix.edits) if finding.fix else ()
-    return finding.code, source.lines.line(row).strip(), contents
+    return finding.code, _row(source, finding), contents
+
+
+def _row(source: Source, finding: Finding) -> str:
+    return source.lines.line(source.lines.position(finding.start)[0]).strip()
 
 
 def _round(
@@ -228,19 +308,21 @@ def _round(
         if source is None:
             continue
         wanted = [item for item in candidates if item.fix and item.fix.level >= level and refused.allows(source, item)]
-        result = _apply_checked(source, wanted, refused)
+        result = _apply_checked(sources, source, wanted, refused)
         if result and result.text != source.text:
             results[path] = result
     return results
 
 
-def _apply_checked(source: Source, findings: Sequence[Finding], refused: _Refused) -> Applied | None:
+def _apply_checked(
+    sources: Mapping[str, Source], source: Source, findings: Sequence[Finding], refused: _Refused
+) -> Applied | None:
     """Apply the fixes of these findings; leave out those to blame if the result cannot be kept."""
     while findings:
         result = apply(source.text, _fixes(findings))
         problem = _problem(source, result.text)
         if problem is None:
-            return result
+            return _tidied(sources, source, result)
         if not parses(source.text):
             return None
         used = [finding for finding in findings if finding.fix in result.fixes]
@@ -248,6 +330,21 @@ def _apply_checked(source: Source, findings: Sequence[Finding], refused: _Refuse
         refused.add(source, blamed, *problem)
         findings = [finding for finding in findings if refused.allows(source, finding)]
     return None
+
+
+def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> Applied:
+    """The result without the imports that only all fixes together leave unused: two calls of ``gc.collect()``."""
+    before = Reading(source.text)
+    names = unused_imports(before, Reading(result.text))
+    if not names or before.tree is None:
+        return result
+    others = [other.text for other in sources.values() if other.path != source.path]
+    free = [name for name in names if not any(map(taking(name, source.path).search, others))]
+    extra = removals(source, before.tree, free)
+    if not extra or any(edit.start < own.end and own.start < edit.end for edit in extra for own in result.edits):
+        return result
+    edits = in_order((*result.edits, *extra))
+    return replace(result, text=spliced(source.text, 0, len(source.text), edits), edits=edits)
 
 
 def _problem(source: Source, text: str) -> tuple[str, bool] | None:
@@ -276,12 +373,25 @@ def _order(finding: Finding) -> tuple[str, int, int, str]:
     return finding.path, finding.start, finding.end, finding.code
 
 
-def _gone(
-    before: Iterable[Finding], after: Iterable[Finding], results: Mapping[str, Applied]
-) -> Counter[tuple[str, str]]:
-    """How many findings of each (path, code) had their fix applied and are no longer reported where they stood."""
+@dataclass(frozen=True)
+class _Judged:
+    """What became of the findings of a round.
+
+    ``gone`` counts those of each (path, code) that their fix has taken away.  ``applied`` are all whose fix was made,
+    and ``useless`` those among them whose fix has left a finding that it was offered for.
+    """
+
+    gone: Counter[tuple[str, str]]
+    applied: tuple[Finding, ...]
+    useless: tuple[Finding, ...]
+
+
+def _judge(before: Iterable[Finding], after: Iterable[Finding], results: Mapping[str, Applied]) -> _Judged:
+    """Whether the findings whose fix was made are no longer reported where they stood."""
     now = _by_path(after)
     gone: Counter[tuple[str, str]] = Counter()
+    applied: list[Finding] = []
+    useless: set[tuple[str, Fix | None]] = set()
     for path, findings in _by_path(before).items():
         if path not in results:
             continue
@@ -294,9 +404,14 @@ def _gone(
             same = next((item for item in left if item.code == finding.code and item.start in place), None)
             if same:
                 left.remove(same)
-            elif finding.fix in result.fixes:
+            if finding.fix not in result.fixes:
+                continue
+            applied.append(finding)
+            if same:
+                useless.add((path, finding.fix))
+            else:
                 gone[path, finding.code] += 1
-    return gone
+    return _Judged(gone, tuple(applied), tuple(item for item in applied if (item.path, item.fix) in useless))
 
 
 def _fits(fix: Fix, taken: Sequence[Edit], text: str) -> bool:
@@ -326,11 +441,3 @@ def _is_row(edit: Edit, text: str) -> bool:
 
 def _indent(edit: Edit) -> str:
     return edit.content[: len(edit.content) - len(edit.content.lstrip())]
-
-
-def _splice(text: str, edits: Iterable[Edit]) -> str:
-    parts, at = [], 0
-    for edit in edits:
-        parts += [text[at : edit.start], edit.content]
-        at = edit.end
-    return "".join([*parts, text[at:]])

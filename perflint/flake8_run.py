@@ -26,6 +26,7 @@ from perflint.commands.reading import Batch
 from perflint.findings import Finding
 from perflint.flake8_plugin import STDIN, is_worth_checking, left_behind
 from perflint.output.report import Report
+from perflint.output.visible import visible
 
 Row = tuple[int, int, str]
 """Row from 1, column from 0, code and message."""
@@ -113,7 +114,7 @@ def _check_text(options: argparse.Namespace, name: str, text: str) -> list[Row]:
 
 def _row(finding: Finding, report: Report) -> Row:
     row, column = report.lines(finding.path).position(finding.start)
-    return row, column - 1, f"{finding.code} {finding.message}"
+    return row, column - 1, f"{finding.code} {visible(finding.message)}"
 
 
 def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argparse.Namespace], Batch]) -> Report:
@@ -127,7 +128,7 @@ def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argp
             batch = replace(batch, known=[])
         return check.look(namespace, batch)
     except (CommandError, catalogue.CatalogueError) as error:
-        raise ExecutionError(f"perflint: {_as_option(str(error))}") from error
+        raise ExecutionError(f"perflint: {visible(_as_option(str(error)))}") from error
     except Exception as error:  # flake8 has other plugins to run
         if os.environ.get("PERFLINT_DEBUG") == "1":
             raise

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
@@ -12,6 +14,33 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 Work = Callable[[Callable[[object], None], Callable[[], Any]], None]
 """What a process does that talks: it is given what tells something, and what waits for what it is told."""
+
+
+class WorkerKilled(Exception):
+    """A process was ended by something else than its work; ``str(error)`` says how, and what to do.
+
+    Args:
+        status: its exit status; negative: the number of the signal that ended it.
+    """
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(status)
+        self.status = status
+
+    def __str__(self) -> str:
+        """How it was ended."""
+        if self.status is None or self.status >= 0:
+            return f"a worker process ended by itself (exit status {self.status}); try --jobs 1"
+        if self.status == -9:
+            return "a worker process was killed (signal 9), often for want of memory; try --jobs 1"
+        return f"a worker process was ended by {_name_of(-self.status)} (signal {-self.status}); try --jobs 1"
+
+
+def _name_of(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "a signal"
 
 
 def can_fork() -> bool:
@@ -30,7 +59,8 @@ class Partner:
         context = multiprocessing.get_context("fork")
         self._here, there = context.Pipe()
         self._process = context.Process(target=_talk, args=(work, there), daemon=True)
-        self._process.start()
+        with _undisturbed():
+            self._process.start()
         there.close()
 
     def tell(self, message: object) -> None:
@@ -47,7 +77,8 @@ class Partner:
         """Wait for the next thing that the other process tells.
 
         Raises:
-            Exception: what its work raised; ``RuntimeError`` when it was killed.
+            Exception: what its work raised.
+            WorkerKilled: it was ended from outside.
         """
         return _received(self._here, self._process)
 
@@ -64,13 +95,35 @@ def _end(process: BaseProcess) -> None:
     process.join()
 
 
+_REQUESTS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let requests to end wait, so that a new process never has the handlers of the first one when they come."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _REQUESTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_when_asked() -> None:
+    """Let this process, which was forked `_undisturbed`, end at once when it is told to."""
+    for number in _REQUESTS:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _REQUESTS)
+
+
 def _talk(work: Work, channel: Connection) -> None:
+    _end_when_asked()
+
     def tell(message: object) -> None:
         channel.send((True, message))
 
     try:
         work(tell, channel.recv)
-    except EOFError:
+    except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the other process has ended
     except Exception as error:
         _send_error(channel, error)
@@ -78,10 +131,11 @@ def _talk(work: Work, channel: Connection) -> None:
 
 def in_turn(
     work: Sequence[Callable[[], Result]], sizes: Sequence[int], jobs: int, most: int
-) -> Iterator[tuple[int, Result]]:
+) -> Iterator[tuple[int, Result | WorkerKilled]]:
     """Do each piece of work in a forked process of its own, up to ``jobs`` at a time, large ones first.
 
-    Gives the number of each piece and its result, as they are done.
+    Gives the number of each piece and its result, as they are done; an error in the place of the result where the
+    process was ended from outside, which says nothing of the other pieces.
 
     Args:
         work: the pieces.
@@ -90,7 +144,7 @@ def in_turn(
         most: pieces that are together larger than this do not run at the same time, for the memory that they take.
 
     Raises:
-        Exception: what a piece of work raised; ``RuntimeError`` when its process was killed.
+        Exception: what a piece of work raised.
     """
     running: dict[object, tuple[int, Connection, BaseProcess]] = {}
     waiting = sorted(range(len(work)), key=lambda number: -sizes[number])
@@ -117,27 +171,37 @@ def _start(piece: Callable[[], object]) -> tuple[Connection, BaseProcess]:
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_do, args=(piece, sender), daemon=True)
-    process.start()
+    with _undisturbed():
+        process.start()
     sender.close()
     return receiver, process
 
 
 def _do(piece: Callable[[], object], sender: Connection) -> None:
+    _end_when_asked()
     try:
         sender.send((True, piece()))
+    except BrokenPipeError:
+        return  # the first process has ended
     except Exception as error:
         _send_error(sender, error)
 
 
 def _send_error(sender: Connection, error: Exception) -> None:
-    try:
-        sender.send((False, error))
-    except Exception:  # it holds what cannot be sent
-        sender.send((False, RuntimeError(f"{type(error).__name__}: {error}")))
+    with contextlib.suppress(BrokenPipeError):  # the first process has ended
+        try:
+            sender.send((False, error))
+        except BrokenPipeError:
+            raise
+        except Exception:  # it holds what cannot be sent
+            sender.send((False, RuntimeError(f"{type(error).__name__}: {error}")))
 
 
 def _result(receiver: Connection, process: BaseProcess) -> Any:
-    answer = _received(receiver, process)
+    try:
+        answer = _received(receiver, process)
+    except WorkerKilled as error:
+        answer = error
     receiver.close()
     process.join()
     return answer
@@ -146,9 +210,9 @@ def _result(receiver: Connection, process: BaseProcess) -> Any:
 def _received(receiver: Connection, process: BaseProcess) -> Any:
     try:
         succeeded, answer = receiver.recv()
-    except EOFError:
+    except (EOFError, OSError):  # before it has told anything, or in the middle of it
         process.join()
-        raise RuntimeError(f"a process of perflint was ended from outside ({process.exitcode})") from None
+        raise WorkerKilled(process.exitcode) from None
     if not succeeded:
         process.join()
         raise answer

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from perflint.catalogue import Example, Rule
+from perflint.catalogue import Example, Reference, Rule
 from perflint.findings import Edit, Finding, Fix, Level, Related
 from perflint.settings import Settings
 from perflint.source import Source
@@ -34,7 +34,10 @@ def rule(code: str, name: str, bottleneck: str, default: bool = True) -> Rule:
         calls=(),
         match=(),
         examples=EXAMPLES,
-        references=("https://example.org/a", "https://example.org/b"),
+        references=(
+            Reference("https://example.org/a", "that it waits"),
+            Reference("https://example.org/b", "how long it waits"),
+        ),
         evidence="Measured: 2.0x.",
         path=Path(f"rules/{code}.yaml"),
     )

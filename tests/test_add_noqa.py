@@ -25,6 +25,15 @@ SILENT = in_step("total += loss.item()  # noqa: PPF201\nprint(loss.item())  # no
 BROKEN = "x = (\n"
 
 
+def test_a_comment_through_a_link_out_of_the_project_is_told(tmp_path: Path, capsys: Output) -> None:
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere.py"
+    elsewhere.write_text(TRAIN)
+    Path("train.py").symlink_to(elsewhere)
+    assert main(["check", "--add-noqa"]) == 0
+    assert f"warning: train.py leads out of {tmp_path} through a link: {elsewhere} was" in capsys.readouterr().err
+    assert elsewhere.read_text() == SILENT
+
+
 def test_findings_are_silenced_and_counted(capsys: Output) -> None:
     write(train=TRAIN, other="x = 1\n")
     assert main(["check", "--add-noqa"]) == 0

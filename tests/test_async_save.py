@@ -5,6 +5,8 @@ The saver thread is held back with an event, so that "training went on before th
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +73,20 @@ def test_without_a_snapshot_the_file_holds_later_weights(gate: threading.Event, 
     assert (weights_in(path) == -2).all()
 
 
+def test_the_snapshot_that_the_fix_writes_is_a_copy_on_a_cpu_build(gate: threading.Event, tmp_path: Path) -> None:
+    """A build for the GPU copies each tensor to pinned memory itself, which a clone would only do once more."""
+    layer, path = make_layer(), tmp_path / "snapshot.pdparams"
+    paddle.async_save(
+        {k: v if paddle.is_compiled_with_cuda() else v.clone() for k, v in layer.state_dict().items()},
+        str(path),
+        sync_other_task=True,
+    )
+    train_on(layer)
+    gate.set()
+    paddle.clear_async_save_task_queue()
+    assert (weights_in(path) == 0).all()
+
+
 def test_flushing_the_queue_waits_for_the_file(tmp_path: Path) -> None:
     layer, path = make_layer(), tmp_path / "new" / "folder" / "flushed.pdparams"
     paddle.async_save({k: v.clone() for k, v in layer.state_dict().items()}, str(path))
@@ -85,6 +101,42 @@ def test_saves_to_one_path_can_wait_for_each_other(gate: threading.Event, tmp_pa
     threading.Timer(0.1, gate.set).start()
     paddle.async_save({k: v.clone() for k, v in layer.state_dict().items()}, str(second), sync_other_task=True)
     assert (weights_in(first) == 0).all()
+
+
+def test_of_two_saves_to_one_path_the_older_may_be_what_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing orders the two threads: here the older one is held back, as a busy machine may do."""
+    layer, path = make_layer(), tmp_path / "latest.pdparams"
+    older_began, younger_done, real_save = threading.Event(), threading.Event(), paddle_io.save
+
+    def save(obj: Any, path: str, protocol: int) -> None:
+        if not older_began.is_set():
+            older_began.set()
+            younger_done.wait(timeout=60)
+        real_save(obj, path, protocol)
+        younger_done.set()
+
+    monkeypatch.setattr(paddle_io, "save", save)
+    paddle.async_save({k: v.clone() for k, v in layer.state_dict().items()}, str(path))
+    older_began.wait(timeout=60)
+    train_on(layer)
+    paddle.async_save({k: v.clone() for k, v in layer.state_dict().items()}, str(path))
+    paddle.clear_async_save_task_queue()
+    assert (weights_in(path) == 0).all()
+
+
+def test_saves_that_do_not_wait_for_each_other_pile_up(gate: threading.Event, tmp_path: Path) -> None:
+    layer = make_layer()
+    for number in range(3):
+        paddle.async_save({k: v.clone() for k, v in layer.state_dict().items()}, str(tmp_path / f"{number}.pdparams"))
+    assert [thread.is_alive() for thread in paddle_io.async_save_queue] == [True] * 3
+    assert not any(thread.daemon for thread in paddle_io.async_save_queue), "a normal exit waits for the file"
+
+
+def test_a_program_that_ends_normally_finishes_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "last.pdparams"
+    program = "import sys, paddle; paddle.async_save(dict(paddle.nn.Linear(2048, 2048).state_dict()), sys.argv[1])"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True, timeout=120)
+    assert weights_in(path).shape == (2048, 2048)
 
 
 def test_a_snapshot_loads_into_a_layer(tmp_path: Path) -> None:
@@ -133,3 +185,4 @@ def test_a_failed_write_is_not_reported_to_the_caller(tmp_path: Path) -> None:
 def test_the_flush_has_the_name_that_the_fix_writes() -> None:
     assert callable(paddle.clear_async_save_task_queue)
     assert not hasattr(paddle, "clear_async_task_queue")  # the name in Paddle's own example
+    assert not hasattr(paddle.incubate, "async_save")

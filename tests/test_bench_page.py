@@ -115,7 +115,7 @@ def test_every_text_of_the_report_is_escaped() -> None:
 def test_a_path_may_hold_what_no_page_can() -> None:
     measured = report([variant("a\x1b\udcff\x00.py", run([0.1]))])
     written = page(measured).encode()
-    assert b"a\xe2\x90\x9b\\udcff\xe2\x90\x80.py" in written
+    assert rb"a\x1b\xff\x00.py" in written
     assert len(Page(written.decode()).pictures()) == 6
 
 

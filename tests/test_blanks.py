@@ -461,7 +461,7 @@ def test_a_block_that_a_deletion_empties_keeps_a_pass() -> None:
             gc.collect()
             step += 1
         """
-    deleted = [finding.fix.edits[0].content for finding in found(in_step(body)) if finding.fix]
+    deleted = [finding.fix.edits[-1].content for finding in found(in_step(body)) if finding.fix]
     assert deleted == ["", "pass", ""]
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from perflint import cache, engine
+from perflint import cache, engine, leftovers
 from perflint.cli import main
 from perflint.findings import Confidence, Finding
 from perflint.projects import split
@@ -46,7 +49,7 @@ def shown(capsys: Output, *options: str) -> tuple[int, str]:
 
 
 def entries(place: Path) -> list[Path]:
-    return sorted(place.glob("*.json"))
+    return sorted(place.glob("perflint-*.entry"))
 
 
 def whole(finding: Finding) -> list[object]:
@@ -56,12 +59,13 @@ def whole(finding: Finding) -> list[object]:
 
 def test_findings_come_back_as_they_were() -> None:
     settings = Settings(select=("ALL",), min_confidence=Confidence.LOW)
-    found = engine.check(sources(FILES), settings)
+    given = sources({**FILES, "data.py": "import paddle\nloader = paddle.io.DataLoader(data, batch_size=8)\n"})
+    found = engine.check(given, settings)
     cache.store("a", found)
     assert {item.code for item in found} >= {"PPF201", "PPF202"}
     assert any(item.fix and item.fix.edits for item in found)
     assert any(item.related and item.statement for item in found)
-    assert list(map(whole, cache.load("a") or [])) == list(map(whole, found))
+    assert list(map(whole, cache.load("a", given) or [])) == list(map(whole, found))
 
 
 def test_a_second_run_shows_the_same_without_a_check(
@@ -141,12 +145,12 @@ def test_a_readme_that_makes_one_project_of_two_is_seen() -> None:
         ["two/log.py", "two/train.py"],
     ]
     cache.store("a", [], whole.roots)
-    assert cache.load("a") == []
+    assert cache.load("a", files) == []
     Path("README.md").touch()
-    assert cache.load("a") is None
+    assert cache.load("a", files) is None
     assert len(split(files).projects) == 1
     Path("README.md").unlink()
-    assert cache.load("a") == []
+    assert cache.load("a", files) == []
 
 
 def test_a_helper_that_changes_changes_what_its_caller_shows(capsys: Output) -> None:
@@ -181,16 +185,6 @@ def test_paths_texts_and_where_one_ends_are_part_of_the_question() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[[1]]", b'[["PPF201"]]', b"\xff\xfe", b"null", b"[{}]"])
-def test_an_entry_that_cannot_be_read_is_made_anew(place: Path, capsys: Output, data: bytes) -> None:
-    first = shown(capsys)
-    (entry,) = entries(place)
-    kept = entry.read_bytes()
-    entry.write_bytes(data)
-    assert shown(capsys) == first
-    assert entry.read_bytes() == kept
-
-
 def test_a_place_that_takes_nothing_is_no_error(place: Path, capsys: Output) -> None:
     place.write_text("a file stands here")
     assert shown(capsys)[0] == 1
@@ -215,24 +209,168 @@ def test_what_is_not_used_goes_first(place: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cache, "_MOST_ENTRIES", 3)
     for number in range(3):
         cache.store(str(number), [])
-        os.utime(place / f"{number}.json", ns=(number, number))
-    assert cache.load("0") == []  # used again
+        os.utime(place / f"perflint-{number}.entry", ns=(number, number))
+    assert cache.load("0", {}) == []  # used again
     cache.store("3", [])
-    assert [path.stem for path in entries(place)] == ["0", "2", "3"]
-    size = (place / "3.json").stat().st_size
+    assert [path.stem for path in entries(place)] == ["perflint-0", "perflint-2", "perflint-3"]
+    size = (place / "perflint-3.entry").stat().st_size
     monkeypatch.setattr(cache, "_MOST_BYTES", 2 * size + 1)
     cache.store("4", [])
     assert len(entries(place)) == 2
 
 
-def test_clean_removes_everything_that_is_ours(place: Path, capsys: Output) -> None:
+def test_the_directory_is_marked_as_a_cache(place: Path, capsys: Output) -> None:
     shown(capsys)
-    (place / ".perflint-killed.tmp").write_text("half")
-    (place / "notes.txt").write_text("not ours")
+    assert (place / "CACHEDIR.TAG").read_bytes().startswith(b"Signature: 8a477f597d28d172789f06886806bc55\n")
+
+
+def precious(place: Path) -> list[str]:
+    """Fill a directory with what looks like entries, and is not: the names."""
+    place.mkdir(exist_ok=True)
+    entry = "perflint-" + "0" * 64 + ".entry"
+    for name in ("thesis.json", "a.tmp", "0" * 64 + ".json", entry, "perflint-notes.entry", "perflint cache entry 2"):
+        (place / name).write_text("precious")
+    outside = place.parent / "outside"
+    outside.write_text("perflint cache entry 2 \n")
+    (place / "perflint-1.entry").symlink_to(outside)
+    (place / "perflint-2.entry").mkdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(place / "perflint-3.entry")
+    (place / ".perflint-abcdefgh.tmp").write_text("precious")
+    return sorted(path.name for path in place.iterdir())
+
+
+def test_clean_removes_what_perflint_wrote_and_nothing_else(place: Path, capsys: Output) -> None:
+    """Somebody may have named a directory with other files, such as their home."""
+    before = precious(place)
+    shown(capsys)
+    assert len(entries(place)) == len([name for name in before if name.endswith(".entry")]) + 1
+    assert not (place / "CACHEDIR.TAG").exists()  # backups would leave out the whole of it
+    capsys.readouterr()
     assert main(["clean"]) == 0
-    assert capsys.readouterr().err == f"Removed 2 results from {place}.\n"
-    assert [path.name for path in place.iterdir()] == ["notes.txt"]
+    assert capsys.readouterr().err == f"Removed 1 result from {place}.\n"
+    assert sorted(path.name for path in place.iterdir()) == before
+    assert (place.parent / "outside").exists()
     assert main(["clean"]) == 0
+
+
+def test_tidying_removes_nothing_else_either(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = precious(place)
+    monkeypatch.setattr(cache, "_MOST_ENTRIES", 1)
+    monkeypatch.setattr(cache, "_MOST_BYTES", 1)
+    for number in range(5):
+        cache.store(f"a{number}", [])
+    assert sorted(path.name for path in place.iterdir()) == before
+
+
+def test_what_a_killed_run_has_left_goes_with_the_next(place: Path, capsys: Output) -> None:
+    shown(capsys)
+    with leftovers.temporary(place) as made:
+        made.write(b"half")
+        made.stays = True
+    Path("train.py").write_text(TEXT + "\n")
+    shown(capsys)
+    assert sorted(path.name for path in place.iterdir()) == ["CACHEDIR.TAG", *(path.name for path in entries(place))]
+    with leftovers.temporary(place) as made:
+        made.stays = True
+    assert main(["clean"]) == 0
+    assert [path.name for path in place.iterdir()] == ["CACHEDIR.TAG"]
+
+
+def with_digest(text: str) -> bytes:
+    """An entry that somebody has made up, and whose digest is right."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"perflint cache entry 3 {digest}\n{text}".encode()
+
+
+def made_up(**changes: object) -> bytes:
+    """An entry with one finding, in which some values are others."""
+    names = ("code", "path", "start", "end", "message", "fix", "related", "statement", "confidence")
+    values: dict[str, object] = dict.fromkeys(names)
+    values |= {"code": "PPF201", "path": "train.py", "start": 0, "end": 1, "message": "m", "related": []}
+    values |= {"confidence": 2, **changes}
+    return with_digest(json.dumps({"roots": {}, "findings": [[values[name] for name in names]]}))
+
+
+FIX = ["Do it", [[0, 1, "x"]], 2, "", [], ""]
+
+
+def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: Output) -> None:
+    shown(capsys)
+    (entry,) = entries(place)
+    entry.write_bytes(made_up(fix=FIX, statement=[0, 1], related=[["log.py", 1, "here"]]))
+    ((found),) = json.loads(shown(capsys)[1])
+    assert found["message"] == "m"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"perflint cache entry 2 " + b"0" * 64 + b'\n{"roots":{},"findings":[]}',
+        b"\x80\x04\x95\x00",  # a pickle
+        with_digest(""),
+        with_digest("[" * 100_000),
+        with_digest("null"),
+        with_digest('{"roots": {}, "findings": [[]]}'),
+        with_digest('{"roots": {}, "findings": {}}'),
+        with_digest('{"roots": [], "findings": []}'),
+        with_digest('{"roots": {"a": "b"}, "findings": []}'),
+        with_digest('{"roots": {}, "findings": [' + "9" * 10_000 + "]}"),
+        *(made_up(**{key: "elsewhere"}) for key in ("path", "start", "end", "fix", "related", "statement")),
+        *(made_up(start=start, end=end) for start, end in ((-1, 0), (1, 0), (0, 10**9), (True, 1), (0.0, 1))),
+        made_up(message=["m"]),
+        made_up(confidence=9),
+        made_up(fix=[*FIX[:1], [[0, 10**9, "x"]], *FIX[2:]]),
+        made_up(fix=[*FIX[:2], 7, *FIX[3:]]),
+        made_up(fix=[*FIX[:4], "import os"]),
+        made_up(related=[["log.py", -1, "m"]]),
+    ],
+)
+def test_an_entry_that_is_none_is_made_anew(place: Path, capsys: Output, data: bytes) -> None:
+    first = shown(capsys)
+    (entry,) = entries(place)
+    kept = entry.read_bytes()
+    entry.write_bytes(data)
+    assert shown(capsys) == first
+    assert entry.read_bytes() == kept
+
+
+def test_any_cut_of_an_entry_is_seen(place: Path, capsys: Output) -> None:
+    first = shown(capsys)
+    (entry,) = entries(place)
+    kept = entry.read_bytes()
+    for size in (*range(0, len(kept), 97), len(kept) - 1):
+        entry.write_bytes(kept[:size])
+        assert cache.load(entry.stem.removeprefix("perflint-"), sources(FILES)) is None
+    assert shown(capsys) == first
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), os.mkdir])
+def test_what_is_no_file_is_no_entry(place: Path, capsys: Output, make: Callable[[Path], None]) -> None:
+    first = shown(capsys)
+    (entry,) = entries(place)
+    entry.unlink()
+    make(entry)
+    assert shown(capsys) == first
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and owners of POSIX")
+def test_an_entry_that_another_user_could_have_written_is_not_believed(
+    place: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown(capsys)
+    (entry,) = entries(place)
+    data = made_up()
+    entry.write_bytes(data)
+    entry.chmod(0o620)
+    assert json.loads(shown(capsys)[1])[0]["message"] != "m"
+    entry.write_bytes(data)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    assert json.loads(shown(capsys)[1])[0]["message"] != "m"
 
 
 def test_runs_side_by_side_agree(place: Path) -> None:
@@ -243,4 +381,4 @@ def test_runs_side_by_side_agree(place: Path) -> None:
     assert len(outputs) == 1
     assert {run.returncode for run in runs} == {1}
     assert len(entries(place)) == 1
-    assert sorted(path.name for path in place.iterdir()) == [path.name for path in entries(place)]
+    assert sorted(path.name for path in place.iterdir()) == ["CACHEDIR.TAG", *(path.name for path in entries(place))]

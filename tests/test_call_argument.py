@@ -43,7 +43,6 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
             x = 1
             """,
             """
-            import gc
             x = 1
             """,
             id="a row of its own",
@@ -55,7 +54,6 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
             x = 1
             """,
             """
-            import gc
             # free what is left
             x = 1
             """,
@@ -64,13 +62,14 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
         pytest.param(
             """
             import gc
+            del y
 
             gc.collect()
 
             x = 1
             """,
             """
-            import gc
+            del y
 
             x = 1
             """,
@@ -83,7 +82,6 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
                 gc.collect()
             """,
             """
-            import gc
             if x.any_condition:
                 pass
             """,
@@ -96,12 +94,13 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
                 # nothing is needed any more
                 gc.collect()
                 paddle.device.cuda.empty_cache()  # and this
+            x = paddle.ones([1])
             """,
             """
-            import gc
             with context():
                 # nothing is needed any more
                 pass  # and this
+            x = paddle.ones([1])
             """,
             id="two that are the whole block",
         ),
@@ -111,7 +110,6 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
             if x.any_condition: gc.collect()
             """,
             """
-            import gc
             if x.any_condition: pass
             """,
             id="a block on the row of its header",
@@ -122,7 +120,6 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
             del y; gc.collect(); x = 1
             """,
             """
-            import gc
             del y; x = 1
             """,
             id="between semicolons",
@@ -133,7 +130,6 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
             del y; gc.collect()  # both
             """,
             """
-            import gc
             del y  # both
             """,
             id="after a semicolon",
@@ -142,11 +138,10 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
             """
             import gc
             gc.collect(); paddle.device.cuda.empty_cache()
-            x = 1
+            x = paddle.ones([1])
             """,
             """
-            import gc
-            x = 1
+            x = paddle.ones([1])
             """,
             id="a row of nothing else",
         ),
@@ -159,7 +154,6 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
             x = 1
             """,
             """
-            from gc import collect
             x = 1
             """,
             id="several rows",
@@ -199,16 +193,71 @@ def test_kept_neighbour_does_not_make_the_block_empty() -> None:
             paddle.device.cuda.empty_cache()  # noqa: PPF703
         """
     expected = """
-        import gc
         if x.any_condition:
             paddle.device.cuda.empty_cache()  # noqa: PPF703
         """
     assert unsafe(body, *CLEANING) == dedent(expected).lstrip("\n")
 
 
+COLLECT = """\
+import os
+{imported}
+
+import paddle
+
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "call", "left"),
+    [
+        ("import gc", "gc.collect()", ""),
+        ("import gc  # to free memory", "gc.collect()", "# to free memory"),
+        ("import gc, sys", "gc.collect()", "import sys"),
+        ("import sys, gc", "gc.collect()", "import sys"),
+        ("import gc as cleaner", "cleaner.collect()", ""),
+        ("from gc import collect", "collect()", ""),
+        ("from gc import (\n    collect,\n    freeze,\n)", "collect()", "from gc import (\n    freeze,\n)"),
+        ("from gc import collect, freeze", "collect()", "from gc import freeze"),
+        ("try:\n    import gc\nexcept ImportError:\n    gc = None", "gc.collect()", None),
+        ("import gc\n\ngc.freeze()", "gc.collect()", None),
+        ("import gc\n\n__all__ = ['gc']", "gc.collect()", None),
+    ],
+)
+def test_an_import_goes_with_its_last_use(imported: str, call: str, left: str | None) -> None:
+    text = COLLECT.format(imported=imported, call=call)
+    result = fixed(text, "PPF704", level=Level.UNSAFE)
+    kept = imported if left is None else left
+    expected = COLLECT.format(imported=kept, call=call).replace(f"        {call}\n", "")
+    assert result == (expected.replace("import os\n\n\n", "import os\n\n") if not kept else expected)
+
+
+def test_a_call_stays_where_its_import_cannot_go() -> None:
+    text = COLLECT.format(imported="import sys; import gc", call="gc.collect()")
+    [finding] = check(text, "PPF704")
+    assert finding.fix is not None
+    assert finding.fix.edits == ()
+    assert finding.fix.reason == "the edit does not fit the code here: 'gc' imported but unused"
+
+
+def test_an_import_stays_while_another_call_needs_it() -> None:
+    text = COLLECT.format(imported="import gc", call="gc.collect()\n        gc.collect(2)")
+    first, second = check(text, "PPF704")
+    for finding in (first, second):
+        assert finding.fix is not None
+        assert [edit.content for edit in finding.fix.edits] == [""]
+
+
 def test_last_row_without_a_line_end() -> None:
     text = in_step("import gc\ngc.collect()").rstrip("\n")
-    assert fixed(text, "PPF704", level=Level.UNSAFE) == in_step("import gc")
+    assert fixed(text, "PPF704", level=Level.UNSAFE) == in_step("").rstrip("\n") + "\n"
 
 
 # --- at each step

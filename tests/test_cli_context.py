@@ -194,9 +194,9 @@ def test_only_the_files_named_count(capsys: Output) -> None:
 def test_only_the_files_named_are_fixed_and_the_check_after_it_sees_all(capsys: Output) -> None:
     configured()
     name = str(Path("train.py").absolute())
-    assert main(["check", "--diff", name]) == 1
+    assert main(["check", "--diff", "--unsafe-fixes", name]) == 1
     assert capsys.readouterr().out.startswith(f"--- {name}\n+++ {name}\n")
-    assert main(["check", "--fix", "--output-format", "concise", name]) == 1
+    assert main(["check", "--fix", "--unsafe-fixes", "--output-format", "concise", name]) == 1
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].startswith(f"{name}:11:9: PPF201 ")  # known from the helper, which is read at each round
     assert shown[1:] == ["Found 2 findings in 1 file (1 fixed, 1 remaining)."]
@@ -213,7 +213,7 @@ def test_files_of_the_context_are_not_fixed(capsys: Output) -> None:
 def test_a_fix_through_a_link_changes_the_file_itself(capsys: Output) -> None:
     configured()
     Path("sub/link.py").symlink_to("../train.py")
-    assert main(["check", "--fix", "sub/link.py"]) == 1
+    assert main(["check", "--fix", "--unsafe-fixes", "sub/link.py"]) == 1
     assert "sub/link.py:11:9" in capsys.readouterr().out
     assert Path("sub/link.py").is_symlink()
     assert "if step % 10 == 0:" in Path("train.py").read_text()

@@ -68,7 +68,7 @@ def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
 
 def test_each_key_is_a_field_and_each_field_a_key() -> None:
     assert {key.replace("-", "_") for key in KEYS} == {field.name for field in fields(Settings)} - {
-        *("root", "origins", "whole_project", "noqa", "passed_over")
+        *("root", "origins", "whole_project", "noqa", "requirements", "passed_over")
     }
 
 
@@ -93,6 +93,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         sync-calls = ["mylib.mean"]
         checkpoint-calls = ["mylib.save"]
         logging-calls = ["mylib.log"]
+        line-length = 100
+        target-paddle = "2.4"
         per-file-ignores = { "tests/*" = ["PPF202", "ALL"] }
         """,
     )
@@ -117,6 +119,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         sync_calls={"mylib.mean": DeclaredCall()},
         checkpoint_calls={"mylib.save": DeclaredCall()},
         logging_calls={"mylib.log": DeclaredCall()},
+        line_length=100,
+        target_paddle="2.4",
         origins=dict.fromkeys(KEYS, origin),
     )
 
@@ -205,6 +209,8 @@ def test_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ("default-workers = true", "true (a boolean)", "a whole number of at least 1"),
         ("default-workers = 4.0", "4.0 (a decimal number)", "a whole number of at least 1"),
         ("log-interval = 1", "1 (a whole number)", "a whole number of at least 2"),
+        ("target-paddle = 2.4", "2.4 (a decimal number)", "the number of a release of Paddle"),
+        ('target-paddle = "develop"', '"develop" (a string)', "the number of a release of Paddle"),
         ("log-interval = 2024-01-01", "2024-01-01 (a date or time)", "a whole number of at least 2"),
         ('per-file-ignores = ["tests"]', '["tests"] (a list)', "a table from patterns to lists of rules"),
         (
@@ -457,7 +463,8 @@ def test_describe_is_toml_with_every_key_and_origin(tmp_path: Path) -> None:
     )
     text = describe(settings)
     read = tomllib.loads(text)
-    assert list(read) == list(KEYS)
+    assert list(read) == [key for key in KEYS if key != "line-length"]
+    assert "# line-length is not set: 88, or the longest row of the file  # default" in text.splitlines()
     assert read["select"] == ["PPF"]
     assert read["per-file-ignores"] == {'测试/"a"*.py': ["PPF1", "ALL"]}
     assert read["exclude"] == list(DEFAULT_EXCLUDE)

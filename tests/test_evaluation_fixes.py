@@ -142,3 +142,76 @@ def test_wrapped_loop_keeps_strings_comments_and_tabs() -> None:
         "\t\t\tmetric.update(model(x).numpy(), '''\nleft\n\tright''')\n\n\t\t\t# the end\n\t# after\n\tmodel.train()\n",
         Level.SAFE,
     )
+
+
+LOOP = """\
+import logging
+
+import paddle
+
+logger = logging.getLogger()
+metric = paddle.metric.Accuracy()
+
+
+def evaluate(model, loader, seen=None):
+    model.eval()
+    total, count, outputs, logs = 0.0, 0, [], {{}}
+    for x, y in loader:
+        p = model(x)
+        {inside}
+        count += len(y)
+    {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "after", "reason"),
+    [
+        ("if count > 3: return p", "return None", "returns"),
+        ("total += p.mean()", "return total / count", "returns"),
+        ("outputs.append(p)", "return outputs", "returns"),
+        ("outputs += [p, y]", "return paddle.concat(outputs)", "returns"),
+        ("logs['p'] = p", "return logs", "returns"),
+        ("loss = paddle.mean(p - 1)", "return {'loss': loss}", "returns"),
+        ("for part in p: total += part", "return total", "returns"),
+        ("q, r = p, y", "return q", "returns"),
+        ("with paddle.amp.auto_cast(): q = p * 2", "return q", "returns"),
+        ("outputs.extend(part for part in p)", "return outputs", "returns"),
+        ("model.last = p", "return None", "keeps"),
+        ("model.all[count] = p.mean()", "return None", "keeps"),
+        ("seen.append(p)", "return None", "keeps"),
+        ("seen['p'] = p", "return None", "keeps"),
+        ("logger.info('%s', p)", "return None", "prints"),
+        ("print(p.mean())", "return None", "prints"),
+        ("print('p: %s' % p)", "return None", "prints"),
+        ("text = f'{p}'", "return text", "prints"),
+    ],
+)
+def test_a_tensor_that_leaves_the_loop_with_its_gradient(inside: str, after: str, reason: str) -> None:
+    fix = only(LOOP.format(inside=inside, after=after)).fix
+    assert fix is not None
+    assert fix.level is Level.UNSAFE
+    assert reason in fix.reason
+
+
+@pytest.mark.parametrize(
+    ("inside", "after"),
+    [
+        ("total += p.mean().item()", "return total / count"),
+        ("total += float(p.mean())", "return total / count, count"),
+        ("outputs.append(p.numpy())", "return outputs"),
+        ("outputs.append(p.detach())", "return [float(part.mean()) for part in outputs]"),
+        ("total += (p.argmax(-1) == y).sum()", "return total / count"),
+        ("best = paddle.argmax(p, axis=-1)", "return best"),
+        ("outputs.append(p)", "return len(outputs)"),
+        ("outputs.append(p)", "return paddle.concat(outputs).mean().item()"),
+        ("metric.update(metric.compute(p, y))", "return metric.accumulate()"),
+        ("print(f'{p.mean():.3f}', float(p.mean()), p.shape)", "return count"),
+        ("p = p.numpy()\n        model.last = p", "return p"),
+        ("seen.append(p.shape)", "return count"),
+    ],
+)
+def test_what_leaves_the_loop_as_a_number_is_what_it_was(inside: str, after: str) -> None:
+    fix = only(LOOP.format(inside=inside, after=after)).fix
+    assert fix is not None
+    assert (fix.level, fix.reason) == (Level.SAFE, "")

@@ -379,6 +379,30 @@ def train(model, loader, optimizer):
     expect_marked(text, "PPF401", "PPF403")
 
 
+def test_a_save_in_the_background_is_no_save_on_rank_0() -> None:
+    text = """\
+import paddle
+import paddle.nn.functional as F
+from paddle.framework.io import async_save
+
+def train(model, loader, optimizer, epochs):
+    paddle.distributed.init_parallel_env()
+    for epoch in range(epochs):
+        for step, (x, y) in enumerate(loader):
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            paddle.async_save(model.state_dict(), "latest", sync_other_task=True)  #: PPF403
+            if step % 1000 == 0:
+                async_save(model.state_dict(), f"{epoch}-{step}")  #: PPF403
+        paddle.async_save(model.state_dict(), f"rank{paddle.distributed.get_rank()}-{epoch}")
+        if paddle.distributed.get_rank() == 0:
+            paddle.async_save(model.state_dict(), f"{epoch}")
+"""
+    expect_marked(text, "PPF401", "PPF402", "PPF403")
+
+
 def level(body: str) -> Level:
     (found,) = check(after_epoch(body), "PPF403")
     assert found.fix is not None
@@ -407,10 +431,35 @@ def test_the_fix_takes_the_saves_that_follow() -> None:
         ("paddle.save(gather(model), 'a')", Level.DISPLAY),
         ("paddle.save(model.state_dict(), 'a')\nprint(epoch)\npaddle.save(optimizer.state_dict(), 'b')", Level.DISPLAY),
         ("done = paddle.save(model.state_dict(), 'a')", Level.DISPLAY),
+        ("paddle.save(model.state_dict(), path := 'a')", Level.DISPLAY),
+        ("paddle.save(model.state_dict(), 'a')\nmodel.set_state_dict(paddle.load('a'))", Level.DISPLAY),
+        ("model.set_state_dict(paddle.load('a'))\npaddle.save(model.state_dict(), 'a')", Level.DISPLAY),
+        ("paddle.save(model.state_dict(), 'a')\nmodel.set_state_dict(paddle.load('b'))", Level.UNSAFE),
     ],
 )
 def test_how_far_the_fix_may_be_trusted(body: str, expected: Level) -> None:
     assert level(body) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("paddle.save(gather(model), 'a')", "make that call before the test of the rank"),
+        ("paddle.save(model.state_dict(), 'a')\nmodel.set_state_dict(paddle.load('a'))", "at a barrier"),
+    ],
+)
+def test_what_would_leave_ranks_waiting_or_reading_too_soon_is_said_in_words(body: str, said: str) -> None:
+    (finding,) = check(after_epoch(body), "PPF403")
+    assert finding.fix is not None
+    assert finding.fix.edits == ()
+    assert said in finding.fix.reason
+
+
+def test_the_reason_says_what_the_other_ranks_lack() -> None:
+    (finding,) = check(after_epoch("paddle.save(model.state_dict(), 'a')"), "PPF403")
+    assert finding.fix is not None
+    for said in ("no longer write, nor wait", "a barrier has to come first", "on several machines the first one alone"):
+        assert said in finding.fix.reason
 
 
 def test_the_fix_imports_paddle_where_only_save_is() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
 from perflint import engine, fixer
@@ -9,7 +11,7 @@ from perflint.findings import Level
 from perflint.settings import Settings
 from perflint.source import Source
 from tests.step_loops import script
-from tests.support import fixed, fixed_body, in_step, levels
+from tests.support import check, fixed, fixed_body, in_step, levels
 from tests.trained_scripts import BATCHES, READ, SUM, run
 
 
@@ -58,7 +60,7 @@ from tests.trained_scripts import BATCHES, READ, SUM, run
     ],
 )
 def test_logs_go_under_a_guard(body: str, expected: str) -> None:
-    assert fixed_body(body, "PPF202", "PPF405") == expected
+    assert fixed_body(body, "PPF202", "PPF405", level=Level.UNSAFE) == expected
 
 
 def test_strings_over_several_rows_stay_as_they_are() -> None:
@@ -72,7 +74,7 @@ def test_strings_over_several_rows_stay_as_they_are() -> None:
         "        b')\n"
         "        x = 1\n"
     )
-    assert fixed(text, "PPF202") == in_step("") + (
+    assert fixed(text, "PPF202", level=Level.UNSAFE) == in_step("") + (
         "        if step % 10 == 0:\n"
         '            print("""step\n'
         "            %d\n"
@@ -87,7 +89,7 @@ def test_strings_over_several_rows_stay_as_they_are() -> None:
 
 def test_a_guarded_run_prints_every_tenth_step_of_the_same_training() -> None:
     text = script("", "print(step, loss.item())\nprint(f'step {step}:', float(loss))", "return float(loss)")
-    result = fixed(text)
+    result = fixed(text, level=Level.UNSAFE)
     lines, value, weights = run(text)
     assert len(lines) == 2 * BATCHES
     assert run(result) == ([lines[2 * step + k] for step in (0, 10, 20) for k in (0, 1)], value, weights)
@@ -136,7 +138,7 @@ def train(model, loader, optimizer):
     result = text.replace(header, expected).replace(
         "        print(loss)", f"        if {name} % 10 == 0:\n            print(loss)"
     )
-    assert fixed(text, "PPF202") == result
+    assert fixed(text, "PPF202", level=Level.UNSAFE) == result
 
 
 def test_two_logs_share_the_new_count() -> None:
@@ -154,7 +156,7 @@ def train(model, loader, optimizer):
             print(part)
 """
     assert (
-        fixed(text)
+        fixed(text, level=Level.UNSAFE)
         == """\
 import paddle
 
@@ -188,7 +190,9 @@ def train(self, model, data, optimizer):
         print("loss", loss.item())
         {counter} += 1
 """
-    assert fixed(text, "PPF202") == text.replace("        print", f"        if {counter} % 10 == 0:\n            print")
+    assert fixed(text, "PPF202", level=Level.UNSAFE) == text.replace(
+        "        print", f"        if {counter} % 10 == 0:\n            print"
+    )
 
 
 def test_names_that_are_taken_are_not_taken_again() -> None:
@@ -203,7 +207,7 @@ def train(model, loader, optimizer, step):
         optimizer.step()
         print(step, loss)
 """
-    result = fixed(text, "PPF202")
+    result = fixed(text, "PPF202", level=Level.UNSAFE)
     assert "for step_id, x in enumerate(loader):\n" in result
     assert "        if step_id % 10 == 0:\n            print(step, loss)\n" in result
 
@@ -260,9 +264,20 @@ def test_logs_that_do_more_than_log_wait_to_be_asked_for(body: str) -> None:
     assert fixed(text, "PPF202", "PPF405", level=Level.UNSAFE) == guarded
 
 
-def test_logs_of_different_trust_are_guarded_apart() -> None:
-    body = "print(loss)\nwriter.add_scalar('loss', loss, step)\n"
-    assert fixed_body(body, "PPF202") == "if step % 10 == 0:\n    print(loss)\nwriter.add_scalar('loss', loss, step)\n"
+def test_lines_points_and_bars_side_by_side_share_one_guard() -> None:
+    body = "print('step', step)\nprint(loss)\nwriter.add_scalar('loss', loss, step)\npbar.set_postfix(loss=1)\n"
+    guarded = "if step % 10 == 0:\n" + indent(body, "    ")
+    assert fixed_body(body, "PPF202", "PPF405", level=Level.UNSAFE) == guarded
+    assert {item.fix and item.fix.reason for item in check(in_step(body), "PPF202", "PPF405")} == {
+        "9 of 10 lines are no longer printed; 9 of 10 points are no longer recorded; "
+        "the progress bar shows every 10th value only"
+    }
+
+
+def test_logs_of_which_one_does_more_are_guarded_apart() -> None:
+    body = "print(loss)\nprint(loss, next(names))\n"
+    guarded = "if step % 10 == 0:\n    print(loss)\nif step % 10 == 0:\n    print(loss, next(names))\n"
+    assert fixed_body(body, "PPF202", level=Level.UNSAFE) == guarded
 
 
 def test_tabs_and_line_ends_in_guards() -> None:
@@ -271,7 +286,7 @@ def test_tabs_and_line_ends_in_guards() -> None:
         in_step("if step % 10 == 0:\n    print(\n        loss,\n    )\nx = 1"),
     )
     for old, new in (("    ", "\t"), ("\n", "\r\n"), ("    ", "  ")):
-        assert fixed(text.replace(old, new), "PPF202") == result.replace(old, new)
+        assert fixed(text.replace(old, new), "PPF202", level=Level.UNSAFE) == result.replace(old, new)
 
 
 def test_a_sum_is_freed_by_the_guard_of_its_print() -> None:
@@ -281,14 +296,15 @@ def test_a_sum_is_freed_by_the_guard_of_its_print() -> None:
         f"{SUM}\nif step % 10 == 0:\n    print(step, float(total))",
         f"{READ}\nreturn total",
     )
-    assert fixed(text) == expected
+    assert fixed(text, level=Level.UNSAFE) == expected
 
 
 def test_high_level_logs() -> None:
     text = "import paddle\nmodel = paddle.Model(net)\nmodel.fit(train_loader, epochs=2, log_freq=1, verbose=1)\n"
-    assert fixed(text, "PPF405") == text.replace("log_freq=1", "log_freq=10")
+    assert fixed(text, "PPF405") == text
+    assert fixed(text, "PPF405", level=Level.UNSAFE) == text.replace("log_freq=1", "log_freq=10")
     text = "from paddle.callbacks import ProgBarLogger as P\ncallbacks = [P(1), P(log_freq=1), P(2), P()]\n"
-    result = fixed(text, "PPF405")
+    result = fixed(text, "PPF405", level=Level.UNSAFE)
     assert result == text.replace("P(1)", "P(10)").replace("P(log_freq=1)", "P(log_freq=10)").replace(
         "P()", "P(log_freq=10)"
     )
@@ -316,7 +332,7 @@ def train(model, loader, optimizer):
 def test_a_neighbour_that_nobody_complains_of_stays_where_it_is(comment: str, select: tuple[str, ...]) -> None:
     source = Source("train.py", NEIGHBOURS.format(comment=comment))
     settings = Settings(select=select)
-    outcome = fixer.fix_all({"train.py": source}, lambda given: engine.check(given, settings), Level.SAFE)
+    outcome = fixer.fix_all({"train.py": source}, lambda given: engine.check(given, settings), Level.UNSAFE)
     rows = outcome.changed["train.py"].text.splitlines()
     assert rows[-3:] == [
         "        if step % 10 == 0:",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import paddle
 import pytest
 
 from perflint.findings import Level
@@ -138,6 +140,9 @@ def test_a_list_keeps_tensors_until_the_loop_is_over(inside: str, new: str) -> N
     text = script("losses = []", inside, "return losses")
     result = fixed(text, "PPF201")
     assert result == script("losses = []", new, "losses[:] = [float(x) for x in losses]\nreturn losses")
+    [found] = check(text, "PPF201")
+    assert found.fix is not None
+    assert "6 KB of memory each" in found.fix.message
     assert run(result) == run(text)
 
 
@@ -283,8 +288,88 @@ def test_an_f_string_that_shows_the_name_prints_the_same_name() -> None:
     assert run(fixed(text, "PPF201")) == run(text)
 
 
-def test_displayed_fixes_show_the_tensor_kept() -> None:
-    [found] = check(in_step("meter.update((loss / 2).item(), 1)"), "PPF201")
+@pytest.mark.parametrize(
+    ("body", "title", "reason"),
+    [
+        ("meter.update((loss / 2).item(), 1)", "hand over `.detach()`", "able to keep tensors"),
+        ("args.total += loss.item()", "add `.detach()`", "finds a tensor in it"),
+        ("text = f'{loss.item():.3f}'", "make the text only", "read just the same"),
+        ("text = '{}'.format(loss.item())", "make the text only", "read just the same"),
+        ("if loss.item() > 3: pass", "decide every 10 steps", "may come late"),
+        ("rows = range(loss.item())", "take the size from", "needs the number"),
+        ("value = loss.cpu().numpy()[0]", "keep the tensor on the device", "able to hold a tensor"),
+        ("value = float(loss.item())", "keep the tensor on the device", "able to hold a tensor"),
+    ],
+)
+def test_a_read_that_no_edit_takes_away_gets_words(body: str, title: str, reason: str) -> None:
+    [found] = check(in_step(body), "PPF201")
     assert found.fix is not None
-    assert [edit.content for edit in found.fix.edits] == ["(loss / 2).detach()"]
-    assert found.fix.reason
+    assert found.fix.edits == ()
+    assert found.fix.level is Level.DISPLAY
+    assert title in found.fix.message
+    assert reason in found.fix.reason
+
+
+def test_no_number_is_made_of_a_sum_that_nothing_reads_after_the_loop() -> None:
+    inside = "total += loss.item()\nif step % 10 == 9:\n    print(total)\n    total = 0.0"
+    text = script("total = 0.0", inside, "return None")
+    result = fixed(text, "PPF201")
+    assert result == text.replace("loss.item()", 'loss.detach().astype("float64")').replace(
+        "print(total)", "print(float(total))"
+    )
+    assert run(result) == run(text)
+
+
+@pytest.mark.parametrize(
+    ("inside", "after", "conversion"),
+    [
+        ("total += loss.item()", "return total", "total if isinstance(total, int) else float(total)"),
+        ("total += loss.item()", "return total / 7", "float(total)"),
+        ("total += loss.item()", "return f'{total:.3f}'", "float(total)"),
+        ("total += loss.item()", "return f'{total}'", "total if isinstance(total, int) else float(total)"),
+    ],
+)
+def test_the_whole_number_0_of_a_loop_without_a_step_stays_one(inside: str, after: str, conversion: str) -> None:
+    assert f"    total = {conversion}\n" in fixed(script("total = 0", inside, after), "PPF201")
+
+
+def test_a_whole_number_that_is_printed_before_the_first_sum() -> None:
+    text = script("total = 0", "if step % 10 == 0:\n    print(total)\ntotal += loss.item()", "return total / 7")
+    [found] = check(text, "PPF201")
+    assert found.fix is not None
+    assert (found.fix.level, "0.0 where it was 0" in found.fix.reason) == (Level.UNSAFE, True)
+
+
+@pytest.mark.parametrize(
+    ("loss", "read", "level", "reason"),
+    [
+        ("F.cross_entropy(model(x), y, reduction='none')[:1]", "float(part)", Level.SAFE, ""),
+        ("F.cross_entropy(model(x), y, reduction='none')[:1]", "part.item()", Level.UNSAFE, "of shape [1]"),
+        ("args.part(x)", "part.item()", Level.UNSAFE, "a Paddle tensor"),
+        ("(x > 0).sum()", "float(part)", Level.SAFE, ""),
+    ],
+)
+def test_what_the_fix_asks_of_a_tensor_that_the_read_does_not(loss: str, read: str, level: Level, reason: str) -> None:
+    text = script("total = 0.0", f"part = {loss}\ntotal += {read}", "return total")
+    [found] = check(text, "PPF201")
+    assert found.fix is not None
+    assert found.fix.level is level
+    assert reason in found.fix.reason
+
+
+def test_float_makes_no_number_of_a_tensor_of_shape_1_with_numpy_2_4() -> None:
+    """What the reason of the unsafe fix says of ``float()``; ``.item()`` makes one."""
+    tensor = paddle.to_tensor([1.5])
+    assert tensor.item() == 1.5
+    if tuple(map(int, np.__version__.split(".")[:2])) >= (2, 4):
+        with pytest.raises(TypeError, match="only 0-dimensional"):
+            float(tensor)
+
+
+@pytest.mark.parametrize("read", ["part.numpy()", "part.cpu().numpy()"])
+def test_an_array_of_unknown_shape_may_be_a_row_and_has_no_edit(read: str) -> None:
+    for start, statement in (("values = []", f"values.append({read})"), ("values = 0.0", f"values += {read}")):
+        text = script(start, f"part = model(x)[0]\n{statement}", "return values")
+        [found] = check(text, "PPF201")
+        assert found.fix is not None
+        assert (found.fix.level, found.fix.edits) == (Level.DISPLAY, ())

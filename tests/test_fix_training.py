@@ -51,15 +51,18 @@ NUMBERED_LOGS = (
 OTHER_LOGS = ("print_no_index", "fit_log_freq", "progbar_logger")
 TENSORS = ("fill_constant", "round_trip")
 SLICES = ("slice_item", "slice_clone")
-SAFE = ACCUMULATORS + QUIET + NUMBERED_LOGS + OTHER_LOGS + SLICES + TENSORS
+SAFE = ACCUMULATORS + QUIET + SLICES + TENSORS
+FEWER_LINES = NUMBERED_LOGS + OTHER_LOGS
+"""Scripts that print less after an unsafe fix, and train as they did."""
 UNSAFE = {
+    **dict.fromkeys(FEWER_LINES, "PPF2,PPF4"),
     "accumulate_numpy": "PPF201",
     "loader_workers": "PPF101",
     "loader_workers_shuffle": "PPF101",
     "fit_workers": "PPF101",
     "record_scalar": "PPF202",
-    "pad_linear": "PPF306",
-    "pad_conv": "PPF306",
+    "wider_linear": "PPF306",
+    "wider_conv": "PPF306",
     "async_checkpoint": "PPF402",
 }
 
@@ -161,6 +164,16 @@ def test_safe_fix_trains_to_the_same_bits(name: str, tmp_path: Path) -> None:
     assert before.report == after.report
     if name in ACCUMULATORS + QUIET:
         assert before.lines == after.lines
+
+
+@pytest.mark.parametrize("name", FEWER_LINES)
+def test_fewer_lines_of_the_same_training(name: str, tmp_path: Path) -> None:
+    original = copy(name, tmp_path)
+    assert fix(tmp_path) == original
+    assert fix(tmp_path, "--unsafe-fixes") != original
+    before, after = train_both(tmp_path)
+    assert_same_arrays(before.arrays, after.arrays)
+    assert before.report == after.report
     if name in NUMBERED_LOGS:
         assert_every_tenth_step(before.lines, after.lines)
 
@@ -179,7 +192,7 @@ def assert_every_tenth_step(before: list[str], after: list[str]) -> None:
 
 def test_loop_without_index_prints_every_tenth_line(tmp_path: Path) -> None:
     copy("print_no_index", tmp_path)
-    fix(tmp_path)
+    fix(tmp_path, "--unsafe-fixes")
     before, after = train_both(tmp_path)
     assert len(before.lines) == 24
     assert after.lines == before.lines[::10]
@@ -188,7 +201,7 @@ def test_loop_without_index_prints_every_tenth_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["fit_log_freq", "progbar_logger"])
 def test_high_level_api_prints_fewer_lines(name: str, tmp_path: Path) -> None:
     copy(name, tmp_path)
-    fix(tmp_path)
+    fix(tmp_path, "--unsafe-fixes")
     before, after = train_both(tmp_path)
 
     def steps(lines: list[str]) -> list[str]:
@@ -251,19 +264,19 @@ def test_recorder_keeps_every_tenth_point(tmp_path: Path) -> None:
     assert after.report["curve"] == [before.report["curve"][step] for step in (0, 10, 20)]
 
 
-PADDED = {
-    "pad_linear": {"hidden.weight": (16, 632), "hidden.bias": (632,)},
-    "pad_conv": {"conv.weight": (104, 16, 3, 3), "conv.bias": (104,)},
+WIDER = {
+    "wider_linear": {"hidden.weight": (16, 632), "hidden.bias": (632,), "head.weight": (632, 4)},
+    "wider_conv": {"conv.weight": (104, 16, 3, 3), "conv.bias": (104,), "mix.weight": (16, 104, 1, 1)},
 }
 
 
-@pytest.mark.parametrize("name", PADDED)
-def test_padding_is_inert(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", WIDER)
+def test_added_width_that_starts_at_zero_is_inert(name: str, tmp_path: Path) -> None:
     copy(name, tmp_path)
     fix(tmp_path, "--select", "PPF306", "--unsafe-fixes")
     [before] = train([(tmp_path / "before.py", ())])
     initial = take(before.arrays, "initial.")
-    padded = {key: pad(value, PADDED[name].get(key, value.shape)) for key, value in initial.items()}
+    padded = {key: pad(value, WIDER[name].get(key, value.shape)) for key, value in initial.items()}
     np.savez(tmp_path / "initial.npz", **padded)  # type: ignore[arg-type]  # numpy reads the dict as its options
 
     [after] = train([(tmp_path / "train.py", (str(tmp_path / "initial.npz"),))])

@@ -103,10 +103,10 @@ def test_calls_that_chose_their_workers(call: str) -> None:
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        ("model.fit(data, epochs=2)", "model.fit(data, epochs=2, num_workers=4)"),
-        ("model.fit(train_data=data, num_workers=0)", "model.fit(train_data=data, num_workers=4)"),
-        ("model.evaluate(data)", "model.evaluate(data, num_workers=4)"),
-        ("model.evaluate(data, 8, 2, 1, 0)", "model.evaluate(data, 8, 2, 1, 4)"),
+        ("model.fit(data, epochs=2)", "model.fit(data, epochs=2, num_workers=2)"),
+        ("model.fit(train_data=data, num_workers=0)", "model.fit(train_data=data, num_workers=2)"),
+        ("model.evaluate(data)", "model.evaluate(data, num_workers=2)"),
+        ("model.evaluate(data, 8, 2, 1, 0)", "model.evaluate(data, 8, 2, 1, 2)"),
         ("model.predict(data, 8, 0)", None),
         ("model.fit(loader, epochs=2)", None),
         ("model.fit(train_data=loader)", None),

@@ -291,15 +291,18 @@ def test_a_skipped_fix_is_applied_in_the_next_round() -> None:
     assert outcome.fixed == {("a", "PPF201"): 1, ("a", "PPF202"): 1}
 
 
-def test_a_fix_that_does_not_help_is_not_counted() -> None:
+def test_a_fix_that_does_not_help_is_not_kept() -> None:
     # The replacement is reported again at the same place.
     outcome = fix_all({"a": Source("a", "x = 1\n")}, rule("x+", "xx"), Level.SAFE, max_rounds=3)
-    assert outcome.changed["a"].text == "xx = 1\n"
+    assert outcome.changed == {}
     assert outcome.fixed_count == 0
     assert len(outcome.remaining) == 1
+    assert [(item.codes, item.reason, item.bug) for item in outcome.rejected] == [
+        (("PPF201",), "PPF201 still reports the place", True)
+    ]
 
 
-def test_only_the_finding_that_is_gone_counts() -> None:
+def test_only_the_fix_that_helps_is_kept() -> None:
     def check(sources: Mapping[str, Source]) -> list[Finding]:
         # The first of two places keeps its finding whatever its fix does.
         text = sources["a"].text
@@ -309,10 +312,78 @@ def test_only_the_finding_that_is_gone_counts() -> None:
             found.append(Finding("PPF201", "a", other, other + 4, "m", fix((other, other + 4, "gone"))))
         return found
 
-    outcome = fix_all({"a": Source("a", "keep\ndrop\n")}, check, Level.SAFE, max_rounds=1)
-    assert outcome.changed["a"].text == "keep_\ngone\n"
+    outcome = fix_all({"a": Source("a", "keep\ndrop\n")}, check, Level.SAFE)
+    assert outcome.changed["a"].text == "keep\ngone\n"
     assert outcome.fixed == {("a", "PPF201"): 1}
     assert len(outcome.remaining) == 1
+
+
+def test_a_fix_that_two_findings_share_is_not_kept_where_it_leaves_one_of_them() -> None:
+    def check(sources: Mapping[str, Source]) -> list[Finding]:
+        text = sources["a"].text
+        shared = fix((0, 1, "A"))
+        places = [place for place in (0, 2) if text[place] in "ab"]
+        return [Finding("PPF201", "a", place, place + 1, "m", shared) for place in places]
+
+    outcome = run(check, a="a b\n")
+    assert outcome.changed == {}
+    assert not outcome.applied
+
+
+# --- the level of a place is decided once
+
+
+def test_a_fix_that_is_only_shown_is_made_in_no_later_round() -> None:
+    def check(sources: Mapping[str, Source]) -> list[Finding]:
+        # Once "first" is fixed, the rule would trust its fix of "second".
+        text = sources["a"].text
+        level = Level.DISPLAY if "first" in text else Level.SAFE
+        found = []
+        for word, trust in (("first", Level.SAFE), ("second", level)):
+            start = text.find(word)
+            if start >= 0:
+                end = start + len(word)
+                found.append(Finding("PPF201", "a", start, end, "m", fix((start, end, word.upper()), level=trust)))
+        return found
+
+    outcome = run(check, Level.UNSAFE, a="first\nsecond\n")
+    assert outcome.changed["a"].text == "FIRST\nsecond\n"
+    assert [[made.row for made in round_] for round_ in outcome.applied] == [["first"]]
+
+
+def test_an_unsafe_fix_that_becomes_safe_is_not_made_without_being_asked_for() -> None:
+    def check(sources: Mapping[str, Source]) -> list[Finding]:
+        text = sources["a"].text
+        level = Level.UNSAFE if "first" in text else Level.SAFE
+        starts = [(text.find("first"), 5, Level.SAFE), (text.find("second"), 6, level)]
+        return [
+            Finding("PPF405", "a", start, start + length, "m", fix((start, start + length, "x"), level=trust))
+            for start, length, trust in starts
+            if start >= 0
+        ]
+
+    assert run(check, a="first\nsecond\n").changed["a"].text == "x\nsecond\n"
+    assert run(check, Level.UNSAFE, a="first\nsecond\n").changed["a"].text == "x\nx\n"
+
+
+def test_a_place_that_is_only_shown_is_known_again_where_edits_have_moved_it() -> None:
+    def check(sources: Mapping[str, Source]) -> list[Finding]:
+        text = sources["a"].text
+        found = []
+        if text.startswith("one"):
+            found.append(Finding("PPF201", "a", 0, 3, "m", fix((0, 3, "much\nlonger"))))
+        start = text.index("only")
+        level = Level.DISPLAY if text.startswith("one") else Level.SAFE
+        found.append(Finding("PPF201", "a", start, start + 4, "m", fix((start, start + 4, "made"), level=level)))
+        return found
+
+    assert run(check, a="one\nonly\n").changed["a"].text == "much\nlonger\nonly\n"
+
+
+def test_what_only_appears_in_a_later_round_is_fixed_in_it() -> None:
+    outcome = run(both(rule("one", "two"), rule("two", "three", "PPF405")), a="one\n")
+    assert outcome.changed["a"].text == "three\n"
+    assert [[made.finding.code for made in round_] for round_ in outcome.applied] == [["PPF201"], ["PPF405"]]
 
 
 def test_findings_that_vanish_with_another_fix_are_not_counted_as_fixed() -> None:
@@ -341,8 +412,8 @@ def test_neighbours_that_share_one_fix_both_count() -> None:
 
 
 def test_rounds_are_bounded_and_the_outcome_says_so() -> None:
-    outcome = fix_all({"a": Source("a", "x\n")}, rule(r"\Z", "y\n"), Level.SAFE, max_rounds=4)
-    assert outcome.changed["a"].text == "x\n" + "y\n" * 4
+    outcome = fix_all({"a": Source("a", "x\n")}, rule(r"\A", "y\n"), Level.SAFE, max_rounds=4)
+    assert outcome.changed["a"].text == "y\n" * 4 + "x\n"
     assert not outcome.settled
 
 
@@ -394,8 +465,8 @@ def test_fixes_that_only_fail_together_are_all_left_out() -> None:
 
 
 def test_a_rejected_fix_is_not_tried_again_when_other_fixes_moved_it() -> None:
-    outcome = run(both(rule("good", "bad ("), rule("x{2}", "x", "PPF405")), a="xxxx\ngood\n")
-    assert outcome.changed["a"].text == "x\ngood\n"
+    outcome = run(both(rule("good", "bad ("), rule("x", "longer", "PPF405")), a="x\ngood\n")
+    assert outcome.changed["a"].text == "longer\ngood\n"
     assert len(outcome.rejected) == 1
 
 

@@ -388,3 +388,86 @@ def test_static_graphs_have_no_detach() -> None:
 def test_offsets_count_characters_where_rows_hold_others() -> None:
     text = script("总和 = 0", "总和 += loss  # 损失")
     assert fixed(text, RULE) == script("总和 = 0", "总和 += loss.detach()  # 损失")
+
+
+STABILITY = """
+    import paddle
+
+
+    def train(model, loader, optimizer, loss_fn, metric_fn, weights):
+        total_loss, total_metric = {first}, {second}
+        for x, labels in loader:
+            whole = 0.0
+            for key, pred in model(x).items():
+                loss = loss_fn(pred, labels[key])
+                metric = metric_fn(pred, labels[key])
+                total_loss[key].append(loss * len(x))  #: PPF212
+                total_metric[key].append(metric * len(x)){mark}
+                whole += loss * weights[key]
+                print(key, loss.item(), metric.item())
+            whole.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+        return total_loss, total_metric
+    """
+
+
+def test_a_metric_beside_the_loss_is_reported_and_fixed_with_it() -> None:
+    """Each of the two lists keeps the graph of the model: letting one of them go wins nothing."""
+    text = dedent(STABILITY.format(first="{}", second="{}", mark="  #: PPF212"))
+    expect_marked(text, RULE)
+    first, second = found(text)
+    assert first.fix == second.fix
+    assert first.fix is not None
+    assert first.fix.level is Level.UNSAFE
+    assert "(one fix for lines 12, 13)" in first.fix.message
+    result = fixed(text, RULE, level=Level.UNSAFE)
+    assert "append(loss.detach() * len(x))" in result
+    assert "append(metric.detach() * len(x))" in result
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("metric = metric_fn(pred, labels[key])", "metric = accuracy(pred, labels[key])"),
+        ("metric = metric_fn(pred, labels[key])", "metric = metric_fn(labels[key])"),
+        ("metric = metric_fn(pred, labels[key])", "metric = metric_fn(pred, labels[key]).item()"),
+        ("loss.item(), metric.item()", "loss.item(), metric"),
+        ("append(loss * len(x))  #: PPF212", "append(loss.item() * len(x))"),
+    ],
+)
+def test_a_metric_that_may_well_be_a_number(old: str, new: str) -> None:
+    text = dedent(STABILITY.format(first="{}", second="{}", mark="")).replace(old, new)
+    expect_marked(text, RULE)
+
+
+def test_each_statement_of_a_loop_offers_the_fix_of_all() -> None:
+    text = script("total, losses = 0.0, []", "total += loss\nlosses.append(loss)")
+    first, second = found(text)
+    assert first.fix == second.fix
+    assert first.fix is not None
+    assert len(first.fix.edits) == 2
+
+
+@pytest.mark.parametrize(
+    ("inside", "after", "reason"),
+    [
+        ("total += loss", "print(total)", "stop_gradient"),
+        ("total += loss", "print('%s' % (total / 2))", "stop_gradient"),
+        ("total += loss\nprint(total)", "return total", "stop_gradient"),
+        ("history.append(loss)", "print(history)", "stop_gradient"),
+        ("total += loss\nloss.backward(retain_graph=True)", "return total", "retain_graph"),
+    ],
+)
+def test_what_tells_a_tensor_without_a_graph_from_one_with(inside: str, after: str, reason: str) -> None:
+    (finding,) = found(script("total = 0.0", inside, after))
+    assert finding.fix is not None
+    assert finding.fix.level is Level.UNSAFE
+    assert reason in finding.fix.reason
+
+
+@pytest.mark.parametrize("after", ["print(float(total))", "print(f'{total:.3f}')", "print(total.item() / 3)"])
+def test_a_number_of_the_sum_is_printed_as_before(after: str) -> None:
+    (finding,) = found(script("total = 0.0", "total += loss", after))
+    assert finding.fix is not None
+    assert finding.fix.level is Level.SAFE

@@ -108,6 +108,12 @@ def test_a_name_alone_is_less_sure_than_a_type() -> None:
     assert [item.confidence for item in check(text, CODE)] == [Confidence.HIGH, Confidence.MEDIUM]
 
 
+def test_the_reason_says_what_an_empty_loader_does() -> None:
+    (finding,) = check(MADE + in_step("batch = next(iter(other))"), CODE)
+    assert finding.fix is not None
+    assert "a loader without a single batch is asked for one for ever" in finding.fix.reason
+
+
 def test_the_fix_draws_from_one_iterator() -> None:
     result = fixed(MADE + in_step("batch = next(iter(other))  # from the other domain"), CODE, level=Level.UNSAFE)
     assert "    other_batches = (batch for _ in itertools.count() for batch in other)\n    for step, (x, y)" in result

@@ -363,3 +363,162 @@ def test_flags_that_ask_for_more_output(condition: str) -> None:
 @pytest.mark.parametrize("condition", ["not args.debug", "not args.verbose", "VERBOSE", "not args.quiet"])
 def test_flags_that_are_mostly_on(condition: str) -> None:
     expect_no_guard(condition, globals_="VERBOSE = True\n")
+
+
+# --- the last step, remainders by call, and tests that their own branch turns off
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(step > 0 and step % args.print_freq == 0) or step >= len(loader) - 1",
+        "step % 10 == 0 or step >= last",
+        "step % 10 == 0 or step + 1 >= len(loader)",
+        "step + 1 >= len(loader)",
+        "len(loader) - 1 <= step",
+        "not step < len(loader) - 1",
+        "not len(loader) > step",
+        "step >= args.max_steps",
+        "step > args.num_batches - 1",
+        "step == iters_per_epoch - 1 or step >= args.iters",
+        "np.mod(step, 100) == 0",
+        "paddle.mod(step, 100) == 0",
+        "not np.remainder(step, 10)",
+        "divmod(step, 10)[1] == 0",
+        "not divmod(step, args.log_interval)[1]",
+        "time.perf_counter() - start > 30",
+        "loss == float('inf')",
+        "loss != loss",
+        "loss == np.inf",
+        "args.benchmark_flag",
+    ],
+)
+def test_more_tests_that_hold_now_and_then(condition: str) -> None:
+    expect_guard(condition, "last = len(loader) - 1\niters_per_epoch = 9", "import numpy as np\n")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "step < len(loader) - 1",
+        "step + 1 < len(loader)",
+        "step >= len(loader) // 2",
+        "step >= warmup_steps",
+        "step >= args.num_warmup_steps",
+        "not step >= len(loader) - 1",
+        "np.mod(step, 1) == 0",
+        "np.mod(step, 10) != 0",
+        "len(labels) >= 3",
+        "loss != args.inf_norm",
+    ],
+)
+def test_tests_that_only_look_like_them(condition: str) -> None:
+    expect_no_guard(condition, globals_="import numpy as np\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("warned = False", f"if not warned:\n    warned = True\n    {READ}"),
+        ("first = True", f"if first:\n    first = False\n    {READ}"),
+        ("first = True", f"if first and rank == 0:\n    {READ}\n    first = False"),
+        ("table = None", f"if table is None:\n    table = make()\n    {READ}"),
+        ("shown = -1", f"if shown != step // 100:\n    shown = step // 100\n    {READ}"),
+        ("shown = -1", f"if shown != start + step // 9:\n    shown = start + step // 9\n    {READ}"),
+        ("shown = -1", f"part = step // 100\nif part != shown:\n    shown = part\n    {READ}"),
+        ("shown = -1", f"if epoch != shown:\n    shown = epoch\n    {READ}"),
+        ("shown = -1", f"if shown == int(step / 100):\n    continue\nshown = int(step / 100)\n{READ}"),
+        ("due = 100", f"if step >= due:\n    due += 100\n    {READ}"),
+        ("due = 100", f"if step >= due:\n    due = step + 100\n    {READ}"),
+        ("seen = 0", f"seen += len(labels)\nif seen >= args.n:\n    seen = 0\n    {READ}"),
+        ("kept = []", f"kept.append(labels)\nif len(kept) >= args.n:\n    {READ}\n    kept.clear()"),
+        ("kept = []", f"kept.append(labels)\nif len(kept) == args.n:\n    {READ}\n    kept = []"),
+        ("seen = set()", f"if labels.shape not in seen:\n    seen.add(labels.shape)\n    {READ}"),
+        ("seen = set()", f"if labels.shape in seen:\n    continue\nseen.add(labels.shape)\n{READ}"),
+        ("seen = {}", f"if epoch not in seen:\n    seen[epoch] = 1\n    {READ}"),
+        ("self.warned = False", f"if not self.warned:\n    self.warned = True\n    {READ}"),
+    ],
+)
+def test_a_branch_that_turns_its_own_test_off(before: str, body: str) -> None:
+    expect_reads(fit(body).replace("    global_step = total = 0\n", f"    global_step = total = 0\n    {before}\n"))
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("", f"first = True\nif first:\n    first = False\n    {READ}  #: PPF201"),
+        ("", f"table = find()\nif table is None:\n    table = make()\n    {READ}  #: PPF201"),
+        ("", f"if images is None:\n    images = make()\n    {READ}  #: PPF201"),
+        ("", f"if labels.kind is None:\n    labels.kind = make()\n    {READ}  #: PPF201"),
+        ("shown = -1", f"if shown != labels.shape:\n    shown = labels.shape\n    {READ}  #: PPF201"),
+        ("due = 1", f"if step >= due:\n    due += 1\n    {READ}  #: PPF201"),
+        ("rate = 1.0", f"if rate > args.least:\n    rate -= 0.1\n    {READ}  #: PPF201"),
+        ("", f"seen = set()\nif epoch not in seen:\n    seen.add(epoch)\n    {READ}  #: PPF201"),
+        ("seen = set()", f"if epoch not in seen:\n    seen.add(step)\n    {READ}  #: PPF201"),
+        ("total_loss = 1", f"if total_loss is not None:\n    total_loss = total_loss + 1\n    {READ}  #: PPF201"),
+        ("on = True", f"if on:\n    on = True\n    {READ}  #: PPF201"),
+    ],
+)
+def test_a_branch_that_may_run_again_at_the_next_step(before: str, body: str) -> None:
+    expect_reads(fit(body).replace("    global_step = total = 0\n", f"    global_step = total = 0\n    {before}\n"))
+
+
+def test_a_record_that_says_what_to_do_now() -> None:
+    expect_reads(fit(f"status = scheduler.step()\nif status.save_checkpoint:\n    {READ}"))
+    expect_reads(fit(f"status = scheduler.step()\nif status.checkpoint_dir:\n    {READ}"))
+    expect_reads(fit(f"status = scheduler.step()\nif status.loss_scale:\n    {READ}  #: PPF201"))
+    expect_reads(fit(f"if args.save_checkpoint:\n    {READ}  #: PPF201"))
+
+
+def test_the_counter_of_the_loop_counts_whatever_it_is_called() -> None:
+    renamed = fit(f"if b == n - 1:\n    {READ}").replace("for step, ", "for b, ")
+    expect_reads(renamed)
+    expect_reads(fit(f"if rank == n - 1:\n    {READ}  #: PPF201"))
+
+
+HELPERS = """
+import paddle
+
+
+def fit(self, model, loader, optimizer):
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        helper(loss)
+
+
+seen = set()
+told = False
+
+
+def helper(loss, kept=[], fresh=None):
+{body}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if loss.name in seen:\n    return\nseen.add(loss.name)\nprint(loss.item())",
+        "global told\nif told:\n    return\ntold = True\nprint(loss.item())",
+        "if loss.name in kept:\n    return\nkept.append(loss.name)\nprint(loss.item())",
+        "text = 'odd'\nprint(text, loss.item())\nraise ValueError(text)",
+        "if loss.name:\n    return\nprint(loss.item())\nraise ValueError(loss)",
+    ],
+)
+def test_a_helper_that_speaks_once(body: str) -> None:
+    expect_reads(HELPERS.format(body=indent(body, "    ")))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "told = False\nif told:\n    return\ntold = True\nprint(loss.item())  #: PPF202",
+        "if loss.name not in fresh:\n    fresh = {loss.name}\n    print(loss.item())  #: PPF202",
+        "print(loss.item())  #: PPF202\nif loss.name:\n    return\nraise ValueError(loss)",
+        "if loss.name:\n    print(loss.item())  #: PPF202\n    return\nraise ValueError(loss)",
+    ],
+)
+def test_a_helper_that_speaks_at_each_step(body: str) -> None:
+    expect_reads(HELPERS.format(body=indent(body, "    ")))

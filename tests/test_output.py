@@ -85,7 +85,7 @@ def test_a_diff_names_the_file_and_shows_the_change() -> None:
 
 def test_a_diff_of_a_last_line_without_line_end_says_so() -> None:
     lines = diff.unified(Source("a.py", "a\nb"), Source("a.py", "a\nc\n"))
-    assert lines[-2:] == ["-b\n\\ No newline at end of file\n", "+c\n"]
+    assert lines[-3:] == ["-b\n", "\\ No newline at end of file\n", "+c\n"]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_the_page_of_a_rule_holds_all_its_parts() -> None:
         "After the fix (safe):\n\n    total += loss\n",
         "Not reported:\n\n    print(total)\n",
         "Measured: 2.0x.",
-        "- https://example.org/a\n- https://example.org/b\n",
+        "- https://example.org/a\n  that it waits\n- https://example.org/b\n  how long it waits\n",
     ):
         assert part in page
 
@@ -221,5 +221,8 @@ def test_the_data_of_a_rule_is_json_and_holds_the_same() -> None:
         "lines": [1],
         "level": "safe",
     }
-    assert page["references"] == ["https://example.org/a", "https://example.org/b"]
+    assert page["references"] == [
+        {"url": "https://example.org/a", "shows": "that it waits"},
+        {"url": "https://example.org/b", "shows": "how long it waits"},
+    ]
     assert page["url"] == rule.url

@@ -158,4 +158,4 @@ def test_a_very_long_line_is_cut_around_the_range() -> None:
 
 
 def test_control_characters_cannot_steer_the_terminal() -> None:
-    assert show("a\x1b[2Jb\x07\x7f\x9b").text == "a\u241b[2Jb\u2407\u2421\ufffd"
+    assert show("a\x1b[2Jb\x07\x7f\x9b").text == r"a\x1b[2Jb\x07\x7f\x9b"

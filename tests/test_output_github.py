@@ -83,7 +83,8 @@ def test_what_would_end_a_command_or_a_property_is_escaped() -> None:
     shown = Report([Finding("PPF201", path, 0, 1, message)], {path: Source(path, TEXT)})
     ((_, properties, said),) = commands(shown)
     assert properties["file"] == f"sub/{path}"
-    assert said == f"sub/{path}:1:1: PPF201 {message}"
+    wanted = (r"sub/100%25, a::b\n.py", r"first::second\r\n50% of, all: that")
+    assert said == f"{wanted[0]}:1:1: PPF201 {wanted[1]}"
 
 
 def test_a_clean_run_says_nothing() -> None:

@@ -27,6 +27,11 @@ def only(shown: Report) -> dict[str, object]:
     return item
 
 
+def test_json_says_which_paddle_an_edit_needs() -> None:
+    fix = Fix("fill it", (Edit(0, 1, "y"),), Level.SAFE, paddle="2.5")
+    assert only(report(Finding("PPF101", "a.py", 0, 1, "It costs time.", fix)))["fix"]["paddle"] == "2.5"  # type: ignore[index]
+
+
 def test_json_has_ruffs_keys_and_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     start, end = UNSAFE.start, UNSAFE.end

@@ -72,7 +72,7 @@ def test_what_xml_cannot_hold_is_shown_otherwise() -> None:
     path = "\udcff<.py"
     document = parsed(Report([Finding("PPF201", path, 0, 1, message)], {path: Source(path, TEXT)}))
     ((case,),) = document
-    seen = "a\u2400b\u241bc\u240bd\ufffde\ufffd\\ud800 <&>\"'\t\n]]> \u635f\U0001f600"
+    seen = r"a\x00b\x1bc\x0bd\ufffee\uffff\ud800 <&>" + "\"'" + r"\t\n]]> " + "\u635f\U0001f600"
     assert case.result[0].message == seen
     assert seen in case.result[0].text
     assert case.classname == "\\xff<.py"

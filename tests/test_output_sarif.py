@@ -199,6 +199,8 @@ def test_the_shipped_rules_are_within_what_github_takes() -> None:
         assert 0 < len(rule["fullDescription"]["text"]) <= 1024
         assert "Why it costs" in rule["help"]["text"]
         assert "## Why it costs" in rule["help"]["markdown"]
+        for reference in catalogue.shipped()[rule["id"]].references:
+            assert f"- {reference.url}\n  " in rule["help"]["markdown"]
         properties = rule["properties"]
         assert 1 <= len(properties["tags"]) <= 20
         assert properties["precision"] in ("very-high", "high", "medium", "low")

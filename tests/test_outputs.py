@@ -188,7 +188,7 @@ def test_a_path_that_is_no_text_breaks_no_format(capsys: Output) -> None:
     location = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert location == {"uri": "%FF.py", "uriBaseId": "%SRCROOT%"}
     assert json.loads(for_programs["rdjson"])["diagnostics"][0]["location"]["path"] == "\\xff.py"
-    assert Path("out.concise").read_bytes().startswith(b"\xff.py:1:1: PPF201")
+    assert Path("out.concise").read_bytes().startswith(rb"\xff.py:1:1: PPF201")
 
 
 def test_the_help_and_the_documents_name_every_format(capsys: Output) -> None:

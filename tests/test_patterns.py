@@ -167,9 +167,9 @@ def ignored_by_git(place: Path, lists: Sequence[Sequence[str]], paths: Sequence[
     command = ["git", "-c", "core.excludesFile=/dev/null", "check-ignore", "--no-index", "--stdin", "-z"]
     said = subprocess.run(command, cwd=place, input=asked, capture_output=True, check=True).stdout.decode()
     found: list[set[str]] = [set() for _ in lists]
-    for path in said.split("\0")[:-1]:
-        number, _, rest = path.partition("/")
-        found[int(number)].add(rest)
+    for name in said.split("\0")[:-1]:
+        folder, _, rest = name.partition("/")
+        found[int(folder)].add(rest)
     return found
 
 

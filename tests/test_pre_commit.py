@@ -37,7 +37,10 @@ def train(model, loader, optimizer):
         optimizer.clear_grad()
         {statement}
 """
-PRINTS, CALLS = (TRAIN.format(statement=statement) for statement in ("print(loss.item())", "note(loss)"))
+PRINTS, CALLS, SCALES = (
+    TRAIN.format(statement=statement)
+    for statement in ("print(loss.item())", "note(loss)", "model.keep(paddle.to_tensor([1.0]))")
+)
 HELPERS = """\
 def note(loss):
     return loss.item()
@@ -100,7 +103,7 @@ def test_a_helper_that_changed_alone_is_read_with_the_rest(run: Run) -> None:
 
 
 def test_the_fixing_hook_fails_once_and_then_passes(run: Run) -> None:
-    fixed = run("run", "perflint-fix", "--files", "train.py", train=PRINTS)
+    fixed = run("run", "perflint-fix", "--files", "train.py", train=SCALES)
     assert fixed.returncode == 1
     assert "files were modified by this hook" in fixed.stdout
     assert "1 fixed, 0 remaining" in fixed.stdout

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
+import struct
 import threading
 from collections.abc import Callable
 from functools import partial
+from multiprocessing.connection import Connection
 from typing import Any
 
 import pytest
 
-from perflint import engine
+from perflint import engine, processes
 from perflint.examination import Examination
-from perflint.processes import Partner, can_fork, in_turn
+from perflint.processes import Partner, WorkerKilled, can_fork, in_turn
 from perflint.settings import Settings
 from tests.support import sources
 
@@ -43,7 +46,7 @@ class UnsendableError(Exception):
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_each_piece_has_a_process_of_its_own(jobs: int) -> None:
     work = [partial(_square, number) for number in range(7)]
-    found = dict(in_turn(work, [1] * 7, jobs, 100))
+    found: dict[int, Any] = dict(in_turn(work, [1] * 7, jobs, 100))
     assert {number: result for number, (result, _) in found.items()} == {number: number**2 for number in range(7)}
     processes = {process for _, process in found.values()}
     assert len(processes) == 7
@@ -65,12 +68,58 @@ def test_no_work_is_no_process() -> None:
     [
         (partial(_fail, ValueError("a rule fell over")), ValueError, "a rule fell over"),
         (partial(_fail, UnsendableError("odd")), RuntimeError, "UnsendableError: .*odd"),
-        (_die, RuntimeError, "ended from outside"),
     ],
 )
 def test_an_error_in_a_process_is_one_here(piece: Callable[[], None], raised: type[Exception], text: str) -> None:
     with pytest.raises(raised, match=text):
         list(in_turn([piece], [1], 1, 10))
+
+
+@pytest.mark.parametrize(
+    ("piece", "text"),
+    [
+        (_die, r"was killed \(signal 9\)"),
+        (lambda: os.kill(os.getpid(), signal.SIGTERM), r"ended by SIGTERM \(signal 15\)"),
+        (lambda: os.kill(os.getpid(), signal.SIGINT), r"ended by SIGINT \(signal 2\)"),
+        (lambda: os._exit(3), r"ended by itself \(exit status 3\)"),
+    ],
+)
+def test_a_process_that_was_killed_takes_no_other_with_it(piece: Callable[[], object], text: str) -> None:
+    work: list[Callable[[], object]] = [partial(_square, 2), piece, partial(_square, 3)]
+    found: dict[int, Any] = dict(in_turn(work, [1] * 3, 1, 10))
+    assert [found[number][0] for number in (0, 2)] == [4, 9]
+    assert isinstance(found[1], WorkerKilled)
+    assert re.search(text, str(found[1]))
+    assert "--jobs 1" in str(found[1])
+
+
+def _tell_half(piece: object, sender: Connection) -> None:
+    os.write(sender.fileno(), struct.pack("!i", 1_000) + b"half")
+    _die()
+
+
+def test_a_process_that_was_killed_while_it_told_its_result_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_do", _tell_half)
+    ((_, result),) = in_turn([partial(_square, 2)], [1], 1, 10)
+    assert isinstance(result, WorkerKilled)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_that_has_only_begun_ends_without_a_word(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The handlers of the first process would raise an exception in it, which Python shows with a traceback."""
+    end_when_asked = processes._end_when_asked
+
+    def asked_before() -> None:
+        os.kill(os.getpid(), number)
+        end_when_asked()
+
+    monkeypatch.setattr(processes, "_end_when_asked", asked_before)
+    ((_, result),) = in_turn([partial(_square, 2)], [1], 1, 10)
+    assert isinstance(result, WorkerKilled)
+    assert result.status == -number
+    assert capfd.readouterr().err == ""
 
 
 def _converse(tell: Tell, hear: Hear) -> None:
@@ -142,5 +191,5 @@ def _killed(tell: Tell, hear: Hear) -> None:
 def test_a_partner_that_is_killed_is_said_to_be() -> None:
     partner = Partner(_killed)
     partner.tell(0)
-    with pytest.raises(RuntimeError, match="ended from outside"):
+    with pytest.raises(WorkerKilled, match=r"killed \(signal 9\), often for want of memory; try --jobs 1"):
         partner.hear()

@@ -9,9 +9,12 @@ import pytest
 from perflint import engine
 from perflint.findings import Confidence, Finding, Level
 from perflint.settings import Settings
-from tests.support import expect_marked, expect_marked_in_step, fixed_body, in_step, sources
+from tests.support import expect_marked, expect_marked_in_step, fixed, fixed_body, in_step, sources
 
 RULE = "PPF206"
+OTHERS = "\nseen = paddle.sum(np.ones(3))"
+"""What keeps the imports of a script in use, whatever a fix takes away."""
+
 READS = ("PPF201", "PPF205", "PPF206", "PPF209", "PPF210")
 
 
@@ -125,7 +128,7 @@ def test_in_a_forward_pass_in_place_of_the_read_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "fixed"),
+    ("body", "made"),
     [
         ("b = paddle.to_tensor(x.numpy())  # why", "b = x.detach().clone()  # why\n"),
         ("b = paddle.to_tensor((x + y).numpy())", "b = (x + y).detach().clone()\n"),
@@ -139,8 +142,8 @@ def test_in_a_forward_pass_in_place_of_the_read_there() -> None:
         ("b = paddle.to_tensor(x.numpy().reshape([2, -1]))", "b = x.detach().clone().reshape([2, -1])\n"),
     ],
 )
-def test_the_copy_is_made_on_the_device(body: str, fixed: str) -> None:
-    assert fixed_body(body, RULE) == fixed
+def test_the_copy_is_made_on_the_device(body: str, made: str) -> None:
+    assert fixed_body(body + OTHERS, RULE) == made.rstrip("\n") + OTHERS + "\n"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,7 @@ def test_the_copy_is_made_on_the_device(body: str, fixed: str) -> None:
     ],
 )
 def test_how_far_the_fix_may_be_trusted(body: str, level: Level, said: str) -> None:
-    fix = only(body).fix
+    fix = only(body + OTHERS).fix
     assert fix is not None
     assert (fix.level, said in fix.reason) == (level, True), fix
 
@@ -192,3 +195,66 @@ def test_casting_on_the_device_gives_the_bits_of_numpy(source: str, target: str)
     values = np.random.default_rng(5).normal(0, 50, (400, 3)).astype(source)
     tensor = paddle.to_tensor(values)
     assert tensor.numpy().astype(target).tobytes() == tensor.detach().clone().astype(target).numpy().tobytes()
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "[loss]",
+        "(loss, loss)",
+        "[part.mean() for part in x]",
+        "list(x)",
+        "parts",
+    ],
+)
+def test_an_array_of_a_list_of_tensors_is_no_round_trip(listed: str) -> None:
+    """A list has no ``detach``, and there is no one tensor that could stay where it is."""
+    body = f"parts = [loss, loss * 2]\nb = paddle.to_tensor(np.array({listed})).astype('float32')"
+    assert found(in_step(body)) == []
+
+
+def test_a_list_that_is_filled_in_the_step_is_no_round_trip() -> None:
+    body = "parts = []\nfor part in x:\n    parts.append(part.mean())\nb = paddle.to_tensor(np.array(parts))"
+    assert found(in_step(body)) == []
+
+
+def test_a_tensor_that_is_sent_to_another_device_keeps_its_trip() -> None:
+    assert only("b = loss.cpu().cuda()").fix is not None
+    assert found(in_step("b = loss.cpu().cuda(1)")) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "gone"),
+    [
+        ("b = paddle.to_tensor(np.asarray(x.numpy()))\nc = paddle.ones([3])", "import numpy as np\n"),
+        ("b = paddle.to_tensor(x.numpy())\nc = np.ones(3)", "import paddle\n"),
+        ("b = paddle.to_tensor(np.asarray(x.numpy()))", "import numpy as np\nimport paddle\n"),
+    ],
+)
+def test_an_import_that_the_fix_leaves_unused_goes_with_it(body: str, gone: str) -> None:
+    """`import paddle` may go where `import paddle.nn.functional as F` stays."""
+    result = fixed(in_step(body), RULE)
+    assert result.startswith(in_step("pass").replace(gone, "")[:60])
+    assert "b = x.detach().clone()" in result
+
+
+def test_words_where_an_import_would_stay_without_a_use() -> None:
+    imports = "try:\n    import numpy as np\nexcept ImportError:\n    raise\nimport paddle\n"
+    text = in_step("b = paddle.to_tensor(np.asarray(x.numpy()))\nc = paddle.ones([3])")
+    [finding] = found(text.replace("import numpy as np\nimport paddle\n", imports))
+    assert finding.fix is not None
+    assert (finding.fix.level, finding.fix.edits) == (Level.DISPLAY, ())
+    assert "imported but unused" in finding.fix.reason
+
+
+def test_words_where_the_only_import_of_paddle_would_go() -> None:
+    text = in_step("b = paddle.to_tensor(x.numpy())").replace("import paddle.nn.functional as F\n", "import F\n")
+    [finding] = found(text)
+    assert finding.fix is not None
+    assert finding.fix.edits == ()
+
+
+def test_an_import_that_a_round_trip_by_a_name_leaves_unused() -> None:
+    [finding] = found(in_step("a = np.asarray(x.numpy())\na = paddle.to_tensor(a)"))
+    assert finding.fix is not None
+    assert [edit.content for edit in finding.fix.edits] == ["", "", "x.detach().clone()", "a"]

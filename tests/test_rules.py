@@ -6,11 +6,12 @@ import ast
 import io
 import re
 import tokenize
+from pathlib import Path
 
 import pytest
 
 from perflint import catalogue, engine, fixer
-from perflint.catalogue import Example, Rule
+from perflint.catalogue import CatalogueError, Example, Rule
 from perflint.findings import Finding, Level
 from perflint.settings import Settings
 from perflint.source import Source
@@ -146,6 +147,23 @@ def test_rule_shows_what_it_means(rule: Rule) -> None:
         assert any(example.fixed for example in rule.examples)
     if rule.fix_level is not Level.SAFE:
         assert rule.fix_reason
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
+def test_each_reference_says_what_it_is_cited_for(rule: Rule) -> None:
+    assert len({reference.url for reference in rule.references}) == len(rule.references)
+    for reference in rule.references:
+        assert reference.url.startswith("https://")
+        assert len(reference.shows.split()) > 2, "a clause that a reader can check the source for"
+        assert reference.shows[-1] not in ".:", "a clause, not a sentence"
+
+
+def test_a_reference_without_what_it_shows_is_refused(tmp_path: Path) -> None:
+    text = RULES["PPF204"].path.read_text(encoding="utf-8")
+    broken = re.sub(r"\n    shows: (.|\n)*?(?=\n  - |\n[a-z])", "", text, count=1)
+    (tmp_path / "PPF204.yaml").write_text(broken, encoding="utf-8")
+    with pytest.raises(CatalogueError, match="shows is missing"):
+        catalogue.load(tmp_path)
 
 
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))

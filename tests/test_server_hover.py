@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from perflint import catalogue
 from perflint.findings import Finding, Fix, Level
-from perflint.output import measured
+from perflint.output import measured, rule_page
 from perflint.server.hover import page
 from tests.server_sessions import project, session
 from tests.support import in_step
@@ -28,7 +28,9 @@ def test_a_page_has_what_the_finding_says_and_the_rule_the_rest() -> None:
         "Fix (unsafe)": "keep it. it may differ",
         "Measured": measured.paragraph(rule),
         "Evidence": rule.evidence.strip(),
+        "References": "\n".join(rule_page.references(rule)),
     }
+    assert f"- {rule.references[0].url}\n  {rule.references[0].shows[:20]}" in sections["References"]
 
 
 def test_a_page_about_a_file_that_does_not_parse_has_no_bottleneck() -> None:

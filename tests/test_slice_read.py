@@ -210,3 +210,31 @@ def test_array_of_a_slice_holds_the_whole_tensor() -> None:
     columns, rows = x[:, 0].numpy(), x[:, 0].clone().numpy()
     assert columns.strides == (64 * 4,)
     assert rows.strides == (4,)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool", "complex64"]
+)
+def test_the_fix_reads_what_was_read_before(dtype: str) -> None:
+    """Both arrays are copies of their own: changing one changes neither the tensor nor what is read later."""
+    for whole in (np.arange(24).reshape(4, 6) % 3, np.zeros((4, 6))):
+        tensor = paddle.to_tensor(whole).astype(dtype)
+        before, after = tensor[1].numpy(), tensor[1].clone().numpy()
+        assert (before.dtype, before.shape, before.tobytes()) == (after.dtype, after.shape, after.tobytes())
+        assert tensor[1].tolist() == tensor[1].clone().tolist()
+        for array in (before, after):
+            array[:] = 1
+        assert tensor.numpy().tobytes() == paddle.to_tensor(whole).astype(dtype).numpy().tobytes()
+        if dtype != "complex64":
+            assert float(tensor[1, 2]) == float(tensor[1, 2].item())
+            assert int(tensor[1, 2]) == int(tensor[1, 2].item())
+
+
+def test_pieces_of_a_split_are_read_as_before_as_well() -> None:
+    tensor = paddle.arange(24, dtype="float32").reshape([4, 6])
+    for piece in (*paddle.split(tensor, 2), *paddle.chunk(tensor, 3, axis=1)):
+        assert piece[0].numpy().tobytes() == piece[0].clone().numpy().tobytes()
+        tensor_before = tensor.numpy().copy()
+        array = piece[0].clone().numpy()
+        array[:] = -1
+        assert (tensor.numpy() == tensor_before).all()

@@ -262,7 +262,7 @@ def test_cache_is_left_alone(workplace: Path) -> None:
 
 
 def test_fixing_is_measured_too(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "--fix", "--timing"]) == 1
+    assert main(["check", "--fix", "--unsafe-fixes", "--timing"]) == 1
     assert "Where the time went" in capsys.readouterr().err
     assert (workplace / "train.py").read_text(encoding="utf-8") != TRAINER
 

@@ -10,7 +10,7 @@ import numpy as np
 import paddle
 import pytest
 
-from perflint import engine
+from perflint import engine, fixer
 from perflint.findings import Confidence, Finding, Level
 from perflint.settings import Settings
 from tests.support import expect_marked, expect_marked_in_step, fixed_body, in_step, sources
@@ -355,6 +355,71 @@ def test_batch_as_it_is_is_shown() -> None:
     fix = only("m = paddle.to_tensor(x, dtype='float32')").fix
     assert fix is not None
     assert [edit.content for edit in fix.edits] == ["x.astype('float32')"]
+
+
+def shown(body: str) -> list[str]:
+    """What the edit of the one finding in a forward pass writes."""
+    (finding,) = in_forward(body)
+    return [edit.content for edit in finding.fix.edits] if finding.fix is not None else []
+
+
+@pytest.mark.parametrize("data", ["[0.5, 0.25]", "MEAN"])
+def test_a_constant_of_a_forward_pass_becomes_a_buffer_that_no_checkpoint_holds(data: str) -> None:
+    name = "mean_tensor" if data == "MEAN" else "constant_tensor"
+    row = f'        self.register_buffer("{name}", paddle.to_tensor({data}), persistable=False)\n'
+    assert shown(f"x = x * paddle.to_tensor({data})") == [row, f"self.{name}"]
+    (finding,) = in_forward(f"x = x * paddle.to_tensor({data})")
+    assert "register_buffer(..., persistable=False)" in finding.message
+    text = FORWARD.format(body=f"x = x * paddle.to_tensor({data})")
+    assert finding.fix is not None
+    edited = fixer.apply(text, [finding.fix]).text
+    assert edited.index("super().__init__()") < edited.index("register_buffer") < edited.index("self.order")
+    assert found(edited) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["x = x * paddle.to_tensor(self.order)", "k = [0.5, 1.0]\n        x = x * paddle.to_tensor(k)"],
+)
+def test_what_init_may_not_know_is_said_in_words(body: str) -> None:
+    assert shown(body) == []
+
+
+def test_a_layer_without_an_init_gets_words() -> None:
+    text = FORWARD.format(body="x = x * paddle.to_tensor([0.5, 0.25])")
+    start, end = text.index("    def __init__"), text.index("    def forward")
+    (finding,) = found(text[:start] + text[end:])
+    assert finding.fix is not None
+    assert (finding.fix.edits, finding.fix.level) == ((), Level.DISPLAY)
+
+
+def test_a_buffer_that_is_not_persistable_is_no_key_of_a_checkpoint() -> None:
+    layer = paddle.nn.Layer()
+    layer.register_buffer("mean", paddle.to_tensor([0.5, 0.25]), persistable=False)
+    assert list(layer.state_dict()) == []
+    layer.register_buffer("deviation", paddle.to_tensor([0.5, 0.25]))
+    assert list(layer.state_dict()) == ["deviation"]
+
+
+@pytest.mark.parametrize(
+    ("body", "texts"),
+    [
+        ("m = loss * paddle.to_tensor(step)", ["step"]),
+        ("m = paddle.to_tensor(step)", []),  # m.item() may follow
+        ("args.log(paddle.to_tensor(step))", []),
+    ],
+)
+def test_a_number_stands_for_the_tensor_only_beside_another_tensor(body: str, texts: list[str]) -> None:
+    fix = only(body).fix
+    assert fix is not None
+    assert [edit.content for edit in fix.edits] == texts
+
+
+def test_a_tensor_without_dimensions_needs_paddle_2_5() -> None:
+    for value, needed in [("0.5", "2.5"), ("[0.5]", "")]:
+        fix = only(f"loss = loss * paddle.to_tensor({value})").fix
+        assert fix is not None
+        assert (fix.level, fix.paddle) == (Level.SAFE, needed)
 
 
 def test_gates_lose_nothing() -> None:

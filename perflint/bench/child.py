@@ -25,7 +25,7 @@ class OutOfTime(RunFailed):
     """The time limit came before the run was over."""
 
 
-def run(plan: Plan, copy: Path, scratch: Path, seconds: float) -> Outcome:
+def run(plan: Plan, copy: Path, scratch: Path, seconds: float, lock: int | None = None) -> Outcome:
     """Run the script of a plan in a copy of the project.
 
     Args:
@@ -33,6 +33,7 @@ def run(plan: Plan, copy: Path, scratch: Path, seconds: float) -> Outcome:
         copy: the copy.
         scratch: a directory outside of the copy for what the runner needs, and for the script's temporary files.
         seconds: the time it has.
+        lock: a handle that its processes keep open as long as they live.
 
     Raises:
         OutOfTime: that was too little.
@@ -52,6 +53,7 @@ def run(plan: Plan, copy: Path, scratch: Path, seconds: float) -> Outcome:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=() if lock is None or os.name != "posix" else (lock,),
         )
         try:
             in_time = _wait(process, seconds)
@@ -121,8 +123,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _said(log: Path) -> str:
     """The last line of the output, which tells most, and those before it."""
     lines = log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
-    before = "".join(f"\n    {line}" for line in lines[:-1])
-    return (lines[-1] if lines else "nothing") + (f"\n  before that:{before}" if before else "")
+    before = "".join(f"\n{line}" for line in lines[:-1])
+    return (lines[-1] if lines else "nothing") + (f"\nbefore that:{before}" if before else "")
 
 
 def _failure(plan: Plan, status: int, log: Path) -> str:

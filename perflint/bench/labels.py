@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from perflint.output.width import char_width, visible
+from perflint.output.visible import visible
+from perflint.output.width import char_width
 
 
 def width(text: str) -> int:
@@ -14,7 +15,7 @@ def width(text: str) -> int:
 
 def shortened(text: str, columns: int) -> str:
     """Text for at most ``columns`` display columns, its middle cut out if need be; control characters are shown."""
-    text = "".join(map(visible, text))
+    text = visible(text)
     if width(text) <= columns:
         return text
     head = max(0, columns - 1) // 3
@@ -36,5 +37,4 @@ def markup(text: str) -> str:
 
     A path may hold control characters, which neither allows, and half of a surrogate pair, which UTF-8 does not.
     """
-    shown = "".join(map(visible, text)).encode("utf-8", "backslashreplace").decode()
-    return escape(shown)
+    return escape(visible(text))

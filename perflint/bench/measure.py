@@ -7,16 +7,15 @@ runs them the other way round, so that a machine that gets slower or faster favo
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
-from pathlib import Path
 
 from perflint import __version__
 from perflint.bench import child, notes
 from perflint.bench.plan import Outcome, Plan, RunFailed
 from perflint.bench.results import Report, Variant
+from perflint.bench.scratch import scratch, sweep
 from perflint.bench.statistics import LEAST_ROUNDS, compare
 from perflint.bench.variants import State
 from perflint.bench.workspace import Workspace
@@ -29,10 +28,11 @@ _Failed = dict[int, RunFailed]
 
 
 class Bench:
-    """The runs of one script, in copies of its project that are gone after each."""
+    """The runs of one script, in copies of its project that are gone after each, as are those that a kill has left."""
 
     def __init__(self, plan: Plan, time_limit: float = math.inf) -> None:
         """For a plan; ``time_limit`` is in seconds from now, for all runs together."""
+        sweep()
         self.plan = plan
         self._workspace = Workspace(plan.root)
         self._end = time.monotonic() + time_limit
@@ -46,13 +46,12 @@ class Bench:
             RunFailed: the run has not measured anything.
             OSError: there is no room for the copy, or the interpreter cannot be started.
         """
-        with tempfile.TemporaryDirectory(prefix="perflint-bench-", ignore_cleanup_errors=True) as name:
-            scratch = Path(name).resolve()
-            copy = scratch / "copy" / self.plan.root.name
+        with scratch() as (place, lock):
+            copy = place / "copy" / self.plan.root.name
             copy.parent.mkdir()
             self._workspace.make(copy, state.changed)
             try:
-                return child.run(self.plan, copy, scratch, self._end - time.monotonic())
+                return child.run(self.plan, copy, place, self._end - time.monotonic(), lock)
             except RunFailed as error:
                 if state.changed:  # the fix may be why: a person should know
                     error.args = (f"with {state.name}: {error}",)

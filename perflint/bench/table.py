@@ -20,7 +20,7 @@ from perflint.bench.figures import (
 from perflint.bench.labels import shortened, width
 from perflint.bench.results import Comparison, Report, Variant
 from perflint.output.colour import Palette
-from perflint.output.width import show
+from perflint.output.visible import visible, visible_line
 
 _HEADINGS = (
     *("", "ips", "(rounds)", "batch_cost", "reader_cost", "memory"),
@@ -57,10 +57,10 @@ def _rows(report: Report, spread: bool) -> list[Sequence[str]]:
     for variant in report.variants:
         measured = figures(variant)
         if measured is None:
-            rows.append((variant.name, "not measured", *[""] * (len(_HEADINGS) - 2)))
+            rows.append((visible(variant.name), "not measured", *[""] * (len(_HEADINGS) - 2)))
             continue
         cells = (number(measured.ips), _rounds(measured), *_costs(measured, spread), _memory(measured))
-        rows.append((variant.name, *cells, *_compared(comparisons.get(variant.name))))
+        rows.append((visible(variant.name), *cells, *_compared(comparisons.get(variant.name))))
     return rows
 
 
@@ -178,7 +178,7 @@ def _notes(report: Report, columns: int) -> Iterator[str]:
     if report.notes:
         yield ""
     for note in report.notes:
-        yield from _folded(show(note).text, columns, "")
+        yield from map(visible_line, _folded(visible(note), columns, ""))
 
 
 def _folded(text: str, columns: int, indent: str) -> Iterator[str]:

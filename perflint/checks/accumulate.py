@@ -1,4 +1,4 @@
-"""The fix for a host read: keep the value on the device, read it once after the loop."""
+"""The fix for a host read that feeds a sum or a list: keep the value on the device, read it once after the loop."""
 
 from __future__ import annotations
 
@@ -8,25 +8,38 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from perflint.checks import accumulator_edits as edits
 from perflint.checks.edits import insert_row_after_loop, on_device, source_of
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
+from perflint.index import in_place
+from perflint.index.accumulators import Accumulator, Use
+from perflint.index.file import Point
 from perflint.index.kinds import Kind
-from perflint.index.scopes import FUNCTIONS, Loop, Scope
+from perflint.index.names import dotted
+from perflint.index.scopes import Loop, Scope, Statement
 from perflint.index.tree import walk
 
 _TITLE = "keep the sum on the device and read it once after the loop"
-_LIST_TITLE = "keep the tensors and read them once after the loop"
-_DISPLAY_TITLE = "keep the tensor on the device, and read it only when you log"
+_LIST_TITLE = "keep the tensors (some 6 KB of memory each) and read them once after the loop"
+_TENSOR_REASON = "only if what is read is a Paddle tensor"
 _SHAPE_REASON = (
-    "a loss of shape [1] (Paddle before 2.5, or reduction='none') cannot be read back with float() everywhere"
+    "of a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` makes no number with NumPy 2.4, where "
+    "`.item()` does"
 )
 _COUNT_REASON = "a whole number, such as a count, comes back as a float"
 _NUMPY_REASON = "the value becomes a Python float where it was a NumPy array"
-_FACTOR_REASON = "the factor must be a plain number, and its type is not known"
+_FACTOR_REASON = "what is multiplied or added must be a plain number, and its type is not known"
+_WHOLE_REASON = "what is printed before the first step is 0.0 where it was 0"
+_ERROR_REASON = "after an error on the device the sum cannot be read any more, where a number can still be printed"
+_ALIAS_REASON = "what else holds the list finds tensors in it while the loop runs"
+_EARLY_REASON = "an error or an interrupt in the loop leaves tensors in the list for what comes after it"
+_MEMORY_REASON = "the tensors stay in memory, some 6 KB each, until the loop ends, which may be late"
 
-
-_OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
+_BUILTINS = ("float", "int", "isinstance")
+_LOOK_ONLY = frozenset({"len", "sum", "print", "min", "max", "sorted", "list", "tuple", "enumerate", "bool", "str"})
+_Trust = tuple[Level, str]
+_SAFE: _Trust = (Level.SAFE, "")
 
 
 @dataclass(frozen=True)
@@ -38,26 +51,24 @@ class _Read:
     spelling: str
 
 
-def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix:
-    """The best repair that is known for the place of a read."""
+def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix | None:
+    """The fix of a read that feeds a sum or a list of its function; None where it does not, or others may see that."""
     read = _whole_read(call, tensor, context)
-    loop = context.point.loop if context.point else None
-    if loop is not None and read is not None:
-        repaired = _sum(read, loop, context) or _list(read, loop, context)
-        if repaired is not None:
-            return repaired
-    return _display(call, tensor, context)
+    point = context.point
+    if point is None or point.loop is None or read.spelling not in ("item", "float", "numpy"):
+        return None
+    if not context.may_look_around() or _rebinds_builtins(point.scope, context):
+        return None
+    return _sum(read, point, point.loop, context) or _list(read, point, point.loop, context)
 
 
-def _display(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix:
-    kept = f"{source_of(on_device(tensor), context)}.detach()"
-    edit = Edit(*context.range(call), kept)
-    return Fix(
-        _DISPLAY_TITLE, (edit,), Level.DISPLAY, "what uses the value must be able to hold a tensor, or run less often"
-    )
+def _rebinds_builtins(scope: Scope, context: Context) -> bool:
+    bound = {item.id for item in walk(scope.node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    bound |= {item.arg for item in walk(scope.node) if isinstance(item, ast.arg)}
+    return any(name in bound or context.file.names.is_bound(name) for name in _BUILTINS)
 
 
-def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> _Read | None:
+def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> _Read:
     """The call, with the ``[0]`` or ``float()`` around it that belong to the same read."""
     spelling = call.func.attr.value if isinstance(call.func, cst.Attribute) else context.text(call.func)
     node: cst.BaseExpression = call
@@ -75,69 +86,59 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
     return _Read(node, on_device(tensor), spelling)
 
 
-def _sum(read: _Read, loop: Loop, context: Context) -> Fix | None:
+# -- sums ------------------------------------------------------------------------------------------------------------
+
+
+def _sum(read: _Read, point: Point, loop: Loop, context: Context) -> Fix | None:
     """``total += loss.item()``."""
     statement = context.statement
     if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
         return None
-    if not isinstance(statement.target, cst.Name):
-        return None
     factors = _factors(statement.value, read.node)
-    if factors is None or read.spelling not in ("item", "float", "numpy"):
+    if not isinstance(statement.target, cst.Name) or factors is None:
         return None
-    name = statement.target.value
-    point = context.point
-    assert point is not None
-    uses = _uses(name, point.scope, loop, context)
-    if uses is None or not _starts_as_number(name, point.scope):
+    held = Accumulator(statement.target.value, loop, point.scope, context.file)
+    ending = None if held.is_hidden else held.ending
+    starts = _numbers(held, point.scope)
+    if ending is None or starts is None or (read.spelling == "numpy" and _is_indexed(held)):
         return None
-    if any(use.each_step for use in uses):
+    looks = edits.looks(held, loop, ending.last, context)
+    if looks is None or any(look.each_step for look in looks):
         return None
-    level, reason = _trust(read, context)
-    if level is Level.SAFE and not all(_is_plain_number(factor, point.scope, context) for factor in factors):
-        level, reason = Level.UNSAFE, _FACTOR_REASON
-    kept = f'{source_of(read.tensor, context)}.detach().astype("float64")'
-    edits = [
-        Edit(*context.range(read.node), kept),
-        *(edit for use in uses for edit in _read_edits(use, name, context)),
-        insert_row_after_loop(context.file.source, loop, f"{name} = float({name})"),
-    ]
-    return Fix(_TITLE, tuple(sorted(edits)), level, reason)
-
-
-def _list(read: _Read, loop: Loop, context: Context) -> Fix | None:
-    """``losses.append(loss.item())``."""
-    statement = context.statement
-    call = statement.value if isinstance(statement, cst.Expr) else None
-    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
-        return None
-    if not isinstance(call.func.value, cst.Name) or len(call.args) != 1 or call.args[0].value is not read.node:
-        return None
-    name = call.func.value.value
-    point = context.point
-    assert point is not None
-    if not _starts_as_list(name, point.scope) or read.spelling not in ("item", "float", "numpy"):
-        return None
-    uses = _uses(name, point.scope, loop, context, but=call.func.value)
-    if uses is None or uses:
-        return None
-    level, reason = _trust(read, context)
-    edits = (
-        Edit(*context.range(read.node), f"{source_of(read.tensor, context)}.detach()"),
-        insert_row_after_loop(context.file.source, loop, f"{name}[:] = [float(x) for x in {name}]"),
+    whole = any(isinstance(start, int) for start in starts)
+    trust = _least(
+        _trust(read, context),
+        _SAFE if all(_is_plain_number(factor, point.scope, context) for factor in factors) else _unsafe(_FACTOR_REASON),
+        _SAFE if _adds_numbers(held, point, context) else _unsafe(_FACTOR_REASON),
+        _unsafe(_ERROR_REASON) if ending.after_errors else _SAFE,
+        _unsafe(_WHOLE_REASON) if whole and not _follow_a_sum(looks, held, point) else _SAFE,
     )
-    return Fix(_LIST_TITLE, tuple(sorted(edits)), level, reason)
+    kept = f'{source_of(read.tensor, context)}.detach().astype("float64")'
+    changed = [
+        Edit(*context.range(read.node), kept),
+        *(edit for look in looks for edit in edits.reading(look, context)),
+    ]
+    if ending.is_read:
+        row = f"{held.name} = {_as_number(held, whole)}"
+        changed.append(insert_row_after_loop(context.file.source, ending.last, row))
+    return Fix(_TITLE, tuple(sorted(changed)), *trust)
 
 
-def _trust(read: _Read, context: Context) -> tuple[Level, str]:
-    kind: Kind = context.kind(read.tensor)
-    if read.spelling == "numpy":
-        return Level.UNSAFE, _NUMPY_REASON
-    if not kind.scalar:
-        return Level.UNSAFE, _SHAPE_REASON
-    if not kind.floating:
-        return Level.UNSAFE, _COUNT_REASON
-    return Level.SAFE, ""
+def _as_number(held: Accumulator, whole: bool) -> str:
+    """The sum as a number: a loop without a step leaves the 0 that it began with, also where that is printed."""
+    outside = [use for use in held.uses if isinstance(use.node.ctx, ast.Load) and not held.is_in_loop(use.statement)]
+    if whole and not all(map(_is_same_for_any_number, outside)):
+        return f"{held.name} if isinstance({held.name}, int) else float({held.name})"
+    return f"float({held.name})"
+
+
+def _is_same_for_any_number(use: Use) -> bool:
+    """Whether 0 and 0.0 give the same there: in a division, and in ``{total:.3f}``."""
+    if isinstance(use.parent, ast.BinOp):
+        return isinstance(use.parent.op, ast.Div)
+    if not isinstance(use.parent, ast.FormattedValue) or use.parent.format_spec is None:
+        return False
+    return ast.unparse(use.parent.format_spec).rstrip("'\"").endswith(("f", "e", "g", "%"))
 
 
 def _factors(value: cst.BaseExpression, read: cst.BaseExpression) -> list[cst.BaseExpression] | None:
@@ -152,6 +153,175 @@ def _factors(value: cst.BaseExpression, read: cst.BaseExpression) -> list[cst.Ba
         left = _factors(value.left, read)
         return None if left is None else [*left, value.right]
     return None
+
+
+def _numbers(held: Accumulator, scope: Scope) -> list[int | float] | None:
+    """The numbers that the sum begins with, or begins again with; None where it may hold something else."""
+    entering = held.entering
+    if entering is None:
+        return None
+    found: list[int | float] = []
+    for statement in dict.fromkeys(use.statement for use in held.uses if not isinstance(use.node.ctx, ast.Load)):
+        node, outside = statement.node, not held.is_in_loop(statement)
+        if isinstance(node, ast.AugAssign):
+            reaches = statement in entering or (isinstance(node.op, ast.Add) and _is_in_last(statement, held))
+            if outside and reaches and not _plain(node.value, scope, 0):
+                return None
+            continue
+        values = [_number(value) for value in _bound_to(node, held.name)]
+        if not values or None in values:
+            if outside and statement not in entering and not _is_in_last(statement, held):
+                continue  # it comes after all that the fix changes
+            return None
+        found += [value for value in values if value is not None]
+    return found
+
+
+def _is_in_last(statement: Statement, held: Accumulator) -> bool:
+    ending = held.ending
+    return ending is not None and edits.is_within(statement.node, ending.last)
+
+
+def _number(value: ast.expr) -> int | float | None:
+    literal = value.value if isinstance(value, ast.Constant) else None
+    return literal if isinstance(literal, (int, float)) else None
+
+
+def _is_indexed(held: Accumulator) -> bool:
+    """Whether anything takes the sum for an array: ``total[0]``, ``total.mean()``, ``len(total)``."""
+    return any(
+        isinstance(use.parent, (ast.Subscript, ast.Attribute, ast.Starred, ast.For, ast.comprehension))
+        or (isinstance(use.parent, ast.Call) and dotted(use.parent.func) in ("len", "list", "enumerate", "zip"))
+        for use in held.uses
+    )
+
+
+def _adds_numbers(held: Accumulator, point: Point, context: Context) -> bool:
+    """Whether what the loop adds besides the read are numbers, or reads that become tensors themselves."""
+    added = [
+        use.statement.node.value
+        for use in held.uses
+        if isinstance(use.statement.node, ast.AugAssign)
+        and use.node is use.statement.node.target
+        and use.statement is not point.statement
+        and held.is_in_loop(use.statement)
+        and isinstance(use.statement.node.op, ast.Add)
+    ]
+    return all(_plain(value, point.scope, 0) or _ends_in_a_read(value) for value in added)
+
+
+def _ends_in_a_read(value: ast.expr) -> bool:
+    """``loss.item()``, and ``loss.item() * n``: a Python number."""
+    if isinstance(value, ast.BinOp):
+        return _ends_in_a_read(value.left) or _ends_in_a_read(value.right)
+    called = value.func if isinstance(value, ast.Call) else None
+    return dotted(called) == "float" if isinstance(called, ast.Name) else getattr(called, "attr", "") == "item"
+
+
+def _follow_a_sum(looks: list[edits.Look], held: Accumulator, point: Point) -> bool:
+    """Whether each place in the loop that reads the sum comes after the addition of its step, so that it is a float."""
+    adding = point.statement
+    resets = [
+        use.statement
+        for use in held.uses
+        if isinstance(use.node.ctx, ast.Store) and not isinstance(use.statement.node, ast.AugAssign)
+    ]
+    for look in looks:
+        statement = look.statement
+        if statement is None or not edits.always_follows(statement, adding):
+            return False
+        if any(edits.stands_between(reset, adding, statement) for reset in resets):
+            return False
+    return True
+
+
+# -- lists -----------------------------------------------------------------------------------------------------------
+
+
+def _list(read: _Read, point: Point, loop: Loop, context: Context) -> Fix | None:
+    """``losses.append(loss.item())``."""
+    statement = context.statement
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+        return None
+    if not isinstance(call.func.value, cst.Name) or len(call.args) != 1 or call.args[0].value is not read.node:
+        return None
+    held = Accumulator(call.func.value.value, loop, point.scope, context.file)
+    if held.is_hidden or not _is_an_empty_list(held):
+        return None
+    others = [use for use in held.uses if use.statement is not point.statement and isinstance(use.node.ctx, ast.Load)]
+    if any(held.is_in_loop(use.statement) for use in others):
+        return None
+    before = [use for use in others if held.comes_before(use.statement)]
+    if any(map(_puts_in, before)):
+        return None
+    ending = held.ending
+    trust = _least(
+        _trust(read, context),
+        _unsafe(_ALIAS_REASON) if not all(map(_only_looks, before)) else _SAFE,
+        _unsafe(_EARLY_REASON) if ending is None or ending.last is not loop else _SAFE,
+        _unsafe(_MEMORY_REASON) if isinstance(loop, ast.While) else _SAFE,
+    )
+    tensor = context.expression(read.tensor)
+    copied = tensor is None or in_place.may_change(tensor, loop, point.scope, context.file)
+    kept = f"{source_of(read.tensor, context)}.detach(){'.clone()' if copied else ''}"
+    changed = (
+        Edit(*context.range(read.node), kept),
+        insert_row_after_loop(context.file.source, loop, f"{held.name}[:] = [float(x) for x in {held.name}]"),
+    )
+    return Fix(_LIST_TITLE, tuple(sorted(changed)), *trust)
+
+
+def _is_an_empty_list(held: Accumulator) -> bool:
+    bindings = [use.statement.node for use in held.uses if not isinstance(use.node.ctx, ast.Load)]
+    values = [list(_bound_to(node, held.name)) for node in bindings]
+    return held.entering is not None and all(
+        bool(made) and all(isinstance(value, ast.List) and not value.elts for value in made) for made in values
+    )
+
+
+def _puts_in(use: Use) -> bool:
+    """Whether a use may put something into the list that is no number."""
+    return isinstance(use.parent, ast.Attribute) or (
+        isinstance(use.parent, ast.Subscript) and not isinstance(use.parent.ctx, ast.Load)
+    )
+
+
+def _only_looks(use: Use) -> bool:
+    """Whether a use lets nobody keep the list: ``sum(losses)``, ``np.mean(losses)``, ``losses[-1]``."""
+    if isinstance(use.parent, ast.Call):
+        name = dotted(use.parent.func) or ""
+        return name in _LOOK_ONLY or name.startswith(("np.", "numpy.", "math.", "statistics."))
+    return isinstance(use.parent, (ast.Subscript, ast.Compare, ast.BinOp, ast.FormattedValue, ast.If, ast.For))
+
+
+# -- trust -----------------------------------------------------------------------------------------------------------
+
+
+def _trust(read: _Read, context: Context) -> _Trust:
+    kind: Kind = context.kind(read.tensor)
+    if read.spelling == "numpy":
+        return _unsafe(_NUMPY_REASON)
+    if not kind.is_tensor or kind.guess:
+        return _unsafe(_TENSOR_REASON if read.spelling == "float" else f"{_TENSOR_REASON}; {_SHAPE_REASON}")
+    if read.spelling == "float":
+        return _SAFE  # it asks of the tensor what the `float()` after the loop asks
+    if not kind.scalar:
+        return _unsafe(_SHAPE_REASON)
+    return _SAFE if kind.floating else _unsafe(_COUNT_REASON)
+
+
+def _unsafe(reason: str) -> _Trust:
+    return Level.UNSAFE, reason
+
+
+def _least(*parts: _Trust) -> _Trust:
+    """The lowest of some levels, with all that speaks against a higher one."""
+    level = min(level for level, _ in parts)
+    return level, "; ".join(dict.fromkeys(reason for _, reason in parts if reason))
+
+
+# -- plain numbers ---------------------------------------------------------------------------------------------------
 
 
 def _is_plain_number(node: cst.BaseExpression, scope: Scope, context: Context) -> bool:
@@ -177,170 +347,13 @@ def _plain(node: ast.expr, scope: Scope, depth: int) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class _Use:
-    """A place in the loop that reads the sum; ``updated`` is the ``total /= n`` it is the target of."""
-
-    node: cst.Name
-    each_step: bool
-    updated: cst.AugAssign | None = None
-
-
-def _uses(name: str, scope: Scope, loop: Loop, context: Context, but: cst.CSTNode | None = None) -> list[_Use] | None:
-    """Where the loop reads a name (besides ``but``); None when the fix would not see every use of it."""
-    node = _loop_node(loop, context)
-    if node is None or _is_shared(name, scope, context) or _is_rebound(name, loop):
-        return None
-    uses: list[_Use] = []
-    for found, parents in _names(node, name, ()):
-        parent = parents[-1]
-        if found is but or isinstance(parent, cst.AssignTarget) or _is_label(found, parent):
-            continue
-        if any(isinstance(item, (cst.Lambda, cst.FunctionDef)) or _shows_its_text(item) for item in parents):
-            return None
-        each_step = _runs_each_step(parents, context)
-        if isinstance(parent, cst.AugAssign) and parent.target is found:
-            if isinstance(parent.operator, cst.AddAssign):
-                continue
-            if type(parent.operator).__name__ not in _OPERATORS:
-                return None
-            uses.append(_Use(found, each_step, parent))
-        else:
-            uses.append(_Use(found, each_step))
-    return uses
-
-
-def _shows_its_text(node: cst.CSTNode) -> bool:
-    """Whether an f-string prints the expression beside its value: ``{total=}``."""
-    return isinstance(node, cst.FormattedStringExpression) and node.equal is not None
-
-
-def _is_label(found: cst.Name, parent: cst.CSTNode) -> bool:
-    """Whether a name is a keyword or an attribute that happens to be spelled the same."""
-    return (isinstance(parent, cst.Arg) and parent.keyword is found) or (
-        isinstance(parent, cst.Attribute) and parent.attr is found
-    )
-
-
-def _runs_each_step(parents: tuple[cst.CSTNode, ...], context: Context) -> bool:
-    for parent in reversed(parents):
-        if parent is parents[0]:  # the header of the loop: what it runs over is read once, what it tests each time
-            return isinstance(parent, cst.While)
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            point = context.points.get(context.range(parent)[0])
-            return point is None or point.step is not None
-    return True
-
-
-def _read_edits(use: _Use, name: str, context: Context) -> list[Edit]:
-    """Read the sum where it is used: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
-    if use.updated is None:
-        return [Edit(*context.range(use.node), f"float({name})")]
-    start = context.range(use.node)[0]
-    value = use.updated.value
-    value_start, value_end = context.range(value)
-    head = f"{name} = float({name}) {_OPERATORS[type(use.updated.operator).__name__]} "
-    bare = isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.Integer, cst.Float)) or value.lpar
-    if bare:
-        return [Edit(start, value_start - sum(len(_code(paren)) for paren in value.lpar), head)]
-    return [Edit(start, value_start, head + "("), Edit(value_end, value_end, ")")]
-
-
-def _code(node: cst.CSTNode) -> str:
-    return cst.Module([]).code_for_node(node)
-
-
-def _names(
-    node: cst.CSTNode, name: str, parents: tuple[cst.CSTNode, ...]
-) -> Iterator[tuple[cst.Name, tuple[cst.CSTNode, ...]]]:
-    if isinstance(node, cst.Name):
-        if node.value == name:
-            yield node, parents
-        return
-    for child in node.children:
-        yield from _names(child, name, (*parents, node))
-
-
-def _loop_node(loop: Loop, context: Context) -> cst.CSTNode | None:
-    lines = context.file.source.lines
-    start = lines.offset(loop.lineno, loop.col_offset)
-    for parent in context.parents:
-        if isinstance(parent, (cst.For, cst.While)) and context.range(parent)[0] == start:
-            return parent
-    return None
-
-
-def _is_shared(name: str, scope: Scope, context: Context) -> bool:
-    """Whether another function can see the name: a closure, a global, a nonlocal."""
-    module = isinstance(scope.node, ast.Module)
-    for other in context.file.scopes.scopes:
-        if other is scope:
-            continue
-        if not module and not _is_within(other, scope):
-            continue
-        if any(
-            isinstance(item, ast.Name) and item.id == name
-            for item in walk(other.node)
-            if not isinstance(other.node, ast.Module)
-        ):
-            return True
-    declared = (ast.Global, ast.Nonlocal)
-    return any(isinstance(item, declared) and name in item.names for item in walk(scope.node))
-
-
-def _is_within(inner: Scope, outer: Scope) -> bool:
-    scope: Scope | None = inner
-    while scope is not None:
-        if scope is outer:
-            return True
-        scope = scope.parent
-    return False
-
-
-def _is_rebound(name: str, loop: Loop) -> bool:
-    """Whether the loop gives the name another value than a number or the running sum."""
-    for item in walk(loop):
-        if isinstance(item, FUNCTIONS) and any(isinstance(x, ast.Name) and x.id == name for x in walk(item)):
-            return True
-        if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Store):
-            if not _is_reset(item, loop) and not _is_augmented(item, loop):
-                return True
-        elif isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Del):
-            return True
-    return False
-
-
-def _is_reset(target: ast.Name, loop: Loop) -> bool:
-    return any(
-        isinstance(item, ast.Assign) and target in item.targets and isinstance(item.value, ast.Constant)
-        for item in walk(loop)
-    )
-
-
-def _is_augmented(target: ast.Name, loop: Loop) -> bool:
-    return any(isinstance(item, ast.AugAssign) and item.target is target for item in walk(loop))
-
-
-def _starts_as_number(name: str, scope: Scope) -> bool:
-    return any(
-        isinstance(value, ast.Constant) and isinstance(value.value, (int, float)) for value in _values(name, scope)
-    )
-
-
-def _starts_as_list(name: str, scope: Scope) -> bool:
-    values = list(_values(name, scope))
-    return bool(values) and all(isinstance(value, ast.List) and not value.elts for value in values)
-
-
-def _values(name: str, scope: Scope) -> Iterator[ast.expr]:
-    """What a scope assigns to a name, tuple assignments included."""
-    for statement in scope.statements:
-        node = statement.node
-        if isinstance(node, ast.AnnAssign) and node.value is not None:
-            yield from _matched(node.target, node.value, name)
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                yield from _matched(target, node.value, name)
+def _bound_to(node: ast.stmt, name: str) -> Iterator[ast.expr]:
+    """What a statement assigns to a name, in a tuple too; nothing where that is not plain to see."""
+    if isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield from _matched(node.target, node.value, name)
+    elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _matched(target, node.value, name)
 
 
 def _matched(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:

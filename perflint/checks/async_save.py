@@ -1,55 +1,169 @@
-"""The fix for a checkpoint each epoch: hand a snapshot to Paddle's writer thread, and wait for it at the end."""
+"""The fix for a checkpoint each epoch: hand a snapshot to Paddle's writer thread, and wait for it at the end.
+
+What `paddle.async_save` does is settled by running it: `tests/test_async_save.py`.  It came with Paddle 2.6.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
-from perflint.checks.edits import insert_argument, insert_row_after_loop
+from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop
 from perflint.context import Context, local_name
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
-from perflint.index.scopes import Loop
-from perflint.index.tree import walk
+from perflint.index.names import dotted
+from perflint.index.scopes import FUNCTIONS, TRIES, Loop
+from perflint.index.tree import children, walk
 
 _TITLE = "save a snapshot in the background, and wait for the writer after the loop"
 _REASON = (
-    "the snapshot takes the model's size in memory once more, an error while writing is not raised,"
-    " and the file is complete only after clear_async_save_task_queue()"
+    "the snapshot takes the model's size in memory once more (on a GPU build in host memory), an error while writing"
+    " is not raised, and the file is complete only after clear_async_save_task_queue()"
 )
-_UNKNOWN_REASON = "only a model's own state_dict() can be copied and written later without risk"
+_NO_MODEL = "only a model's own state_dict() can be copied and written later without risk"
+_NO_STATEMENT = "it is part of a larger expression"
+_SETTINGS = "paddle.async_save takes the object, the path and the protocol, and no other setting"
+_USED_AGAIN = "the loop uses the file again, which may not be complete by then"
+_LEFT_EARLY = "the loop can be left without waiting for the writer"
+_CAUGHT = "an error while writing would no longer reach the `except` around it"
 _MODEL = re.compile(r"(model|net|network|layer|generator|discriminator|student|teacher|backbone)\w*$", re.IGNORECASE)
 _OPTIMIZER = re.compile(r"opt|sched|scaler", re.IGNORECASE)
+_PARAMETERS = ("obj", "path", "protocol")
+_READS = frozenset(
+    {"load", "set_state_dict_from", "copy", "copy2", "copyfile", "copytree", "move", "rename", "remove", "replace"}
+    | {"unlink", "link", "symlink", "rmtree", "upload", "upload_file", "exists", "isfile", "getsize", "stat"}
+)
+# Calls that may name the path beside the save: they show it, or make the directory it lies in.
+_HARMLESS = frozenset(
+    {"print", "info", "debug", "warning", "error", "log", "write", "format", "append"}
+    | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
+)
+_WIDTH = 88
+_SINCE = "2.6"
+"""The first Paddle with ``paddle.async_save``: its wheel of 2.6.2 has it, as a function of ``paddle.framework.io``."""
 
 
 def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
-    """``paddle.save(model.state_dict(), path)`` to ``paddle.async_save`` of a clone, flushed after the loop."""
+    """``paddle.save(model.state_dict(), path)`` to ``paddle.async_save`` of a snapshot, flushed after the loop."""
     model = _model(call, context)
-    if model is None or _reads_back(loop) or not isinstance(context.statement, cst.Expr):
-        return Fix(_TITLE, (Edit(*context.range(call.func), "paddle.async_save"),), Level.DISPLAY, _UNKNOWN_REASON)
+    reason = _NO_MODEL if model is None else _why_not(call, loop, context)
+    if model is None or reason:
+        return Fix(_TITLE, (), Level.DISPLAY, reason)
     paddle, imports = _paddle(call, context)
+    # A GPU build copies each tensor to pinned memory before it goes on; any other build copies nothing.
+    snapshot = (
+        f"k: v if {paddle}.is_compiled_with_cuda() else v.clone()",
+        f"for k, v in {model}.state_dict().items()",
+    )
     edits = [
-        Edit(*context.range(call.func), f"{paddle}.async_save"),
-        Edit(*context.range(call.args[0].value), f"{{k: v.clone() for k, v in {model}.state_dict().items()}}"),
+        *_call_edits(call, f"{paddle}.async_save", snapshot, context),
         insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
     ]
-    if not _path_changes(call, loop, context):
-        # Two writers on one path would tear the file: let each wait for the one before it.
-        edits += insert_argument(call, "sync_other_task=True", context)
-    return Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, _REASON, imports)
+    return Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, _REASON, imports, _SINCE)
 
 
-def _path_changes(call: cst.Call, loop: Loop, context: Context) -> bool:
-    """Whether the path names something that the loop counts or makes anew in each round."""
-    bound = {item.id for item in walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
-    named: set[str] = set()
-    for argument in call.args[1:]:
-        expression = context.expression(argument.value)
-        if expression is not None:
-            named |= {item.id for item in walk(expression) if isinstance(item, ast.Name)}
-    return bool(named & bound)
+def _call_edits(call: cst.Call, name: str, snapshot: tuple[str, str], context: Context) -> list[Edit]:
+    """The new call: its arguments on rows of their own, or as they stood where they stood on several rows already.
+
+    ``sync_other_task=True`` lets each save wait for the one before it: else two threads may write one file at a time,
+    and snapshots pile up where the disk is slower than an epoch.
+    """
+    element, source = snapshot
+    lines = context.file.source.lines
+    start, end = context.range(call)
+    first = lines.position(start)[0]
+    if first != lines.position(end)[0]:
+        return [
+            Edit(*context.range(call.func), name),
+            Edit(*context.range(call.args[0].value), f"{{{element} {source}}}"),
+            *insert_argument(call, "sync_other_task=True", context),
+        ]
+    outer = indentation(context.file.source, first)
+    inner = outer + ("\t" if outer.startswith("\t") else "    ")
+    own = f"{call.args[0].keyword.value}=" if call.args[0].keyword else ""
+    rows = [f"{own}{{{element} {source}}}"]
+    if len(inner) + len(rows[0]) >= _WIDTH:
+        deeper = inner + inner[len(outer) :]
+        rows = [f"{own}{{", *(f"{deeper[len(inner) :]}{part}" for part in snapshot), "}"]
+    rows[-1] += ","
+    rows += [f"{_plain(argument, context)}," for argument in call.args[1:]]
+    rows.append("sync_other_task=True,")
+    newline = context.file.source.newline
+    return [Edit(start, end, f"{name}({newline}" + "".join(f"{inner}{row}{newline}" for row in rows) + f"{outer})")]
+
+
+def _plain(argument: cst.Arg, context: Context) -> str:
+    value = context.text(argument.value)
+    value = f"({value})" if argument.value.lpar else value
+    return f"{argument.keyword.value}={value}" if argument.keyword else value
+
+
+def _why_not(call: cst.Call, loop: Loop, context: Context) -> str:
+    """Why the snapshot of a model cannot be written later all the same, ``""`` where it can."""
+    if not isinstance(context.statement, cst.Expr):
+        return _NO_STATEMENT
+    if not _is_plain(call):
+        return _SETTINGS
+    if loop.orelse or any(isinstance(item, ast.Return) for item in _own(loop)):
+        return _LEFT_EARLY
+    if _is_caught(loop, context):
+        return _CAUGHT
+    return _USED_AGAIN if _file_is_used_again(call, loop, context) else ""
+
+
+def _is_plain(call: cst.Call) -> bool:
+    names = [argument.keyword.value if argument.keyword else "" for argument in call.args]
+    return not any(argument.star for argument in call.args) and all(name in ("", *_PARAMETERS) for name in names)
+
+
+def _is_caught(loop: Loop, context: Context) -> bool:
+    """Whether an `except` stands between the save and its loop."""
+    statement = context.ast_statement
+    for link in statement.place.chain() if statement is not None and statement.place else ():
+        if link.node is loop:
+            return False
+        if isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers:
+            return True
+    return False
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is below it, without the bodies of functions defined there."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        yield item
+        if not isinstance(item, (*FUNCTIONS, ast.Lambda)):
+            stack.extend(children(item))
+
+
+def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
+    """Whether the loop reads, moves or removes files, or hands the path to something that may."""
+    path = context.expression(call.args[1].value) if len(call.args) > 1 else None
+    own = {id(item) for save in _saves(call, loop, context) for item in walk(save)}
+    harmless: set[int] = set()
+    for item in walk(loop):
+        if isinstance(item, ast.Call):
+            last = str(getattr(item.func, "attr", None) or dotted(item.func))
+            if last in _READS:
+                return True
+            if last in _HARMLESS:
+                harmless |= {id(part) for part in walk(item)}
+    wanted = ast.dump(path) if path is not None else ""
+    return any(
+        id(item) not in own | harmless and isinstance(item, ast.expr) and ast.dump(item) == wanted
+        for item in walk(loop)
+    )
+
+
+def _saves(call: cst.Call, loop: Loop, context: Context) -> list[ast.Call]:
+    start = context.range(call)[0]
+    offset = context.file.source.lines.offset
+    return [item for item in walk(loop) if isinstance(item, ast.Call) and offset(item.lineno, item.col_offset) == start]
 
 
 def _model(call: cst.Call, context: Context) -> str | None:
@@ -73,9 +187,3 @@ def _paddle(call: cst.Call, context: Context) -> tuple[str, tuple[str, ...]]:
     if last == "save" and context.file.names.resolve(prefix) == "paddle":
         return prefix, ()
     return "paddle", ("import paddle",)
-
-
-def _reads_back(loop: Loop) -> bool:
-    """Whether the loop reads, moves or removes files, which the writer may still be at."""
-    names = {"load", "set_state_dict_from", "copy", "copyfile", "move", "rename", "remove", "replace"}
-    return any(isinstance(item, ast.Attribute) and item.attr in names for item in walk(loop))

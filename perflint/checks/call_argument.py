@@ -8,9 +8,10 @@ import libcst as cst
 
 from perflint import catalogue
 from perflint.catalogue import NONZERO, ArgumentMatch, Rule
-from perflint.checks import excuses
+from perflint.checks import excuses, loader_samples, rarer
 from perflint.checks.arguments import callee, find_argument, is_bad, typed, value_of
 from perflint.checks.edits import insert_argument
+from perflint.checks.sibling_loader import WORKERS, sibling_workers
 from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.file import FileIndex
@@ -18,6 +19,7 @@ from perflint.index.loader_sites import LOADER
 from perflint.index.loader_uses import Worth
 from perflint.registry import Gate, check, gate, method_gate
 
+_LOG_INTERVAL = "{log-interval}"
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 
 
@@ -76,10 +78,23 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     worth = excuses.worth_of_loader(call, context) if match.call == LOADER else Worth.FULL
     if worth is Worth.NONE:
         return
-    fix = _fix(call, argument, rule, match, context)
     confidence = Confidence.HIGH if worth is Worth.FULL else Confidence.LOW
-    name = match.call.rpartition(".")[2]
-    context.report(rule.code, argument or call, fix, confidence=confidence, message=match.message, call=name)
+    found, value = loader_samples.of_call(call, match.call, context), sibling_workers(call, match, context)
+    if found is not None:
+        turns_on = match.parameter != WORKERS
+        fix = loader_samples.words(found, rule.fix_title, context, shared_memory=turns_on)
+        confidence = Confidence.LOW if turns_on else confidence  # it was turned off for a reason
+    else:
+        fix = _fix(call, argument, rule, match, value, context)
+    context.report(
+        rule.code,
+        argument or call,
+        fix,
+        confidence=confidence,
+        message=match.message,
+        call=match.call.rpartition(".")[2],
+        workers=value or str(context.settings.default_workers),
+    )
 
 
 def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:
@@ -103,18 +118,23 @@ def _kind_of(call: cst.Call, parameter: str, match: ArgumentMatch, context: Cont
     return context.kind(argument.value).tag if argument is not None else "absent"
 
 
-def _fix(call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
-    value = _value(match.set, context)
+def _fix(
+    call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMatch, given: str, context: Context
+) -> Fix:
+    value = given or _value(match.set, context)
     if argument is None:
         edits = insert_argument(call, f"{match.parameter}={value}", context)
     else:
         edits = [Edit(*context.range(argument.value), value)]
+    title = rule.fix_title.format(value=value, parameter=match.parameter)
+    if _LOG_INTERVAL in match.set:  # the value of the rule says how often lines are printed from now on
+        return rarer.fix(title, edits, [rarer.LINES], context.settings.log_interval)
     level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    return Fix(rule.fix_title.format(value=value, parameter=match.parameter), tuple(edits), level, reason)
+    return Fix(title, tuple(edits), level, reason)
 
 
 def _value(template: str, context: Context) -> str:
     settings = context.settings
     return template.replace("{default-workers}", str(settings.default_workers)).replace(
-        "{log-interval}", str(settings.log_interval)
+        _LOG_INTERVAL, str(settings.log_interval)
     )

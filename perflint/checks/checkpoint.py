@@ -34,7 +34,7 @@ def save_in_step(call: cst.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
     step = context.step
     if step is not None and not context.claimed and _saves(call, context):
-        context.report(IN_STEP, call, guard.checkpoint_fix(call, context), step)
+        context.report(IN_STEP, call, guard.checkpoint_fix(context), step)
 
 
 def _saves(call: cst.Call, context: Context) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from perflint.checks import guard
+from perflint.checks import guard, rarer
 from perflint.context import Context, local_name
 from perflint.registry import check, declares
 from perflint.settings import DeclaredCall
@@ -56,5 +56,5 @@ def declared_sync(call: cst.Call, context: Context) -> None:
         return
     name = local_name(call.func)
     reason = f"what `{name}` does on the other steps is lost"
-    fix = guard.sample_fix("call it every so many steps", reason, context)
+    fix = guard.sample_fix("call it every so many steps", rarer.CALLS, reason, context)
     context.report(SYNC, call, fix, step, tensor=context.text(arguments[0].value) if arguments else "")

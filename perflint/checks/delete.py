@@ -36,7 +36,7 @@ def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
         return _in_row(line.body, statement, _would_be_empty(block, statement, deletable), context)
     if _would_be_empty(block, statement, deletable):
         return [Edit(start, end, "pass")]
-    return [_whole_rows(start, end, source)]
+    return [whole_rows(start, end, source)]
 
 
 def _would_be_empty(block: cst.CSTNode, statement: cst.Expr, deletable: Deletable) -> bool:
@@ -63,8 +63,8 @@ def _in_row(row: object, statement: cst.Expr, may_be_empty: bool, context: Conte
     return [Edit(context.range(row[at - 1])[1], end, "")]
 
 
-def _whole_rows(start: int, end: int, source: Source) -> Edit:
-    """The rows of a statement, with one of the blank rows that would then stand together; a comment keeps its row."""
+def whole_rows(start: int, end: int, source: Source) -> Edit:
+    """Deletes the rows of a statement, and a blank row where two would then stand together; a comment keeps its row."""
     lines = source.lines
     first, last = lines.position(start)[0], lines.position(end)[0]
     comment = source.text.find("#", end, lines.line_end(last))

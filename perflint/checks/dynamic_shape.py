@@ -19,18 +19,22 @@ from perflint.registry import check, forward_clue, step_gate
 
 CODE = "PPF207"
 MASK = "x[mask]"
+_MASKED = "multiply by `mask.astype(x.dtype)`, or `paddle.where(mask, x, paddle.zeros_like(x))`"
 _ADVICE = {
-    "nonzero": "where the indices only pick values, use the mask: multiply by it, or `paddle.where(mask, x, other)`",
-    "masked_select": "keep the shape: multiply by the mask, or `paddle.where(mask, x, other)`",
-    MASK: "keep the shape: multiply by the mask, or `paddle.where(mask, x, other)`",
+    "nonzero": f"where the indices only pick values, use the mask: {_MASKED}",
+    "masked_select": f"keep the shape: {_MASKED}",
+    MASK: f"keep the shape: {_MASKED}",
     "unique": "count over a fixed number of classes (`F.one_hot`), or find the distinct values in the data pipeline",
     "unique_consecutive": "find the runs in the data pipeline, or mark their starts by comparing neighbours",
     "where": "where the indices only pick values, use `paddle.where(mask, x, other)` with all three arguments",
     "repeat_interleave": "make the index of the repeated rows in the data pipeline and use `paddle.gather`",
-    "bincount": "count over a fixed number of classes: `F.one_hot(x, n).sum(0)`",
+    "bincount": "count over a fixed number of classes, if all labels are below it: `F.one_hot(x, n).sum(0)`",
 }
 _REASON = "whether the rewrite gives the same result depends on what the values are for"
-_MEAN_REASON = "sums are added in another order, and an empty mask gives 0 where it gave nan"
+_MEAN_REASON = (
+    "only where the mask has the shape of the values, and none of those left out is nan or inf; sums are added in "
+    "another order, and an empty mask gives 0 where it gave nan"
+)
 _LOGICAL = frozenset({"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isfinite", "isinf"})
 _COMPARING = _LOGICAL | {"equal", "not_equal", "greater_than", "greater_equal", "less_than", "less_equal"}
 # Which boxes, tokens or experts are taken is what these are for: the number of them is the result.

@@ -8,6 +8,7 @@ import libcst as cst
 
 from perflint.context import Context
 from perflint.findings import Edit
+from perflint.index.file import FileIndex
 from perflint.source import Source
 
 
@@ -78,6 +79,21 @@ def indent_rows(source: Source, first: int, last: int, unit: str, header: str, f
     return edits
 
 
+def block_and_line(context: Context) -> tuple[cst.IndentedBlock | None, cst.SimpleStatementLine | None]:
+    """The current statement, if it is a call on a row of its own, and the block that it is in."""
+    statement = context.statement
+    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
+        return None, None
+    position = next(
+        (i for i in range(len(context.parents) - 1, -1, -1) if context.parents[i] is statement), len(context.parents)
+    )
+    line = context.parents[position - 1] if position >= 1 else None
+    block = context.parents[position - 2] if position >= 2 else None
+    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, cst.IndentedBlock) or len(line.body) != 1:
+        return None, None
+    return block, line
+
+
 def rows_inside_strings(node: cst.CSTNode, context: Context) -> set[int]:
     """Rows that begin inside a string literal of ``node``, where added space would change the string."""
     rows: set[int] = set()
@@ -109,3 +125,13 @@ def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
     ):
         tensor = tensor.func.value
     return tensor
+
+
+def name_of_paddle(file: FileIndex) -> str | None:
+    """The name that a file's own imports give to Paddle (``pd`` after ``import paddle as pd``); None without one."""
+    for node in file.tree.body:
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            if alias.name == "paddle" or (alias.name.startswith("paddle.") and not alias.asname):
+                name = alias.asname or "paddle"
+                return name if file.resolve(name) == "paddle" else None
+    return None

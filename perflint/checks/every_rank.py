@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 import libcst as cst
 
-from perflint.checks.guard import block_and_line, guard_edits
+from perflint.checks.arguments import find_argument
+from perflint.checks.edits import block_and_line
+from perflint.checks.guard import guard_edits
 from perflint.context import Context, local_name
-from perflint.findings import Edit, Fix, Level, Related
+from perflint.findings import Fix, Level, Related
 from perflint.index.every_rank import SAVES, EveryRank
 from perflint.index.file import FileIndex
 from perflint.registry import check, row_gate
 
 CODE = "PPF403"
 _TITLE = "save on rank 0 alone"
-_REASON = "the other ranks no longer write, nor wait: where they read the file, a barrier has to come first"
+_REASON = (
+    "the other ranks no longer write, nor wait: where they read the file, a barrier has to come first; on several "
+    "machines the first one alone has it"
+)
+_READ_BACK = "line {line} reads the file again, on all ranks: they have to wait for rank 0 there, at a barrier"
 _BY_HAND = "where the rank is known, and what else belongs under the test, is for you to say"
+_TOGETHER = "what it saves is worked out by a call that may need all ranks: make that call before the test of the rank"
 _OLD = "put it under a test of the rank that this release of Paddle has"
 # Calls that talk to no other rank, so that one rank may make them alone.
 _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
@@ -33,8 +41,9 @@ row_gate(CODE, _rows)
 @check("Call")
 def save_on_every_rank(call: cst.Call, context: Context) -> None:
     """Report a save that no rank test stands before, in a program that runs on several cards."""
-    if context.name(call.func) not in SAVES or context.step is not None:
-        return  # at each step, that is what has to be said first
+    name = context.name(call.func)
+    if name not in SAVES or (context.step is not None and name != "paddle.async_save"):
+        return  # at each step, that is what has to be said first (PPF401, which passes over saves in the background)
     found = context.file.project.saves_on_every_rank.get(context.file.source.path, {}).get(context.range(call)[0])
     if found is None:
         return
@@ -67,14 +76,42 @@ def _fix(call: cst.Call, found: EveryRank, context: Context) -> Fix:
     while last + 1 < len(rows) and _is_save(rows[last + 1], context):
         last += 1
     run = [row for row in rows[at : last + 1] if isinstance(row, cst.SimpleStatementLine)]
+    if not all(_is_local(row) for row in run):
+        return Fix(_TITLE, (), Level.DISPLAY, _TOGETHER)
+    reader = _reader(call, run, context)
+    if reader:
+        return Fix(_TITLE, (), Level.DISPLAY, _READ_BACK.format(line=reader))
     edits = guard_edits((run[0], run[-1]), f"if {paddle}.distributed.get_rank() == 0:", context)
-    plain = last - at == found.more and all(_is_local(row) for row in run)
     imports = () if context.file.names.is_bound(paddle) else ("import paddle",)
-    return _made(edits, Level.UNSAFE if plain else Level.DISPLAY, _REASON if plain else _BY_HAND, imports)
+    if last - at != found.more:
+        return Fix(_TITLE, tuple(edits), Level.DISPLAY, _BY_HAND, imports)
+    return Fix(_TITLE, tuple(edits), Level.UNSAFE, _REASON, imports)
 
 
-def _made(edits: list[Edit], level: Level, reason: str, imports: tuple[str, ...]) -> Fix:
-    return Fix(_TITLE, tuple(edits), level, reason, imports)
+def _reader(save: cst.Call, run: list[cst.SimpleStatementLine], context: Context) -> int:
+    """The row that loads one of the files again after some saves, in the same function; 0 where none does."""
+    file, start = context.file, context.range(save)[0]
+    paths = {ast.unparse(path) for row in run if (path := _path(row, context)) is not None}
+    saves = file.calls_named(local_name(save.func).rpartition(".")[2])
+    here = next((item for item in saves if file.source.lines.offset(item[2].lineno, item[2].col_offset) == start), None)
+    if here is None:
+        return 0
+    for scope, statement, call in file.calls_named("load"):
+        if scope is not here[0] or not call.args or ast.unparse(call.args[0]) not in paths:
+            continue
+        again = statement.loop is not None and statement.loop is here[1].loop
+        if again or statement.node.lineno > here[1].node.lineno:
+            return call.lineno
+    return 0
+
+
+def _path(row: cst.SimpleStatementLine, context: Context) -> ast.expr | None:
+    """The path that a save writes to."""
+    statement = row.body[0]
+    assert isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
+    position = SAVES.get(context.name(statement.value.func))
+    argument = find_argument(statement.value, "path", position)
+    return context.expression(argument.value) if argument is not None else None
 
 
 def _paddle(call: cst.Call, context: Context) -> str | None:
@@ -104,6 +141,8 @@ def _is_local(row: cst.SimpleStatementLine) -> bool:
     stack: list[cst.CSTNode] = [argument.value for argument in statement.value.args]
     while stack:
         item = stack.pop()
+        if isinstance(item, cst.NamedExpr):
+            return False  # the other ranks would lack the name
         if isinstance(item, cst.Call):
             name = item.func.attr.value if isinstance(item.func, cst.Attribute) else local_name(item.func)
             if name not in _LOCAL:

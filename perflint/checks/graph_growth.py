@@ -56,5 +56,6 @@ def _fix(found: Growth, context: Context) -> Fix:
     for name in found.names:
         assert name.end_lineno is not None and name.end_col_offset is not None
         ends.append(lines.offset(name.end_lineno, name.end_col_offset))
-    level, reason = (Level.SAFE, "") if found.sure else (Level.UNSAFE, _PLAIN)
+    reason = "; ".join(filter(None, ("" if found.sure else _PLAIN, found.seen)))
+    level = Level.UNSAFE if reason else Level.SAFE
     return Fix(_TITLE, tuple(Edit(end, end, ".detach()") for end in sorted(ends)), level, reason)

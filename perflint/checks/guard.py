@@ -3,221 +3,158 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import libcst as cst
 
-from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
-from perflint.context import Context, local_name
-from perflint.findings import Edit, Fix, Level
+from perflint.checks import rarer
+from perflint.checks.aligned import keep_aligned
+from perflint.checks.edits import block_and_line, indent_rows, indentation, rows_inside_strings
+from perflint.checks.log_run import Run, run_of
+from perflint.context import TOO_MANY, Context, shorten
+from perflint.findings import Edit, Fix
+from perflint.index.around import deciding_test
+from perflint.index.batch_loops import says_predict
+from perflint.index.handed_counter import handed_counter
+from perflint.index.scopes import LOOPS
 from perflint.index.step_index import StepIndex, step_index
 from perflint.source import LineTable
 
 _CHECKPOINT_INTERVAL = 1000
-# Calls that only look: leaving them out on most steps changes nothing but the log.
-_PURE = frozenset(
-    {
-        "item",
-        "numpy",
-        "tolist",
-        "float",
-        "int",
-        "bool",
-        "len",
-        "str",
-        "repr",
-        "round",
-        "format",
-        "join",
-        "mean",
-        "sum",
-        "max",
-    }
-    | {
-        "min",
-        "abs",
-        "time",
-        "perf_counter",
-        "get_lr",
-        "get_last_lr",
-        "items",
-        "keys",
-        "values",
-        "get",
-        "astype",
-        "cast",
-    }
-    | {
-        "detach",
-        "cpu",
-        "list",
-        "dict",
-        "tuple",
-        "zip",
-        "range",
-        "sorted",
-        "type",
-        "now",
-        "strftime",
-        "basename",
-        "ljust",
-    }
-    | {
-        "rjust",
-        "center",
-        "clone",
-        "squeeze",
-        "reshape",
-        "get_rank",
-        "get_world_size",
-        "array",
-        "asarray",
-        "exp",
-        "sqrt",
-    }
-)
-_PLAIN_LOGGERS = frozenset({"info", "warning", "warn", "error", "critical"})
-_RECORD_REASON = "the recorded curve keeps only every {interval}th point"
+_NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+_FAMILIES = {"text": rarer.LINES, "progress": rarer.BAR, "record": rarer.POINTS, "declared": rarer.CALLS}
 
 
 def fix(call: cst.Call, family: str, context: Context) -> Fix:
     """Log every n-th step: the statement, and the log statements next to it, under one guard."""
     interval = context.settings.log_interval
-    title = f"log every {interval}th step"
-    level, reason = _level(call, family, context)
-    index = _index(context)
-    run = _run(context, family) if index is not None else None
-    if run is None or index is None:
-        return _display(context, title, interval, _no_guard_reason(context))
-    edits = [*_header_edits(context, index), *guard_edits(run, f"if {index.name} % {interval} == 0:", context)]
-    return Fix(title, tuple(edits), level, reason)
+    title = f"log every {rarer.ordinal(interval)} step"
+    advice = _against(context) if context.may_look_around() else TOO_MANY
+    if advice:
+        return rarer.words(title, advice)
+    run = run_of(call, family, context)
+    counter = _counter(context, _names_in(run, context) if run is not None else frozenset())
+    if run is None or counter is None:
+        return rarer.words(title, _how_to_count(context, counter))
+    edits = [*_header_edits(context, counter), *guard_edits((run.first, run.last), _test(counter, interval), context)]
+    also = [*run.beside, _in_one_branch(context)]
+    return rarer.fix(title, edits, (_FAMILIES[item] for item in run.families), interval, also)
 
 
-def format_fix(node: cst.BaseExpression, tensor: cst.BaseExpression, context: Context) -> Fix:
-    """Making text of a tensor: shown under a guard, since what uses the text has to go there too."""
+def format_fix(context: Context) -> Fix:
+    """Making text of a tensor: told in words, since what uses the text has to go under the guard too."""
+    nth = rarer.ordinal(context.settings.log_interval)
+    advice = "make the text where it is used, and use it at some steps only"
+    return rarer.words(f"make the text every {nth} step", _against(context) or advice)
+
+
+def checkpoint_fix(context: Context) -> Fix:
+    """Saving every n-th step: shown where a counter is at hand, and how often is for the person to say."""
+    title, yours = "save every so many steps", "how often to save is your choice"
+    if not context.may_look_around():
+        return rarer.words(title, TOO_MANY)
+    against, counter, line = _against(context), _counter(context), _own_line(context)
+    if against or counter is None or line is None:
+        return rarer.words(title, f"{yours}: {against or _how_to_count(context, counter)}")
+    edits = [
+        *_header_edits(context, counter),
+        *guard_edits((line, line), _test(counter, _CHECKPOINT_INTERVAL), context),
+    ]
+    return rarer.shown(title, edits, [rarer.SAVES], _CHECKPOINT_INTERVAL, [yours])
+
+
+def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
+    """Make the current call every n-th step only.
+
+    Args:
+        what: what becomes rarer, as ``rarer`` says it.
+        also: what else is lost, in words.
+    """
     interval = context.settings.log_interval
-    return _display(
-        context, f"make the text every {interval}th step", interval, "what uses the text must move under the guard too"
+    if not context.may_look_around():
+        return rarer.words(title, TOO_MANY)
+    against, counter, line = _against(context), _counter(context), _own_line(context)
+    if against or counter is None:
+        return rarer.words(title, against or _how_to_count(context, counter))
+    if line is None:
+        return rarer.words(title, f"what uses the result must move too, and {rarer.reason([what], interval, [also])}")
+    edits = [*_header_edits(context, counter), *guard_edits((line, line), _test(counter, interval), context)]
+    return rarer.fix(title, edits, [what], interval, [also])
+
+
+def _test(counter: StepIndex, interval: int) -> str:
+    return f"if {counter.name} % {interval} == 0:"
+
+
+def _against(context: Context) -> str:
+    """What a person should do where a guard must not be written around the current statement; ``""`` where it may."""
+    point = context.point
+    if point is None:
+        return "put it under a test of a step counter"
+    if says_predict(context.file.parts[-1], point.scope.name):
+        return "leave it if its lines are the predictions that this program is run for"
+    links = point.statement.place.chain() if point.statement.place is not None else ()
+    if any(link.branch == "finally" for link in links):
+        return "it stands in a `finally`, where it also runs for a step that fails: log in the step itself"
+    deciding = deciding_test(context.file.project, point)
+    if deciding is None:
+        return ""
+    test = shorten(ast.unparse(deciding.test))
+    if deciding.interval is None:
+        return (
+            f"`{test}` decides at which steps this runs: make it hold more rarely, rather than put a second test inside"
+        )
+    return (
+        f"`{test}` decides how often this runs: raise `{shorten(ast.unparse(deciding.interval))}`, "
+        "rather than put a second interval inside"
     )
 
 
-def checkpoint_fix(call: cst.Call, context: Context) -> Fix:
-    """Saving every n-th step: how often is for the person to say."""
-    return _display(context, "save every so many steps", _CHECKPOINT_INTERVAL, "how often to save is your choice")
+def _how_to_count(context: Context, counter: StepIndex | None) -> str:
+    """How to guard the current statement by hand, in words: code would name a counter that is not there."""
+    point = context.point
+    if counter is not None and not counter.enumerate and counter.unnamed is None:
+        return f"put it on a row of its own, under a test of `{counter.name}`"
+    if point is None or point.loop is None:
+        return "guard it with a step counter: the steps are counted elsewhere, so pass the count here or guard the call"
+    return "guard it with a step counter, which this loop does not have yet"
 
 
-def sample_fix(title: str, reason: str, context: Context) -> Fix:
-    """Make the current call every n-th step only: unsafe for ``reason``, shown where it is no statement of its own."""
-    interval = context.settings.log_interval
-    index, statement = _index(context), context.statement
-    line = block_and_line(context)[1] if isinstance(statement, cst.Expr) and statement.value is context.node else None
-    if index is None:
-        return _display(context, title, interval, _no_guard_reason(context))
-    if line is None:
-        return _display(context, title, interval, f"what uses the result must move too, and {reason}")
-    edits = [
-        *_header_edits(context, index),
-        *guard_edits((line, line), f"if {index.name} % {interval} == 0:", context),
-    ]
-    return Fix(title, tuple(edits), Level.UNSAFE, reason)
-
-
-def _level(call: cst.Call, family: str, context: Context) -> tuple[Level, str]:
-    if family == "record":
-        return Level.UNSAFE, _RECORD_REASON.format(interval=context.settings.log_interval)
-    if family == "declared":
-        return Level.UNSAFE, f"what `{local_name(call.func)}` does besides logging is not known"
-    if isinstance(call.func, cst.Attribute) and family == "text" and call.func.attr.value not in _PLAIN_LOGGERS:
-        return (
-            Level.UNSAFE,
-            f"what `{local_name(call.func) or context.text(call.func)}` does with each line is not known",
-        )
-    impure = _impure(call, context)
-    if impure:
-        return Level.UNSAFE, f"`{impure}` would no longer run at each step"
-    return Level.SAFE, ""
-
-
-def _impure(call: cst.Call, context: Context) -> str:
-    stack: list[cst.CSTNode] = [argument.value for argument in call.args]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (cst.NamedExpr, cst.Yield, cst.Await)):
-            return context.text(node)
-        if isinstance(node, cst.Call):
-            name = node.func.attr.value if isinstance(node.func, cst.Attribute) else local_name(node.func)
-            if name not in _PURE:
-                return f"{local_name(node.func) or name}()"
-        stack.extend(node.children)
+def _in_one_branch(context: Context) -> str:
+    """Says so where the statement is in one branch of an ``if`` that has others."""
+    point = context.point
+    for link in point.statement.place.chain() if point is not None and point.statement.place is not None else ():
+        if isinstance(link.node, LOOPS) and link.node is link.loop:
+            return ""
+        if isinstance(link.node, ast.If) and link.node.orelse:
+            return f"the other branch of `{shorten(ast.unparse(link.node.test))}` stays as it is"
     return ""
 
 
-def _index(context: Context) -> StepIndex | None:
+def _names_in(run: Run, context: Context) -> frozenset[str]:
+    """The names, dotted ones too, that some statements mention."""
+    text = context.file.source.text[context.range(run.first)[0] : context.range(run.last)[1]]
+    return frozenset(_NAMES.findall(text))
+
+
+def _counter(context: Context, named: frozenset[str] = frozenset()) -> StepIndex | None:
+    """What counts the steps where the current statement stands; of several, one of the names in ``named``."""
     point = context.point
-    if point is None or point.loop is None:
+    if point is None:
         return None
-    return step_index(point.scope, point.loop, context.file.identifiers)
+    if point.loop is not None:
+        scope, loop, used = point.scope, point.loop, context.file.identifiers
+        return context.once((step_index, loop, named), lambda: step_index(scope, loop, used, named))
+    name = handed_counter(context.file.project, point)
+    return StepIndex(name) if name is not None else None
 
 
-def _no_guard_reason(context: Context) -> str:
-    point = context.point
-    if point is None or point.loop is None:
-        return "the step is counted in another function: pass it here, or guard the call"
-    return "put it under a guard that counts steps"
-
-
-def _run(context: Context, family: str) -> tuple[cst.SimpleStatementLine, cst.SimpleStatementLine] | None:
-    """The log statements around the current one that stand directly below each other in one block."""
-    block, line = block_and_line(context)
-    if block is None or line is None:
-        return None
-    lines = list(block.body)
-    at = next(i for i, item in enumerate(lines) if item is line)
-    first = last = at
-    while first > 0 and _same_log(lines[first - 1], family, context):
-        first -= 1
-    while last + 1 < len(lines) and _same_log(lines[last + 1], family, context):
-        last += 1
-    start, end = lines[first], lines[last]
-    assert isinstance(start, cst.SimpleStatementLine) and isinstance(end, cst.SimpleStatementLine)
-    return start, end
-
-
-def block_and_line(context: Context) -> tuple[cst.IndentedBlock | None, cst.SimpleStatementLine | None]:
-    """The current statement, if it is a call on a row of its own, and the block that it is in."""
+def _own_line(context: Context) -> cst.SimpleStatementLine | None:
+    """The row of the current statement, where the call at hand is all of it."""
     statement = context.statement
-    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
-        return None, None
-    position = next(
-        (i for i in range(len(context.parents) - 1, -1, -1) if context.parents[i] is statement), len(context.parents)
-    )
-    line = context.parents[position - 1] if position >= 1 else None
-    block = context.parents[position - 2] if position >= 2 else None
-    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, cst.IndentedBlock) or len(line.body) != 1:
-        return None, None
-    return block, line
-
-
-def _same_log(line: cst.BaseStatement | cst.BaseSmallStatement, family: str, context: Context) -> bool:
-    from perflint.checks.step_log import code_of, log_family  # the two files describe one another
-
-    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
-        return False
-    statement = line.body[0]
-    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
-        return False
-    other = log_family(statement.value, context)
-    if not other or code_of(statement.value, context) not in context.codes or _is_kept(line, context):
-        return False
-    current = context.statement
-    assert isinstance(current, cst.Expr) and isinstance(current.value, cst.Call)
-    return _level(statement.value, other, context) == _level(current.value, family, context)
-
-
-def _is_kept(line: cst.SimpleStatementLine, context: Context) -> bool:
-    """Whether a ``# noqa`` asks to leave a statement as it is."""
-    lines = context.file.source.lines
-    start, end = context.range(line)
-    return any("noqa" in lines.line(lines.position(offset)[0]) for offset in (start, end))
+    if not isinstance(statement, cst.Expr) or statement.value is not context.node:
+        return None
+    return block_and_line(context)[1]
 
 
 def guard_edits(
@@ -248,44 +185,30 @@ def _unit(context: Context, row: int) -> str:
     return "\t" if own.startswith("\t") else "    "
 
 
-def _header_edits(context: Context, index: StepIndex) -> list[Edit]:
+def _header_edits(context: Context, counter: StepIndex) -> list[Edit]:
     """Make the loop count: ``for x in it:`` to ``for step, x in enumerate(it):``."""
     point = context.point
-    lines = context.file.source.lines
-    if index.unnamed is not None:
-        return [Edit(*_span(lines, index.unnamed), index.name)]
-    if not index.enumerate or point is None or not isinstance(point.loop, ast.For):
+    source = context.file.source
+    if point is None or not isinstance(point.loop, ast.For):
         return []
     loop = point.loop
-    target, iterated = _span(lines, loop.target), _span(lines, loop.iter)
-    text = context.file.source.text
-    opening, closing = "", ""
-    bare = isinstance(loop.target, ast.Tuple) and not text[target[0] : target[1]].startswith("(")
-    if bare:
-        opening, closing = "(", ")"
-    edits = [Edit(target[0], target[0], f"{index.name}, {opening}"), Edit(iterated[0], iterated[0], "enumerate(")]
-    if closing:
-        edits.append(Edit(target[1], target[1], closing))
-    edits.append(Edit(iterated[1], iterated[1], ")"))
-    return sorted(edits)
+    last = max(loop.iter.end_lineno or loop.lineno, loop.body[0].lineno - 1)
+    if counter.unnamed is not None:
+        return keep_aligned(source, [Edit(*_span(source.lines, counter.unnamed), counter.name)], loop.lineno, last)
+    if not counter.enumerate:
+        return []
+    target, iterated = _span(source.lines, loop.target), _span(source.lines, loop.iter)
+    bare = isinstance(loop.target, ast.Tuple) and not source.text[target[0] : target[1]].startswith("(")
+    opening, closing = ("(", ")") if bare else ("", "")
+    edits = [
+        Edit(target[0], target[0], f"{counter.name}, {opening}"),
+        *([Edit(target[1], target[1], closing)] if closing else []),
+        Edit(iterated[0], iterated[0], "enumerate("),
+        Edit(iterated[1], iterated[1], ")"),
+    ]
+    return keep_aligned(source, edits, loop.lineno, last)
 
 
 def _span(lines: LineTable, node: ast.expr) -> tuple[int, int]:
     assert node.end_lineno is not None and node.end_col_offset is not None
     return lines.offset(node.lineno, node.col_offset), lines.offset(node.end_lineno, node.end_col_offset)
-
-
-def _display(context: Context, title: str, interval: int, reason: str) -> Fix:
-    """The guard as it would be written, with a step that a person must supply."""
-    source = context.file.source
-    statement = context.statement
-    index = _index(context)
-    name = index.name if index is not None else "step"
-    if statement is None:
-        return Fix(title, (), Level.DISPLAY, reason)
-    first = source.lines.position(context.range(statement)[0])[0]
-    last = source.lines.position(context.range(statement)[1])[0]
-    if isinstance(statement, cst.BaseCompoundStatement):
-        last = first
-    edits = indent_rows(source, first, last, "    ", f"if {name} % {interval} == 0:", set())
-    return Fix(title, tuple(edits), Level.DISPLAY, reason)

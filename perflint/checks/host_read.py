@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 # A slice in a loop and the update of a metric are reported as such: they go first.
-from perflint.checks import accumulate, metric, slice_read  # noqa: F401 - imported to register before
+from perflint.checks import accumulate, metric, read_advice, slice_read  # noqa: F401 - imported to register before
 from perflint.checks.edits import on_device
 from perflint.context import Context
 from perflint.findings import Confidence, Fix, Level, Related
@@ -92,7 +92,7 @@ def host_read(call: cst.Call, context: Context) -> None:
     tensor = tensor_read_by(call, context)
     if tensor is not None:
         confidence = certainty(tensor, context)
-        fix = accumulate.fix(call, tensor, context)
+        fix = accumulate.fix(call, tensor, context) or read_advice.advice(call, context)
         context.report(CODE, call, fix, step, confidence=confidence, tensor=context.text(tensor))
         return
     read = context.file.reading_calls.get(context.range(call)[0])

@@ -23,7 +23,10 @@ _REBUILT = (
     "build it once before the loop."
 )
 _TITLE = "draw the batches from one iterator that is made before the loop"
-_REASON = "the loop then sees all batches in turn, instead of the first one of a new epoch each time"
+_REASON = (
+    "the loop then sees all batches in turn, instead of the first one of a new epoch each time; a loader without a "
+    "single batch is asked for one for ever, where StopIteration was raised"
+)
 _BY_HAND = "make the iterator where the loop is, and a new one when it has come to its end"
 
 

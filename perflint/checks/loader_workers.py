@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint import catalogue
+from perflint.checks import loader_samples
 from perflint.checks.edits import insert_argument
 from perflint.checks.excuses import explained
 from perflint.context import Context, shorten
@@ -82,6 +83,8 @@ def _shown(context: Context) -> cst.CSTNode | None:
 
 def _fix(node: cst.Integer | cst.Call, found: WorkerDefault, context: Context) -> Fix:
     rule, value = catalogue.shipped()[CODE], str(context.settings.default_workers)
+    if found.obstacle is not None:
+        return loader_samples.words(found.obstacle, rule.fix_title, context)
     if isinstance(node, cst.Call):
         edits = insert_argument(node, f"{found.insert}={value}", context)
     else:

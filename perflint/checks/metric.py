@@ -7,7 +7,7 @@ import re
 
 import libcst as cst
 
-from perflint.checks import guard
+from perflint.checks import guard, rarer
 from perflint.context import Context
 from perflint.findings import Confidence, Fix
 from perflint.index.evaluate import Evaluator
@@ -22,7 +22,6 @@ CODE = "PPF208"
 _METRICS = "paddle.metric."
 _HOST_LIBRARIES = ("sklearn.metrics.", "seqeval.metrics.")
 _NAME = re.compile(r"metric|(^|_)(acc|auc|precision|recall|f1|evaluator|eval_class)($|_|\d)", re.IGNORECASE)
-_REASON = "the metric is then made of every {interval}th batch"
 _GIVES = frozenset({"compute", "numpy"})
 _DEEPEST = 5
 
@@ -163,6 +162,5 @@ def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int =
 
 
 def _fix(context: Context) -> Fix:
-    interval = context.settings.log_interval
-    title = f"update the metric every {interval}th step"
-    return guard.sample_fix(title, _REASON.format(interval=interval), context)
+    title = f"update the metric every {rarer.ordinal(context.settings.log_interval)} step"
+    return guard.sample_fix(title, rarer.BATCHES, "", context)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from bisect import bisect_right
+from itertools import islice
 
 import libcst as cst
 
@@ -11,13 +12,14 @@ from perflint.checks import round_trip_fix as fixes
 from perflint.checks.arguments import find_argument
 from perflint.checks.host_read import certainty, tensor_read_by
 from perflint.checks.round_trip_fix import Trip
+from perflint.checks.single_tensor import Evidence
 from perflint.checks.to_tensor import NAMES, makes_tensor
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index import origin as origins
+from perflint.index.bindings import loads_of
 from perflint.index.names import dotted
 from perflint.index.scopes import Statement
-from perflint.index.tree import walk
 from perflint.registry import check, triggers
 
 CODE = "PPF206"
@@ -106,14 +108,15 @@ def _is_a_copy(read: cst.Call, tensor: cst.BaseExpression, context: Context) -> 
     if context.name(read.func) in _ARRAYS:
         # Something that is only named like a loader may well give arrays, which `np.array` does not read.
         node, point = context.expression(tensor), context.point
-        made_here = node is not None and point is not None and origins.origin(node, point).kind != origins.BATCH
-        return len(read.args) == 1 and made_here
+        if node is None or point is None or len(read.args) != 1 or Evidence(point).is_listed(node):
+            return False
+        return origins.origin(node, point).kind != origins.BATCH
     return isinstance(read.func, cst.Attribute) and read.func.attr.value in ("numpy", "item", "tolist")
 
 
 def _to_the_cpu_and_back(call: cst.Call, context: Context) -> Trip | None:
-    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "cuda":
-        return None
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "cuda" or call.args:
+        return None  # (`x.cpu().cuda(1)` is on its way to another device)
     inner = call.func.value
     if not isinstance(inner, cst.Call) or not isinstance(inner.func, cst.Attribute) or inner.func.attr.value != "cpu":
         return None
@@ -126,18 +129,18 @@ def _sent_back(name: str, context: Context) -> Edit | None:
     point = context.point
     if point is None:
         return None
-    statements = point.scope.statements
-    later = statements[next(i for i, item in enumerate(statements) if item is point.statement) + 1 :]
     back: ast.Call | None = None
-    for statement in later:
-        uses = list(_uses(name, statement))
-        if uses and back is None:
+    loads = loads_of(point.scope).get(name, [])
+    for statement, count in islice(
+        loads, bisect_right(loads, _at(point.statement), key=lambda load: _at(load[0])), None
+    ):
+        if back is None:
             back = _only_call(name, statement, context) if statement.place is point.statement.place else None
-            if back is None or len(uses) > 1:
+            if back is None or count > 1:
                 return None
             if isinstance(statement.node, ast.Assign) and any(dotted(item) == name for item in statement.node.targets):
                 break
-        elif uses:
+        else:
             return None
     if back is None:
         return None
@@ -146,9 +149,8 @@ def _sent_back(name: str, context: Context) -> Edit | None:
     return Edit(lines.offset(back.lineno, back.col_offset), end, name)
 
 
-def _uses(name: str, statement: Statement) -> Iterator[ast.Name]:
-    nodes = walk(statement.node)
-    return (item for item in nodes if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load))
+def _at(statement: Statement) -> tuple[int, int]:
+    return statement.node.lineno, statement.node.col_offset
 
 
 def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:

@@ -42,6 +42,7 @@ _ON_THE_HOST = frozenset({"numel", "shape", "rank", "is_empty", "get_shape"})
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _EQUALITY = (ast.Eq, ast.NotEq)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
+_LISTS = frozenset({"list", "tuple", "set", "dict", "sorted", "zip", "map", "collections.deque"})
 _MAX_DEPTH = 6
 
 
@@ -88,6 +89,18 @@ class Evidence:
         """What a name stands for where it is bound once, else the expression itself."""
         name = dotted(node)
         return self._definitions.get(name, node) if name else node
+
+    def is_one_tensor(self, node: ast.expr) -> bool:
+        """Whether an expression is certainly one tensor, and not only by its name."""
+        kind = self.kind(node)
+        return kind.is_tensor and not kind.guess and not kind.items and not self.is_listed(node)
+
+    def is_listed(self, node: ast.expr) -> bool:
+        """Whether an expression is a list or the like of tensors: it has their kind, but none of their methods."""
+        value = self.bound(node)
+        if isinstance(value, (*_DISPLAYS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            return True
+        return isinstance(value, ast.Call) and self.builtin(value.func) in _LISTS
 
     def builtin(self, node: ast.expr) -> str:
         """The qualified name of a function, ``""`` for one that is computed."""
@@ -145,6 +158,14 @@ class Evidence:
         if not isinstance(call.func, ast.Attribute):
             return False
         return call.func.attr in _TENSOR_METHODS and self.kind(call.func.value).is_tensor
+
+    def is_of_paddle(self, call: ast.Call) -> bool:
+        """Whether a call is one of Paddle's functions, or of a tensor's methods, that changes nothing in place."""
+        name = dotted(call.func)
+        qualified = self._names.resolve(name) if name else ""
+        if qualified.startswith("paddle."):
+            return not qualified.endswith("_") and not qualified.startswith("paddle.distributed.")
+        return self._is_tensor_call(call) and isinstance(call.func, ast.Attribute)
 
     def _compared(self, node: ast.Compare) -> Kind | None:
         sides = [node.left, *node.comparators]

@@ -94,7 +94,7 @@ def formatted_tensor(node: cst.FormattedString | cst.BinaryOperation | cst.Call,
         return
     for part in _formatted(node, context):
         if context.kind(part).is_tensor:
-            context.report(TENSOR_LOG, node, guard.format_fix(node, part, context), step, tensor=context.text(part))
+            context.report(TENSOR_LOG, node, guard.format_fix(context), step, tensor=context.text(part))
             return
 
 

@@ -32,7 +32,7 @@ triggers(CODE, _CALLS)
 triggers(CODE, _CALLS, forward=True)
 
 _ONCE = "before the loop"
-_ONCE_IN_FORWARD = "in `__init__` with `register_buffer`"
+_ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`"
 _IN_FORWARD = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE})
 _HIGH = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE, origins.READ})
 _MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, "copy", "cast"})

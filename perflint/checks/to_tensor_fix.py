@@ -8,7 +8,8 @@ import re
 import libcst as cst
 
 from perflint.checks.arguments import find_argument
-from perflint.checks.edits import indentation, source_of
+from perflint.checks.edits import source_of
+from perflint.checks.made_once import made_once
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index import origin as origins
@@ -16,6 +17,9 @@ from perflint.index import origin as origins
 _FULL = "fill the tensor on the device"
 _HALF = "values this small are rounded otherwise in float16"
 _SMALLEST = 1e-6
+_NO_DIMENSIONS = "2.5"
+"""The release that brought tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
+
 _DTYPE = re.compile(r"""("|')(bool|uint8|int8|int16|int32|int64|float16|bfloat16|float32|float64)\1""")
 
 _SHOWN = {
@@ -43,10 +47,10 @@ def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
             return filled
     title, reason = _SHOWN[kind]
     if kind in (origins.LITERAL, origins.INVARIANT):
-        return Fix(title, tuple(_hoisted(call, context)), Level.DISPLAY, reason)
+        return Fix(title, tuple(made_once(call, context)), Level.DISPLAY, reason)
     if kind in ("copy", "cast"):
         return Fix(title, (Edit(*context.range(call), _as_it_is(call, data, context)),), Level.DISPLAY, reason)
-    if kind == origins.NUMBER:
+    if kind == origins.NUMBER and _meets_a_tensor(call, context):
         return Fix(title, (Edit(*context.range(call), context.text(data.value)),), Level.DISPLAY, reason)
     return Fix(title, (), Level.DISPLAY, reason)
 
@@ -68,9 +72,10 @@ def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
     arguments = [f"[{', '.join(map(str, sizes))}]", text, *([dtype] if dtype else [])]
     edit = Edit(*context.range(call), f"{context.text(call.func.value)}.full({', '.join(arguments)})")
     may_be_half = bool(dtype) and ("float16" in dtype or not _DTYPE.fullmatch(dtype)) and "bfloat16" not in dtype
+    since = "" if sizes else _NO_DIMENSIONS
     if may_be_half and 0 < abs(value) < _SMALLEST:
-        return Fix(_FULL, (edit,), Level.UNSAFE, _HALF)
-    return Fix(_FULL, (edit,), Level.SAFE)
+        return Fix(_FULL, (edit,), Level.UNSAFE, _HALF, paddle=since)
+    return Fix(_FULL, (edit,), Level.SAFE, paddle=since)
 
 
 def _is_plain(call: cst.Call, context: Context) -> bool:
@@ -117,34 +122,16 @@ def _uniform(node: ast.expr, text: str) -> tuple[float, list[int], str] | None:
     return value, [], ast.get_source_segment(text, node) or ast.unparse(node)
 
 
+def _meets_a_tensor(call: cst.Call, context: Context) -> bool:
+    """Whether a call is one side of an operation whose other side is a tensor, so that a number does as well."""
+    parent = context.parents[-1] if context.parents else None
+    if not isinstance(parent, cst.BinaryOperation):
+        return False
+    kind = context.kind(parent.right if call is parent.left else parent.left)
+    return kind.is_tensor and not kind.guess
+
+
 def _as_it_is(call: cst.Call, data: cst.Arg, context: Context) -> str:
     dtype = find_argument(call, "dtype", 1)
     source = source_of(data.value, context)
     return source if dtype is None else f"{source}.astype({context.text(dtype.value)})"
-
-
-def _hoisted(call: cst.Call, context: Context) -> list[Edit]:
-    """The call above its loop, under a name; in a forward pass, an attribute that ``__init__`` would set."""
-    point = context.point
-    text = context.text(call)
-    if point is None or "\n" in text:
-        return []
-    name = _new_name(call, context)
-    if point.step is not None and point.step.forward:
-        return [Edit(*context.range(call), f"self.{name}")] if point.scope.owner is not None else []
-    loop = point.loop
-    if loop is None:
-        return []
-    source = context.file.source
-    at = source.lines.line_start(loop.lineno)
-    line = f"{indentation(source, loop.lineno)}{name} = {text}{source.newline}"
-    return [Edit(at, at, line), Edit(*context.range(call), name)]
-
-
-def _new_name(call: cst.Call, context: Context) -> str:
-    words = re.findall(r"[A-Za-z_]\w*", context.text(call.args[0].value))
-    base = words[-1].lower().strip("_") if words else "constant"
-    name = f"{base}_tensor"
-    while name in context.file.identifiers:
-        name += "_"
-    return name

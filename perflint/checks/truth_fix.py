@@ -6,6 +6,8 @@ import ast
 
 import libcst as cst
 
+from perflint.checks.edits import name_of_paddle
+from perflint.checks.single_tensor import Evidence
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index.bindings import bound_by
@@ -30,6 +32,8 @@ PRESENCE_MESSAGE = (
     "`{what}` asks for the value of a tensor and waits for the device at {where}; let it be `None` where there is "
     "none, and ask `is not None`."
 )
+_BOTH = "both must be tensors of one dtype"
+_UNCOUNTED = "nothing counts the steps of this loop yet; "
 _NOTHING = (None, 0, False, "")
 
 
@@ -67,9 +71,9 @@ def fix(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix
         return picked
     owner, test = _owner(node, context)
     if isinstance(owner, cst.IfExp):
-        return _where(owner, context.text(owner.test), context.text(owner.body), context.text(owner.orelse), context)
+        return _where(owner, node, owner.body, owner.orelse, context)
     if isinstance(owner, cst.If) and not _asks_if_finite(expression):
-        chosen = _choice(owner, context)
+        chosen = _choice(owner, node, context)
         if chosen is not None:
             return chosen
     if isinstance(owner, cst.If) and _asks_if_finite(expression) and _skips(owner):
@@ -89,7 +93,10 @@ def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
         )
     if function is None:
         return None
-    edits = (Edit(*context.range(node.func), function),)
+    paddle = name_of_paddle(context.file)
+    edits: tuple[Edit, ...] = ()
+    if paddle is not None and all(_is_tensor(argument.value, context) for argument in node.args):
+        edits = (Edit(*context.range(node.func), function.replace("paddle", paddle)),)
     return Fix(f"choose with `{function}`", edits, Level.DISPLAY, "a plain number among them has to become a tensor")
 
 
@@ -111,20 +118,20 @@ def _owner_of(node: cst.CSTNode, context: Context) -> tuple[cst.CSTNode | None, 
     return None, inner
 
 
-def _choice(owner: cst.If, context: Context) -> Fix | None:
+def _choice(owner: cst.If, node: cst.BaseExpression, context: Context) -> Fix | None:
     """``x = paddle.where(test, a, b)`` for an ``if`` whose branches only give one name its value."""
     first = _assigned(owner.body)
     if first is None or context.text(owner).startswith("elif"):
         return None
     name, value = first
     if owner.orelse is None:
-        return _where(owner, context.text(owner.test), context.text(value), name, context, f"{name} = ")
+        return _where(owner, node, value, cst.Name(name), context, name)
     if not isinstance(owner.orelse, cst.Else):
         return None
     other = _assigned(owner.orelse.body)
     if other is None or other[0] != name:
         return None
-    return _where(owner, context.text(owner.test), context.text(value), context.text(other[1]), context, f"{name} = ")
+    return _where(owner, node, value, other[1], context, name)
 
 
 def _assigned(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
@@ -138,10 +145,49 @@ def _assigned(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
     return (target.value, statement.value) if isinstance(target, cst.Name) else None
 
 
-def _where(owner: cst.CSTNode, test: str, first: str, second: str, context: Context, head: str = "") -> Fix:
-    start, end = context.range(owner)
-    edits = (Edit(start, end, f"{head}paddle.where({test}, {first}, {second})"),)
-    return Fix("choose on the device with `paddle.where`", edits, Level.DISPLAY, _WHERE)
+def _where(
+    owner: cst.CSTNode,
+    node: cst.BaseExpression,
+    first: cst.BaseExpression,
+    second: cst.BaseExpression,
+    context: Context,
+    name: str = "",
+) -> Fix:
+    """The choice between two tensors on the device; words where one may be none, or is not free of other effects.
+
+    Args:
+        owner: what is replaced.
+        node: the decision that was found: all of the test, or there is another one left in it.
+        name: what is bound to the choice, where ``owner`` is a statement.
+    """
+    title = "choose on the device with `paddle.where`"
+    test, paddle = getattr(owner, "test", None), name_of_paddle(context.file)
+    whole = test is node and not isinstance(test, cst.NamedExpr) and "#" not in context.text(owner)
+    if paddle is None or not whole or not (_is_pure(first, name, context) and _is_pure(second, name, context)):
+        return Fix(title, (), Level.DISPLAY, f"{_BOTH}; {_WHERE}")
+    other = name if _is_name(second, name) else context.text(second)
+    text = f"{paddle}.where({context.text(node)}, {context.text(first)}, {other})"
+    edits = (Edit(*context.range(owner), f"{name} = {text}" if name else text),)
+    return Fix(title, edits, Level.DISPLAY, f"{_BOTH}; {_WHERE}")
+
+
+def _is_pure(node: cst.BaseExpression, name: str, context: Context) -> bool:
+    """Whether an expression is a tensor, and working it out does nothing else: it calls nothing but Paddle."""
+    expression = ast.Name(name, ast.Load()) if _is_name(node, name) else context.expression(node)
+    if expression is None or context.point is None:
+        return False
+    evidence = Evidence(context.point)
+    calls = [item for item in walk(expression) if isinstance(item, ast.Call)]
+    return evidence.is_one_tensor(expression) and all(map(evidence.is_of_paddle, calls))
+
+
+def _is_name(node: cst.BaseExpression, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name
+
+
+def _is_tensor(node: cst.BaseExpression, context: Context) -> bool:
+    expression, point = context.expression(node), context.point
+    return expression is not None and point is not None and Evidence(point).is_one_tensor(expression)
 
 
 def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
@@ -149,27 +195,27 @@ def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: 
         title = "leave the check to debugging" if isinstance(owner, cst.Assert) else "choose on the device"
         return Fix(title, (), Level.DISPLAY, _FORWARD)
     interval = context.settings.log_interval
-    reason = _LATE.format(interval=interval) if _asks_if_finite(expression) or _only_leaves(owner) else _OTHERS
+    is_check = _asks_if_finite(expression) or _only_leaves(owner)
+    reason = _LATE.format(interval=interval) if is_check else _OTHERS
     title = f"check every {interval}th step"
-    if not isinstance(owner, (cst.If, cst.Assert)):
+    may_wait = is_check and not any(isinstance(item, ast.NamedExpr) for item in walk(_expression(test, context)))
+    if not may_wait or not isinstance(owner, (cst.If, cst.Assert)) or getattr(owner, "orelse", None) is not None:
         return Fix(title, (), Level.DISPLAY, reason)
-    if context.point is None or context.point.loop is None:
-        reason = f"{_ELSEWHERE}; {reason}"
-    rare = f"{_step_name(context)} % {interval} == 0 and "
-    if isinstance(owner, cst.Assert):
-        rare = f"{_step_name(context)} % {interval} != 0 or "
+    point = context.point
+    if point is None or point.loop is None:
+        return Fix(title, (), Level.DISPLAY, f"{_ELSEWHERE}; {reason}")
+    index = step_index(point.scope, point.loop, context.file.identifiers)
+    if index is None or index.enumerate or index.unnamed is not None:
+        return Fix(title, (), Level.DISPLAY, _UNCOUNTED + reason)
+    rare = f"{index.name} % {interval} {'!= 0 or' if isinstance(owner, cst.Assert) else '== 0 and'} "
     start, end = context.range(test)
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or) and not test.lpar:
         return Fix(title, (Edit(start, start, f"{rare}("), Edit(end, end, ")")), Level.DISPLAY, reason)
     return Fix(title, (Edit(start, start, rare),), Level.DISPLAY, reason)
 
 
-def _step_name(context: Context) -> str:
-    point = context.point
-    if point is None or point.loop is None:
-        return "step"
-    index = step_index(point.scope, point.loop, context.file.identifiers)
-    return index.name if index is not None else "step"
+def _expression(node: cst.BaseExpression, context: Context) -> ast.expr:
+    return context.expression(node) or ast.Constant(None)
 
 
 def _asks_if_finite(node: ast.expr) -> bool:

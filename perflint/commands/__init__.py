@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from perflint.output.visible import visible
+
 REPORT_TO = "https://github.com/perflint-paddle/perflint/issues"
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the command line imports this at every start
+    from collections.abc import Sequence
+
+
 class CommandError(Exception):
-    """A command cannot do its work; ``str(error)`` tells a person what is wrong and what to do (exit status 2)."""
+    """A command cannot do its work; ``str(error)`` tells a person what is wrong and what to do (exit status 2).
+
+    ``more`` are lines to be shown below, such as commands to copy, or what a script has said.
+    """
+
+    def __init__(self, text: str, more: Sequence[str] = ()) -> None:
+        """Tell it in a sentence."""
+        super().__init__(text)
+        self.more = more
 
 
 class InternalError(Exception):
@@ -24,7 +39,7 @@ def internal_error(error: Exception) -> str:
     place = f" in {path}" if path else ""
     cause = error.__cause__ if path and error.__cause__ else error
     what = " ".join(f"{type(cause).__name__}: {cause}".split())
-    return (
+    return visible(
         f"perflint: internal error{place}: {what}. This is a bug in perflint: please report it at {REPORT_TO} "
         "(with PERFLINT_DEBUG=1 in the environment the run shows where it happened)"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from perflint.baseline import Baseline, BaselineError, Entry
 from perflint.commands import CommandError
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
+from perflint.inside import outside, repository
 from perflint.output.console import Console
 from perflint.settings import Settings
 from perflint.source import Source
@@ -78,6 +80,8 @@ def write(options: argparse.Namespace, batch: Batch, findings: Sequence[Finding]
     path = Path(options.write_baseline) if options.write_baseline else _named(options, batch.settings)
     is_named = path is not None
     path = path or Path(baseline.NAME)
+    if not (options.write_baseline or options.baseline):
+        _insist_inside(path, batch.settings, is_named)
     if path.exists() and not baseline.looks_like_one(path):
         raise CommandError(f"--write-baseline would replace {path}, which is no baseline: name another file")
     root = str(path.absolute().parent)
@@ -121,6 +125,22 @@ def _named(options: argparse.Namespace, settings: Settings) -> Path | None:
     if options.baseline:
         return Path(options.baseline)
     return _shown(settings.root / settings.baseline) if settings.baseline else None
+
+
+def _insist_inside(path: Path, settings: Settings, is_named: bool) -> None:
+    """What a repository names, or has by the usual name, is written in that repository alone, and not in ``.git``."""
+    place = settings.root if is_named else Path.cwd()
+    project = repository(place) or place
+    elsewhere = outside(path, project)
+    real = Path(os.path.realpath(path))
+    if elsewhere is None and ".git" not in real.relative_to(os.path.realpath(project)).parts:
+        return
+    named = f" (baseline in {settings.origins.get('baseline', 'the settings')})" if is_named else ""
+    raise CommandError(
+        f"--write-baseline would write {real}, where {path}{named} leads, and that is "
+        f"{'in .git' if elsewhere is None else f'outside of {project}'}: nothing was written; if you want it there, "
+        "name the file on the command line with --write-baseline=FILE"
+    )
 
 
 def _shown(path: Path) -> Path:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import signal
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from perflint.bench.results import Report
 from perflint.bench.table import table
 from perflint.bench.variants import Fixes, State, before
 from perflint.commands import CommandError
+from perflint.commands.outputs import insist_inside
 from perflint.commands.progress import Progress
 from perflint.commands.settings import resolve
 from perflint.findings import Finding, Level
@@ -46,17 +45,21 @@ def run(options: argparse.Namespace) -> int:
     script: Path = options.script
     if not script.is_file():
         raise CommandError(f"{script} is no file: name the script that trains")
-    for path in filter(None, (options.json, options.html)):
+    for option, path in (("--json", options.json), ("--html", options.html)):
+        if path is None:
+            continue
+        insist_inside(f"{option} {path}", path)
         if not path.absolute().parent.is_dir():  # said before the runs, and not after
             raise CommandError(f"{path} cannot be written: {path.absolute().parent} is no directory")
     settings = resolve(options, [script])
     plan = _plan(options, script, _root(script, settings))
     console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
     try:
-        with _ends_like_ctrl_c(), Progress(console) as progress:
+        with Progress(console) as progress:
             report = _measured(options, settings, plan, progress)
     except RunFailed as error:
-        raise CommandError(str(error)) from error
+        first, *more = str(error).split("\n")
+        raise CommandError(first, [f"  | {line}" for line in more]) from error  # what the script has said
     except OSError as error:
         raise CommandError(f"the script could not be run: {error}") from error
     console.write(table(report, shutil.get_terminal_size().columns, Palette(wants_colour(sys.stdout))))
@@ -152,20 +155,6 @@ def _nothing(options: argparse.Namespace, plan: Plan, elsewhere: int = 0) -> str
     what = f"nothing to compare: no fix applies to {plan.script} and the files that it runs"
     others = f"; {elsewhere} apply to other files of the project" if elsewhere else ""
     return what + others + ("" if options.unsafe_fixes else "; --unsafe-fixes adds those that can change results")
-
-
-@contextmanager
-def _ends_like_ctrl_c() -> Iterator[None]:
-    """A SIGTERM stops the runs and removes the copies, as Ctrl-C does."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    old = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, old)
 
 
 def _write(options: argparse.Namespace, report: Report) -> None:

@@ -6,11 +6,12 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from perflint import cache
-from perflint.commands import InternalError, outputs, saving, showing
+from perflint.commands import CommandError, InternalError, outputs, saving, showing
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
 from perflint.commands.settings import common_directory
@@ -23,6 +24,35 @@ from perflint.output.progress import Progress
 from perflint.output.report import Report
 from perflint.projects import split
 from perflint.source import Source
+
+_MOST_NAMES = 3
+
+
+class Unchecked(CommandError):
+    """Some files could not be checked, since a process was ended from outside.
+
+    Args:
+        why: what has happened, and what to do.
+        projects: those that were to be checked.
+        found: the findings of each; None where it could not be checked.
+        others: findings beside those.
+    """
+
+    def __init__(
+        self,
+        why: str,
+        projects: Sequence[Mapping[str, Source]],
+        found: Sequence[list[Finding] | None],
+        others: Sequence[Finding] = (),
+    ) -> None:
+        self.found = found
+        self.findings = [*others, *(finding for findings in found for finding in findings or ())]
+        lost = [path for project, each in zip(projects, found, strict=True) if each is None for path in project]
+        self.paths = frozenset(lost)
+        more = f" and {len(lost) - _MOST_NAMES} more" if len(lost) > _MOST_NAMES else ""
+        what = f"{len(lost)} file was" if len(lost) == 1 else f"{len(lost)} files were"
+        super().__init__(f"{why}. {what} not checked: {', '.join(lost[:_MOST_NAMES])}{more}")
+
 
 ProjectCheck = Callable[[list[dict[str, Source]]], list[list[Finding]]]
 
@@ -62,6 +92,8 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
         return _nothing_checked(options, batch, console)
     for line in () if options.quiet else batch.skipped:
         console.note(f"warning: {line}")
+    for path in () if options.quiet else batch.finished:
+        console.note(f"note: {path}: the fixes that a killed run had begun to write are all in it now")
     if options.write_baseline is not None:
         return _write_baseline(options, batch, console)
     shown = narrowing(options, batch)
@@ -116,25 +148,40 @@ def look(options: argparse.Namespace, batch: Batch, shown: Narrowing | None = No
         InternalError: a rule failed.
     """
     shown = narrowing(options, batch) if shown is None else shown
-    found = shown.left(_in_order(batch.naming.reported(_found(options, batch))), batch.sources)
+    return _reported(options, batch, _found(options, batch), shown)
+
+
+def _reported(options: argparse.Namespace, batch: Batch, findings: list[Finding], shown: Narrowing) -> Report:
+    found = shown.left(_in_order(batch.naming.reported(findings)), batch.sources)
     return _report(options, batch, _in_order(batch.naming.findings(found)), batch.shown().sources)
 
 
 def _look(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
-    report = look(options, batch, shown)
-    closing = shown.closing(summary.found(report.findings, len(report.sources), _level(options)))
-    showing.findings(options, report, closing, console)
+    lost: Unchecked | None = None
+    try:
+        report = look(options, batch, shown)
+    except Unchecked as error:
+        lost = error
+        report = replace(_reported(options, batch, error.findings, shown), is_complete=False)
+    files = len(report.sources.keys() - (lost.paths if lost else set()))
+    showing.findings(options, report, shown.closing(summary.found(report.findings, files, _level(options))), console)
+    if lost is not None:
+        raise lost
     return _status(options, bool(report.findings))
 
 
 def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
-    """The findings as they are known already, or as the cache has them, or as a check finds them."""
+    """The findings as they are known already, or as the cache has them, or as a check finds them.
+
+    Raises:
+        Unchecked: some files could not be checked; the error has the findings of the others.
+    """
     if batch.known is not None:
         return [*batch.unreadable, *batch.known]
     if options.no_cache or (batch.piped is not None and not batch.naming.hidden):
         return _checker(options, batch)(batch.sources)
     name = cache.key(batch.sources, batch.settings)
-    known = cache.load(name)
+    known = cache.load(name, batch.sources)
     if known is None:
         known = _by_project(options, batch, name)
     return [*batch.unreadable, *known]
@@ -149,14 +196,23 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     several = len(whole.projects) > 1
     projects = [project for project in whole.projects if batch.naming.reports_any(project)]
     names = [cache.key(project, batch.settings) if several else name for project in projects]
-    known = [cache.load(each) if several else None for each in names]
+    known = [cache.load(each, project) if several else None for each, project in zip(names, projects, strict=True)]
     missing = [index for index, findings in enumerate(known) if findings is None]
-    checked = _project_checker(options, batch)([projects[index] for index in missing]) if missing else []
+    lost: Unchecked | None = None
+    try:
+        checked: Sequence[list[Finding] | None] = (
+            _project_checker(options, batch)([projects[index] for index in missing]) if missing else []
+        )
+    except Unchecked as error:
+        lost, checked = error, error.found
     for index, findings in zip(missing, checked, strict=True):
         known[index] = findings
-        if several:
+        if several and findings is not None:
             cache.store(names[index], findings)
     found = [finding for findings in known for finding in findings or ()]
+    if lost is not None:
+        lost.findings = [*batch.unreadable, *found]
+        raise lost
     if len(projects) == len(whole.projects):
         cache.store(name, found, whole.roots)
     return found
@@ -230,6 +286,8 @@ def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
         progress = Progress(sys.stderr, enabled=not options.quiet)
         try:
             return engine.check_projects(projects, batch.settings, jobs, progress, last=last)
+        except engine.Unfinished as error:
+            raise Unchecked(str(error.__cause__), projects, error.found, batch.unreadable) from error
         except Exception as error:
             sources = {path: source for project in projects for path, source in project.items()}
             raise InternalError(_guilty(sources, batch)) from error

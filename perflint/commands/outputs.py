@@ -10,8 +10,9 @@ from pathlib import Path
 
 from perflint import discovery
 from perflint.commands import CommandError
+from perflint.inside import outside, project_around
 from perflint.output.formats import FOR_PEOPLE
-from perflint.writing import write_whole
+from perflint.writing import is_stream, write_whole
 
 STANDARD = "-"
 WITH_STATISTICS = (*FOR_PEOPLE, "json")
@@ -99,7 +100,22 @@ def _refuse_place(output: Output) -> None:
     path = Path(output.place)
     if path.is_dir():
         raise CommandError(f"{output.option} cannot be written: {path} is a directory: name a file in it")
+    insist_inside(output.option, path)
     if path.suffix == discovery.SUFFIX and path.exists():  # such as --output-file train.py, with the file forgotten
         raise CommandError(f"{output.option} would replace {path}, which is Python code: name another file")
     if not path.absolute().parent.is_dir():
         raise CommandError(f"{output.option} cannot be written: there is no directory {path.parent}: make it first")
+
+
+def insist_inside(option: str, path: Path) -> None:
+    """See to it that a name in a project does not lead out of it through a link, which anybody may have committed.
+
+    Raises:
+        CommandError: it does; what lies elsewhere can be named itself.
+    """
+    elsewhere = None if is_stream(path) else outside(path, project_around(path))
+    if elsewhere is not None:
+        raise CommandError(
+            f"{option} would write {elsewhere}, which is outside of the project: {path} leads there through a link. "
+            f"Remove the link, or name {elsewhere} itself"
+        )

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from perflint.output.console import Console
+from perflint.output.visible import visible
 
 
 class Progress:
@@ -48,7 +49,7 @@ class Progress:
             self._console.note(f"run {done + 1} of {runs}: {name} (about {left} left)")
             return
         self._bar.update(done - self._bar.n)
-        self._bar.set_postfix_str(name)
+        self._bar.set_postfix_str(visible(name))
 
 
 def _tqdm() -> Any:

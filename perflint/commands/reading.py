@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from perflint import discovery, intake, plain_files
+from perflint import discovery, intake, leftovers, plain_files
 from perflint.commands import CommandError
 from perflint.commands.naming import Naming
 from perflint.commands.settings import context_paths, resolve
@@ -17,6 +17,7 @@ from perflint.discovery import Found
 from perflint.findings import Finding
 from perflint.named_files import why_not_python
 from perflint.patterns import Patterns, relative
+from perflint.requirements import on_disk
 from perflint.settings import Settings
 from perflint.source import Source, UnreadableSource, decode
 from perflint.wholeness import is_whole
@@ -33,7 +34,8 @@ class Batch:
     are findings about files and directories that could not be read; ``piped`` is what came through standard input
     (None: files were named); ``known`` is what a check of the sources finds (None: nobody knows yet).  ``skipped`` says
     which files were named and are no Python; ``is_anything_excluded``: the settings exclude what was named, as
-    ``--force-exclude`` asks.
+    ``--force-exclude`` asks.  ``finished`` are files that a killed run had begun to write, and that hold the whole new
+    text now.
     """
 
     settings: Settings
@@ -51,6 +53,8 @@ class Batch:
         is_passed_on = self.piped is not None and not self.skipped
         is_any_read = self.unreadable or any(path not in self.naming.hidden for path in self.sources)
         return not (is_any_read or is_passed_on or self.is_anything_excluded)
+
+    finished: Sequence[Path] = ()
 
     def shown(self) -> Batch:
         """The files that are reported alone, under the names that people gave."""
@@ -109,14 +113,22 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
         raise CommandError("--stdin-filename names what comes through standard input: give - as the only path")
     settings = resolve(options, paths)
     found, naming = find(paths, settings, force_exclude=options.force_exclude, any_name=any_name)
+    finished = leftovers.sweep_files(found.leftovers)
+    for directory in {path.parent for path in paths if not path.is_dir()}:
+        finished += leftovers.sweep(directory)
     sources, unreadable = read_all(found.files)
     problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
     unread = [*map(_passed_over, settings.passed_over), *problems, *unreadable]
     whole = not unread and is_whole([*paths, *context_paths(settings)], settings.root)
     skipped = [problem.message for problem in found.skipped]
-    settings = replace(settings, whole_project=whole)
     return Batch(
-        settings, sources, unread, naming=naming, skipped=skipped, is_anything_excluded=found.is_anything_excluded
+        _known(settings, sources, whole),
+        sources,
+        unread,
+        naming=naming,
+        skipped=skipped,
+        is_anything_excluded=found.is_anything_excluded,
+        finished=finished,
     )
 
 
@@ -147,8 +159,13 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
     others, unread = intake.read_all(file for file in found.files if str(file) != path)
     sources = {path: piped, **others}
     whole = not unread and is_whole([name, *context_paths(settings)], settings.root)
-    settings = replace(settings, whole_project=whole)
+    settings = _known(settings, sources, whole)
     return Batch(settings, {path: sources[path] for path in sorted(sources)}, [], data, naming=naming)
+
+
+def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
+    """The settings with what the directories of the files say."""
+    return replace(settings, whole_project=whole, requirements=on_disk(sources, settings.root))
 
 
 def _context(settings: Settings) -> Found:

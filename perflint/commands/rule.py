@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
@@ -12,6 +11,7 @@ from perflint.catalogue import CatalogueError, Rule
 from perflint.commands import CommandError
 from perflint.output import rule_page
 from perflint.output.console import Console
+from perflint.output.json_text import json_text
 
 
 def run(options: argparse.Namespace) -> int:
@@ -57,4 +57,4 @@ def _index(rules: Mapping[str, Rule]) -> Iterator[str]:
 
 
 def _dump(value: object) -> str:
-    return json.dumps(value, indent=2) + "\n"
+    return json_text(value, indent=2) + "\n"

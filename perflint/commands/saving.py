@@ -7,6 +7,7 @@ from pathlib import Path
 from perflint import plain_files
 from perflint.commands.reading import Batch
 from perflint.fixer import FixOutcome
+from perflint.inside import outside, project_around
 from perflint.output.console import Console
 from perflint.source import Source
 from perflint.writing import replace_file
@@ -24,13 +25,20 @@ def save(outcome: FixOutcome, batch: Batch, console: Console) -> list[str]:
 def _write(before: Source, after: Source, console: Console) -> bool:
     path = Path(after.path)
     try:
-        if not _is_exact(before, plain_files.read(path)):
+        data, new = plain_files.read(path), after.encode(after.text)
+        if data == new:
+            return True  # it was written under another name that it has (a hard link)
+        if not _is_exact(before, data):
             console.note(f"error: {path} was left as it is: it changed during the run, or {_INEXACT}")
             return False
-        replace_file(path, after.encode(after.text))
+        replace_file(path, new)
     except OSError as error:
         console.note(f"error: {path} was left as it is: it could not be written: {error.strerror or error}")
         return False
+    project = project_around(path)
+    elsewhere = outside(path, project)
+    if elsewhere is not None:
+        console.note(f"warning: {path} leads out of {project} through a link: {elsewhere} was changed")
     return True
 
 

@@ -14,6 +14,7 @@ from perflint.output import formats
 from perflint.output.colour import Palette, wants_colour
 from perflint.output.console import Console
 from perflint.output.report import Report
+from perflint.output.visible import visible
 from perflint.source import Source
 
 
@@ -53,7 +54,7 @@ def changes(
     palette = Palette(wants_colour(sys.stdout))
     for path in sorted(after):
         lines = diff.unified(before[path], after[path])
-        if palette.enabled:
+        if palette.enabled or sys.stdout.isatty():
             console.write("".join(diff.paint(lines, palette)))
         else:
             console.write_bytes(diff.encode(lines, before[path]))
@@ -94,4 +95,4 @@ def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:
 
 def _ended(chunks: Iterator[str], closing: str) -> Iterator[str]:
     yield from chunks
-    yield closing + "\n"
+    yield visible(closing) + "\n"

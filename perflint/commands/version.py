@@ -11,9 +11,7 @@ from pathlib import Path
 
 from perflint.commands import CommandError
 
-_REPAIR = """\
-    python -m pip uninstall -y perflint perflint-paddle
-    python -m pip install perflint-paddle"""
+_REPAIR = ("    python -m pip uninstall -y perflint perflint-paddle", "    python -m pip install perflint-paddle")
 
 
 def run() -> int:
@@ -38,8 +36,8 @@ def version() -> str:
     raise CommandError(
         f'another distribution named "perflint" ({other}, the Pylint plugin) is installed in this environment. It has '
         "the same import package and command as perflint-paddle, and each overwrites files of the other. "
-        f"Keep perflint-paddle with:\n{_REPAIR}\n"
-        "To use both, give each an environment of its own (for example: pipx install perflint-paddle)."
+        "Keep perflint-paddle with:",
+        (*_REPAIR, "To use both, give each an environment of its own (for example: pipx install perflint-paddle)."),
     )
 
 
@@ -72,6 +70,6 @@ def _own_version() -> str:
         from perflint import __version__
     except ImportError as error:
         raise CommandError(
-            f"files of perflint-paddle are missing (was another perflint removed?). Install it again:\n{_REPAIR}"
+            "files of perflint-paddle are missing (was another perflint removed?). Install it again:", _REPAIR
         ) from error
     return __version__

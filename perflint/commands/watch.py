@@ -22,6 +22,7 @@ from perflint.commands.settings import common_directory, resolve
 from perflint.findings import Finding
 from perflint.output.console import Console
 from perflint.output.formats import FOR_PEOPLE
+from perflint.output.visible import visible
 from perflint.settings import Settings
 from perflint.source import Source
 
@@ -139,7 +140,7 @@ class Watch:
             if not what or (self._files.only_configuration(what) and self._files.settings == settings):
                 continue
             if not self._options.quiet:
-                self._console.write(f"\n{self._clock.time_of_day()} {described(what)}\n")
+                self._console.write(f"\n{self._clock.time_of_day()} {visible(described(what))}\n")
             try:
                 self._show()
             except CommandError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from perflint.index import guards, training
+from perflint.index import around, guards, training
 from perflint.index.scopes import LOOPS, Loop, Statement
 from perflint.index.tree import walk
 
@@ -25,7 +25,7 @@ def loop_of(statement: Statement) -> Loop | None:
 
 
 def _guarded(statement: Statement, loop: Loop) -> bool:
-    if guards.off_the_hot_path(statement.place, loop, {}):
+    if around.off_the_hot_path(statement.place, loop, {}):
         return True
     # What is no guard for a step is one for an epoch: ``epoch % k``, and whether the model has become better.
     for link in statement.place.chain() if statement.place else ():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
 
 from perflint.index import paddle_api, registries
+from perflint.index.environment import Environment
 from perflint.index.kinds import (
     DATASET_TAG,
     FUNCTION_TAG,
@@ -26,6 +26,7 @@ from perflint.index.kinds import (
     UNKNOWN,
     Kind,
     element,
+    function,
     join,
     tuple_of,
 )
@@ -81,6 +82,9 @@ _MODEL_NAME = re.compile(
 _LOADER_NAME = re.compile(r"(data_?loader|_loader|^loader$|train_?loader|loader_\w+|dataloader)", re.IGNORECASE)
 _NOT_A_LOADER = re.compile(r"(load_|loader_(conf|config|cfg|args|param)|_fn$|builder)", re.IGNORECASE)
 
+_MOST_NESTED = 100
+"""Expressions inside each other: of a sum of a thousand terms, what is deeper stays unknown."""
+
 
 class Resolver(Protocol):
     """What the evaluator asks of the project: names, the project's own functions, classes and attributes."""
@@ -128,14 +132,20 @@ class Evaluator:
     def __init__(self, resolver: Resolver, env: Env) -> None:
         self._resolver = resolver
         self.env = env
+        self._depth = 0
 
     def kind(self, node: ast.expr) -> Kind:
         """The kind of an expression."""
         handler = _HANDLERS.get(type(node))
-        try:
-            return handler(self, node) if handler else UNKNOWN
-        except RecursionError:  # a sum of a thousand terms: what is that deep inside stays unknown
+        if handler is None or self._depth > _MOST_NESTED:
             return UNKNOWN
+        self._depth += 1
+        try:
+            return handler(self, node)
+        except RecursionError:
+            return UNKNOWN
+        finally:
+            self._depth -= 1
 
     def _name(self, node: ast.Name) -> Kind:
         return self._named(node.id) or self._resolver.function_value(node.id) or UNKNOWN
@@ -172,7 +182,7 @@ class Evaluator:
 
     def _rewrapped(self, node: ast.expr | None) -> Kind:
         kind = self.kind(node) if node is not None else UNKNOWN
-        return replace(kind, guess=True) if kind.tag == FUNCTION_TAG else UNKNOWN
+        return function(kind.type, rewrapped=True) if kind.tag == FUNCTION_TAG else UNKNOWN
 
     def _subscript(self, node: ast.Subscript) -> Kind:
         item = item_name(node)
@@ -242,8 +252,9 @@ class Evaluator:
 
     def inside(self, generators: list[ast.comprehension]) -> Evaluator:
         """An evaluator that also knows the targets of a comprehension."""
-        env = dict(self.env)
+        env = Environment(self.env)
         inner = Evaluator(self._resolver, env)
+        inner._depth = self._depth
         for generator in generators:
             bind(generator.target, inner.iterated(generator.iter), env)
         return inner
@@ -465,12 +476,13 @@ _HANDLERS: Mapping[type, Callable[[Evaluator, Any], Kind]] = {
 """How the kind of each type of expression is found; any other is unknown."""
 
 
-def bind(target: ast.expr, kind: Kind, env: dict[str, Kind]) -> None:
+def bind(target: ast.expr, kind: Kind, env: Environment) -> None:
     """Enter what an assignment to ``target`` makes known."""
     if isinstance(target, (ast.Tuple, ast.List)):
         items = kind.items if kind.tag == TUPLE_TAG and len(kind.items) == len(target.elts) else None
+        each = UNKNOWN if items else element(kind)
         for index, part in enumerate(target.elts):
-            bind(part, items[index] if items else element(kind), env)
+            bind(part, items[index] if items else each, env)
         return
     if isinstance(target, ast.Starred):
         bind(target.value, kind, env)
@@ -479,24 +491,20 @@ def bind(target: ast.expr, kind: Kind, env: dict[str, Kind]) -> None:
         _bind_item(target, kind, env)
         return
     name = dotted(target)
-    if name is None:
-        return
-    env[name] = kind
-    prefixes = (name + ".", name + "[")
-    for stale in [known for known in env if known.startswith(prefixes)]:
-        del env[stale]
+    if name is not None:
+        env.bind(name, kind)
 
 
-def _bind_item(target: ast.Subscript, kind: Kind, env: dict[str, Kind]) -> None:
+def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
     """``d["loss"] = loss``: a container of tensors, unless other items of it are known to be something else."""
     name, item = dotted(target.value), item_name(target)
     if name is None:
         return
     if item is not None:
         env[item] = kind
-    others = [known for key, known in env.items() if key.startswith(f"{name}[")]
-    if kind.is_tensor and not any(known.type or known.is_host for known in others):
-        env[name] = TENSOR
+    if kind.is_tensor:
+        if not any(known.type or known.is_host for known in env.items_of(name)):
+            env[name] = TENSOR
     elif kind.type and name in env and env[name].tag in (TENSOR_TAG, "host"):
         env[name] = UNKNOWN
 

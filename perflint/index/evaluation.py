@@ -15,6 +15,7 @@ from perflint.index.bindings import bound_by
 from perflint.index.evaluate import Evaluator
 from perflint.index.flow import Flow, backward_names
 from perflint.index.function_text import function_texts
+from perflint.index.kept_gradients import kept_gradient
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.mentions import words
 from perflint.index.names import dotted
@@ -140,7 +141,8 @@ def _risk(file: FileIndex, found: Candidate) -> str:
             kept = {name for target in statement.node.targets for name in _stored(target)}
             if kept & backward_names(caller):
                 return "what the function returns may go into a backward pass"
-    return _kept_for_backward(found.scope, found.loop)
+    calls = [item.call for item in found.calls]
+    return _kept_for_backward(found.scope, found.loop) or kept_gradient(file, found.scope, found.loop, calls)
 
 
 def _names_evaluation(text: str) -> bool:

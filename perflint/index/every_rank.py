@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from perflint.index.file import FileIndex
     from perflint.index.project import Project
 
-SAVES = {"paddle.save": 1, "paddle.static.save": 1, "paddle.fluid.save": 1}
+SAVES = {"paddle.save": 1, "paddle.async_save": 1, "paddle.static.save": 1, "paddle.fluid.save": 1}
 """Calls that write a file in whichever process they run, and the position of the path."""
 
 _STARTS = frozenset(
@@ -42,7 +42,7 @@ _OTHER_WAYS = re.compile(
     r"group_sharded|save_state_dict\(|hybrid_communicate_group|HybridParallel|hybrid_configs|model_parallel|pipeline_parallel"
     r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
 )
-_SAVE = re.compile(r"\bsave(_dygraph)?\(")
+_SAVE = re.compile(r"\b(async_)?save(_dygraph)?\(")
 _OFFLINE = re.compile(r"export|convert|torch2paddle|to_paddle", re.IGNORECASE)
 _MAX_DEPTH = 4
 

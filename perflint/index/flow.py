@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 
+from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator, Resolver, bind
 from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join, tuple_of
 from perflint.index.names import dotted
@@ -18,6 +19,9 @@ _NOT_A_LOSS = re.compile(
     r"|key|type|cfg|config|path|file|str|msg|info|best|min|max|prev|last|num|count|np|layer|class",
     re.IGNORECASE,
 )
+
+_MOST_LOOPS = 6
+"""Loops inside each other that are gone through twice: each doubles what those inside it take."""
 
 
 def is_loss_name(name: str) -> bool:
@@ -85,13 +89,14 @@ class Flow:
         self.before: dict[ast.stmt, Env] = {}
         self.result: Kind | None = None
         self.final: Env = env
+        self._loops = 0
 
     def run(self) -> Flow:
         """Walk the scope and return this object."""
-        self.final = self._block(self._scope.node.body, dict(self.final))
+        self.final = self._block(self._scope.node.body, Environment(self.final))
         return self
 
-    def _block(self, body: list[ast.stmt], env: dict[str, Kind]) -> dict[str, Kind]:
+    def _block(self, body: list[ast.stmt], env: Environment) -> Environment:
         for node in body:
             self.before[node] = env
             try:
@@ -100,7 +105,7 @@ class Flow:
                 continue
         return env
 
-    def _statement(self, node: ast.stmt, env: dict[str, Kind]) -> dict[str, Kind]:
+    def _statement(self, node: ast.stmt, env: Environment) -> Environment:
         if isinstance(node, ast.Assign):
             return self._assign(node.targets, node.value, env)
         if isinstance(node, ast.AnnAssign):
@@ -122,22 +127,22 @@ class Flow:
             return self._try(node, env)
         if isinstance(node, ast.Match):
             for case in node.cases:
-                env = _merged(env, self._block(case.body, dict(env)))
+                env = env.merged(self._block(case.body, env.copy()))
         return env
 
     def _evaluator(self, env: Env) -> Evaluator:
         return Evaluator(self._resolver, env)
 
-    def _assign(self, targets: list[ast.expr], value: ast.expr, env: dict[str, Kind]) -> dict[str, Kind]:
+    def _assign(self, targets: list[ast.expr], value: ast.expr, env: Environment) -> Environment:
         self._yield(value, env)
         kind = self._evaluator(env).kind(value)
-        env = dict(env)
+        env = env.copy()
         for target in targets:
             bind(target, kind, env)
             self._name_unknown(target, value, env)
         return env
 
-    def _name_unknown(self, target: ast.expr, value: ast.expr, env: dict[str, Kind]) -> None:
+    def _name_unknown(self, target: ast.expr, value: ast.expr, env: Environment) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
             for part in target.elts:
                 self._name_unknown(part, value, env)
@@ -150,14 +155,14 @@ class Flow:
         elif self._guess and is_loss_name(name) and isinstance(value, (ast.Call, ast.Subscript)):
             env[name] = GUESS
 
-    def _augmented(self, node: ast.AugAssign, env: dict[str, Kind]) -> dict[str, Kind]:
+    def _augmented(self, node: ast.AugAssign, env: Environment) -> Environment:
         name = dotted(node.target)
         evaluator = self._evaluator(env)
         value = evaluator.kind(node.value)
         if name is None:
             return env
         before = evaluator.kind(node.target)
-        env = dict(env)
+        env = env.copy()
         if value.is_tensor or before.is_tensor:
             env[name] = Kind("tensor", guess=value.guess or before.guess)
         else:
@@ -173,7 +178,7 @@ class Flow:
             kind = tuple_of([self._evaluator(env).iterated(node.value)])
             self.result = kind if self.result is None else join(self.result, kind)
 
-    def _expression(self, node: ast.expr, env: dict[str, Kind]) -> dict[str, Kind]:
+    def _expression(self, node: ast.expr, env: Environment) -> Environment:
         self._yield(node, env)
         call = node.value if isinstance(node, ast.Await) else node
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
@@ -186,7 +191,7 @@ class Flow:
         if evaluator.kind(call.func.value).tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
             return env  # an object with methods of its own, such as a meter
         kind = evaluator.kind(call.args[-1])
-        env = dict(env)
+        env = env.copy()
         if kind.is_tensor:
             env[name] = Kind("tensor", guess=kind.guess)
         elif kind.is_host and (known is None or known.tag == TUPLE_TAG):
@@ -195,46 +200,52 @@ class Flow:
             env[name] = UNKNOWN
         return env
 
-    def _return(self, node: ast.Return, env: dict[str, Kind]) -> None:
+    def _return(self, node: ast.Return, env: Environment) -> None:
         if node.value is None:
             return
         kind = self._evaluator(env).kind(node.value)
         self.result = kind if self.result is None else join(self.result, kind)
 
-    def _if(self, node: ast.If, env: dict[str, Kind]) -> dict[str, Kind]:
-        body = self._block(node.body, dict(env))
-        orelse = self._block(node.orelse, dict(env)) if node.orelse else env
+    def _if(self, node: ast.If, env: Environment) -> Environment:
+        body = self._block(node.body, env.copy())
+        orelse = self._block(node.orelse, env.copy()) if node.orelse else env
         if leaves(node.body):
             return orelse
         if node.orelse and leaves(node.orelse):
             return body
-        return _merged(body, orelse)
+        return body.merged(orelse)
 
-    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: dict[str, Kind]) -> dict[str, Kind]:
-        for _ in range(2):
-            inner = dict(env)
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Environment) -> Environment:
+        self._loops += 1
+        for _ in range(2 if self._loops <= _MOST_LOOPS else 1):
+            inner = env.copy()
             if not isinstance(node, ast.While):
                 bind(node.target, self._evaluator(env).iterated(node.iter), inner)
                 self._name_unknown(node.target, node.iter, inner)
-            merged = _merged(env, self._block(node.body, inner))
+            merged = env.merged(self._block(node.body, inner))
             if merged == env:  # a second pass would see nothing new; nested loops would double the passes each time
                 break
             env = merged
+        self._loops -= 1
         return self._block(node.orelse, env) if node.orelse else env
 
-    def _with(self, node: ast.With | ast.AsyncWith, env: dict[str, Kind]) -> dict[str, Kind]:
-        env = dict(env)
+    def _with(self, node: ast.With | ast.AsyncWith, env: Environment) -> Environment:
+        env = env.copy()
         for item in node.items:
             if item.optional_vars is not None:
                 bind(item.optional_vars, self._evaluator(env).kind(item.context_expr), env)
         return self._block(node.body, env)
 
-    def _try(self, node: ast.Try, env: dict[str, Kind]) -> dict[str, Kind]:
-        after = self._block(node.body, dict(env))
+    def _try(self, node: ast.Try, env: Environment) -> Environment:
+        after = self._block(node.body, env.copy())
+        before = env.merged(after)
+        before = after if before == after else before  # the more two of them share, the quicker they merge
         for handler in node.handlers:
-            handled = self._block(handler.body, _merged(env, after))
+            handled = self._block(handler.body, before)
             if not leaves(handler.body):
-                after = _merged(after, handled)
+                is_shared = before is after
+                after = after.merged(handled)
+                before = after if is_shared else before.merged(handled)
         after = self._block(node.orelse, after)
         return self._block(node.finalbody, after)
 
@@ -264,19 +275,13 @@ def with_comprehensions(node: ast.stmt, env: Env, resolver: Resolver) -> Env:
     for header in headers(node):
         for item in walk(header):
             if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-                inner = dict(env)
+                inner = Environment(env)
                 inner.update(extra)
                 own = {part.id for made in item.generators for part in walk(made.target) if isinstance(part, ast.Name)}
-                for name, kind in Evaluator(resolver, inner).inside(item.generators).env.items():
-                    if name in own:  # hides a name of the function
-                        extra[name] = kind
-    return {**env, **extra} if extra else env
-
-
-def _merged(first: Env, second: Env) -> dict[str, Kind]:
-    result = dict(first)
-    for name, kind in second.items():
-        known = result.get(name)
-        if known is not kind:
-            result[name] = kind if known is None else join(known, kind)
-    return result
+                inside = Evaluator(resolver, inner).inside(item.generators).env
+                extra.update({name: inside[name] for name in own if name in inside})  # they hide names of the function
+    if not extra:
+        return env
+    known = Environment(env)
+    known.update(extra)
+    return known

@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Mapping
 
 from perflint.index.names import dotted
-from perflint.index.scopes import Place, exits, headers
+from perflint.index.scopes import headers
 from perflint.index.settled import Known
 from perflint.index.tree import walk
 
 _FLAGS = re.compile(
-    r"(^|_)(debug|verbose|should_(log|print|save|eval|display|report|record)|need_(log|print|save|eval)"
+    r"(^|_)(debug|verbose|benchmark|should_(log|print|save|eval|display|report|record)|need_(log|print|save|eval)"
     r"|do_(log|print|save|eval|logging)|is_(log|print|save|eval|last|first|end)\w*|log_now|print_now|first_(step|iter|batch)"
     r"|last_(step|iter|batch)|every_n\w*|profil\w*|dry_run|dump\w*|visuali[sz]e|show_\w+"
     r"|save_(edge|image|img|imgs|images|vis|fig|pred|preds|result|results|output|outputs|feat|feature|features))($|_)",
@@ -32,11 +32,23 @@ _NO_STEP = re.compile(r"size|class|worker|type|mode|name|rank|gpu|device|dim|cha
 _EPOCH = re.compile(r"(^|_)(epoch|epochs|epo|ep|epoch_?id|epoch_?idx|pass_?id)($|_)", re.IGNORECASE)
 _WITHIN_EPOCH = re.compile(r"iter|step|batch|per_epoch|each_epoch|len|size", re.IGNORECASE)
 _ACCUMULATION = re.compile(r"accum|grad_acc|update_freq|acc_steps|gradient_acc", re.IGNORECASE)
-_CLOCKS = ("time.time", "time.perf_counter", "time.monotonic", "datetime.datetime.now", "datetime.now")
+_CLOCKS = frozenset(
+    {"time.time", "time.time_ns", "time.perf_counter", "time.monotonic", "time.process_time"}
+    | {"timeit.default_timer", "datetime.datetime.now", "datetime.now"}
+    | {"time", "perf_counter", "monotonic", "default_timer"}
+)
 _EMPTY = re.compile(r"(list|history|buffer|cache|queue)$", re.IGNORECASE)
 _FEW_STEPS = 100
 _IS_THERE = frozenset({"exists", "is_not_none", "not_none"})
 _INTERVAL = re.compile(r"(^|_)(period|interval|patience|every|freq|frequency)($|_)", re.IGNORECASE)
+_END = re.compile(
+    r"(^|_)(last|final|end)($|_)|^(iters|steps|iterations)$|(iters?|steps?|batch(es)?)_per_\w+$"
+    r"|(^|_)(max|total|num|n|all)_?(train_?)?(iters?|iterations?|steps?|batch(es)?|updates?)($|_)",
+    re.IGNORECASE,
+)
+_RECORDED = re.compile(r"(^|_)(save|log|print|eval|record|report|display|checkpoint)($|_)", re.IGNORECASE)
+_SETTINGS = re.compile(r"(^|_)(args?|cfgs?|configs?|conf|opts?|options|h?params|flags|settings)($|_)", re.IGNORECASE)
+_REMAINDERS = frozenset({"mod", "fmod", "remainder", "floor_mod"})
 _START = re.compile(r"skip|warm|burn|ignore|delay|offset|(^|_)(start|begin|first|initial|profile)($|_)", re.IGNORECASE)
 _ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Lt: operators.lt,
@@ -50,50 +62,60 @@ _OTHER_MODES = ("val", "eval", "test", "infer", "pred", "export", "dev")
 Definitions = Mapping[str, ast.expr]
 """Names that are bound once in a scope, with the expression they are bound to."""
 
+_NO_NAMES: frozenset[str] = frozenset()
 
-def rare(test: ast.expr, value: bool, definitions: Definitions, depth: int = 0) -> bool:
-    """Whether ``test`` is ``value`` only on a few steps of a loop."""
+
+def rare(
+    test: ast.expr, value: bool, definitions: Definitions, depth: int = 0, counters: frozenset[str] = _NO_NAMES
+) -> bool:
+    """Whether ``test`` is ``value`` only on a few steps of a loop.
+
+    Args:
+        counters: names that count the steps of the loop, whatever they are called.
+    """
     if depth > 9:
         return False
     if isinstance(test, ast.BoolOp):
         every = isinstance(test.op, ast.And) != value
-        parts = [rare(part, value, definitions, depth + 1) for part in test.values]
+        parts = [rare(part, value, definitions, depth + 1, counters) for part in test.values]
         return all(parts) if every else any(parts)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return rare(test.operand, not value, definitions, depth + 1)
+        return rare(test.operand, not value, definitions, depth + 1, counters)
     if isinstance(test, ast.NamedExpr):
-        return rare(test.value, value, definitions, depth + 1)
+        return rare(test.value, value, definitions, depth + 1, counters)
     if isinstance(test, ast.Compare):
         known = _constant_comparison(test, definitions)
-        return known != value if known is not None else _rare_comparison(test, value, definitions)
+        return known != value if known is not None else _rare_comparison(test, value, definitions, counters)
     if isinstance(test, ast.IfExp):
         picks = ((test.body, True), (test.orelse, False))
         return all(
-            rare(part, value, definitions, depth + 1) or rare(test.test, chosen, definitions, depth + 1)
+            rare(part, value, definitions, depth + 1, counters)
+            or rare(test.test, chosen, definitions, depth + 1, counters)
             for part, chosen in picks
         )
-    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
-        return not value and _is_interval(test, definitions)
+    remainder = as_remainder(test)
+    if remainder is not None:
+        return not value and _is_interval(remainder, definitions)
     if isinstance(test, ast.BinOp) and isinstance(test.op, ast.BitAnd):
-        return not value and isinstance(test.right, ast.Constant) and _counts_steps(test.left)
+        return not value and isinstance(test.right, ast.Constant) and counts_steps(test.left, counters)
     if isinstance(test, ast.Constant):
         return bool(test.value) != value
     if isinstance(test, ast.Call):
         answer = definitions.get(f"{dotted(test.func)}()")
         if answer is not None:
-            return rare(answer, value, definitions, depth + 1)
+            return rare(answer, value, definitions, depth + 1, counters)
         if (dotted(test.func) or "").rpartition(".")[2] in _IS_THERE and len(test.args) == 1:
             there = ast.Compare(test.args[0], [ast.IsNot()], [ast.Constant(None)])
-            return rare(there, value, definitions, depth + 1)
+            return rare(there, value, definitions, depth + 1, counters)
         if dotted(test.func) == "bool" and test.args:
-            return rare(test.args[0], value, definitions, depth + 1)
+            return rare(test.args[0], value, definitions, depth + 1, counters)
         return _rare_call(test, value)
     name = dotted(test) or _key(test)
     if name is None:
         return False
     definition = definitions.get(name)
     if definition is not None and not isinstance(definition, ast.Constant):
-        if rare(definition, value, definitions, depth + 1):
+        if rare(definition, value, definitions, depth + 1, counters):
             return True
         if not isinstance(definition, (ast.Call, ast.Attribute, ast.Subscript, ast.Name)):
             return False  # its value is seen, and is no guard, whatever the name promises
@@ -102,8 +124,16 @@ def rare(test: ast.expr, value: bool, definitions: Definitions, depth: int = 0) 
     if isinstance(constant, ast.Constant):
         return bool(constant.value) != value
     if value:
-        return bool(_FLAGS.search(last))
-    return bool(_EMPTY.search(last)) or name == "self.training" or _counts_steps(test)
+        return bool(_FLAGS.search(last)) or _is_told(name, definitions)
+    return bool(_EMPTY.search(last)) or name == "self.training" or counts_steps(test, counters)
+
+
+def _is_told(name: str, definitions: Definitions) -> bool:
+    """Whether a field says what to do at this step: ``status.save_checkpoint`` of what a scheduler has answered."""
+    receiver, _, last = name.rpartition(".")
+    if not receiver or _SETTINGS.search(receiver) or not _RECORDED.search(last):
+        return False
+    return isinstance(_written(definitions).get(receiver), ast.Call)
 
 
 def _constant_comparison(test: ast.Compare, definitions: Definitions) -> bool | None:
@@ -132,28 +162,43 @@ def _key(node: ast.expr) -> str | None:
     return None
 
 
-def off_the_hot_path(place: Place | None, loop: ast.stmt | None, definitions: Definitions) -> bool:
-    """Whether a guard stands between a place and its step loop (None: the top of a function called each step)."""
-    if place is None:
+def counted_by(loop: ast.stmt | None) -> frozenset[str]:
+    """The name that a loop's own ``enumerate`` or ``range`` counts with, if it does."""
+    count = loop_count(loop) if isinstance(loop, (ast.For, ast.AsyncFor)) else None
+    return frozenset({count.id}) if count is not None else _NO_NAMES
+
+
+def loop_count(loop: ast.For | ast.AsyncFor) -> ast.Name | None:
+    """The target that an ``enumerate`` or a ``range`` counts with, also inside ``tqdm`` and ``zip``."""
+    iterated: ast.expr = loop.iter
+    target: ast.expr = loop.target
+    while isinstance(iterated, ast.Call):
+        function = (dotted(iterated.func) or "").rpartition(".")[2]
+        if function == "tqdm" and iterated.args:
+            iterated = iterated.args[0]
+        elif function == "zip" and iterated.args and isinstance(target, ast.Tuple):
+            iterated, target = iterated.args[0], target.elts[0]
+        elif function == "enumerate" and isinstance(target, ast.Tuple):
+            return target.elts[0] if isinstance(target.elts[0], ast.Name) else None
+        elif function in ("range", "trange", "count"):
+            return target if isinstance(target, ast.Name) and _by_one(iterated) else None
+        else:
+            return None
+    return None
+
+
+def _by_one(counting: ast.Call) -> bool:
+    """Whether a ``range`` or ``count`` goes on by one: a test for each tenth step may never hold for other strides."""
+    position = 1 if (dotted(counting.func) or "").endswith("count") else 2
+    if any(isinstance(argument, ast.Starred) for argument in counting.args):
         return False
-    for link in place.chain():
-        node, branch = link.node, link.branch
-        if node is loop and branch == "body":
-            return False
-        if branch == "handler" or (branch == "else" and isinstance(node, (ast.For, ast.While))):
-            return True
-        if not isinstance(node, ast.If):
-            continue
-        if branch in ("else", "after"):
-            if rare(node.test, False, definitions) or (branch == "else" and _skips_the_step(node)):
-                return True
-        elif rare(node.test, True, definitions) or _ends_the_loop(node.body, link, loop):
-            return True
-    return False
+    given = [*counting.args[position:], *(item.value for item in counting.keywords if item.arg in ("step", None))]
+    return all(isinstance(stride, ast.Constant) and stride.value == 1 for stride in given)
 
 
-def within_expression(call: ast.Call, node: ast.stmt, definitions: Definitions) -> bool:
-    """Whether a conditional expression of a statement makes one of its calls only on a few steps."""
+def within_expressions(node: ast.stmt, definitions: Definitions) -> frozenset[ast.AST]:
+    """The parts of a statement's own expressions that a conditional expression runs only on a few steps."""
+    found: set[ast.AST] = set()
     for header in headers(node):
         for item in walk(header):
             branches: list[ast.expr] = []
@@ -169,9 +214,9 @@ def within_expression(call: ast.Call, node: ast.stmt, definitions: Definitions) 
                     (i for i, part in enumerate(item.values) if rare(part, truth, definitions)), len(item.values)
                 )
                 branches = item.values[guard + 1 :]
-            if any(call is inner for branch in branches for inner in walk(branch)):
-                return True
-    return False
+            for branch in branches:
+                found.update(walk(branch))
+    return frozenset(found)
 
 
 def is_epoch_name(name: str) -> bool:
@@ -179,26 +224,7 @@ def is_epoch_name(name: str) -> bool:
     return bool(_EPOCH.search(name)) and not _WITHIN_EPOCH.search(name)
 
 
-def _skips_the_step(node: ast.If) -> bool:
-    """Whether the ``else`` of a test is for the odd step that is skipped: only the other branch trains."""
-    return _trains(node.body) and not _trains(node.orelse)
-
-
-def _trains(body: list[ast.stmt]) -> bool:
-    return any(isinstance(item, ast.Attribute) and item.attr == "backward" for node in body for item in walk(node))
-
-
-def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None) -> bool:
-    if exits(body):
-        return True
-    if loop is None or link.loop is not loop:
-        return False
-    if isinstance(body[-1], ast.Continue):  # an odd step that is skipped
-        return not _trains(body)
-    return isinstance(body[-1], (ast.Break, ast.Return))
-
-
-def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -> bool:
+def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions, counters: frozenset[str]) -> bool:
     if len(test.ops) != 1:
         return False
     left, operator, right = test.left, test.ops[0], test.comparators[0]
@@ -206,6 +232,13 @@ def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -
         modulo = _modulo(side, definitions)
         if modulo is not None:
             return _is_interval(modulo, definitions) and value != isinstance(operator, (ast.NotEq, ast.Gt))
+    if isinstance(operator, (ast.Eq, ast.NotEq)) and _is_not_finite(right):
+        return value == isinstance(operator, ast.Eq)
+    if isinstance(operator, ast.NotEq) and dotted(left) is not None and dotted(left) == dotted(right):
+        return value  # ``loss != loss``: not a number
+    at_end = _at_the_end(left, operator, right, counters)
+    if at_end is not None:
+        return at_end == value
     if (
         isinstance(operator, (ast.Eq, ast.NotEq))
         and _is_length(left)
@@ -218,30 +251,66 @@ def _rare_comparison(test: ast.Compare, value: bool, definitions: Definitions) -
     if _other_mode(left, right) is not None and isinstance(operator, (ast.Eq, ast.NotEq)):
         return _other_mode(left, right) == (value == isinstance(operator, ast.Eq))
     if isinstance(operator, (ast.Eq, ast.NotEq)):
-        counts = _counts_steps(left) or _counts_steps(right)
+        counts = counts_steps(left, counters) or counts_steps(right, counters)
         return counts and value == isinstance(operator, ast.Eq)
     if isinstance(operator, (ast.In, ast.NotIn)):
-        return _counts_steps(left) and value == isinstance(operator, ast.In)
+        return counts_steps(left, counters) and value == isinstance(operator, ast.In)
     if not value:
-        return isinstance(operator, (ast.Gt, ast.GtE)) and _counts_steps(left) and (_is_few(right) or _is_start(right))
+        return isinstance(operator, (ast.Gt, ast.GtE)) and counts_steps(left, counters) and _is_early(right)
     is_order = isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
-    if is_order and (_mentions_clock(left, definitions) or _mentions_clock(right, definitions)):
+    if is_order and (asks_the_clock(left, definitions) or asks_the_clock(right, definitions)):
         return True
     if isinstance(operator, (ast.Gt, ast.GtE)) and isinstance(right, ast.Constant) and rare(left, True, definitions, 8):
         return True  # ``args.verbose > 1``
-    if isinstance(operator, (ast.Lt, ast.LtE)) and _counts_steps(left) and (_is_few(right) or _is_start(right)):
+    if isinstance(operator, (ast.Lt, ast.LtE)) and counts_steps(left, counters) and _is_early(right):
         return True
     return any("best" in name.lower() for side in (left, right) for name in _names(side))
 
 
-def _is_few(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value <= _FEW_STEPS
+def _at_the_end(left: ast.expr, operator: ast.cmpop, right: ast.expr, counters: frozenset[str]) -> bool | None:
+    """Whether a comparison holds only from the last step on (``i + 1 >= len(loader)``), or fails only there (False).
+
+    None for any other comparison.
+    """
+    if not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        return None
+    up = isinstance(operator, (ast.Gt, ast.GtE))
+    if counts_steps(left, counters) and _is_end(right):
+        return up
+    return not up if counts_steps(right, counters) and _is_end(left) and not _is_end(right) else None
 
 
-def _is_start(node: ast.expr) -> bool:
-    """Whether a limit is where the usual steps begin: ``args.skip_batches``, ``warmup_steps``."""
+def _is_end(node: ast.expr) -> bool:
+    """Whether an expression is the number of the last step, or of all: ``len(loader) - 1``, ``args.max_steps``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.right, ast.Constant):
+        return _is_end(node.left)
+    if isinstance(node, ast.Call):
+        return dotted(node.func) == "len"
+    last = (dotted(node) or _key(node) or "").rpartition(".")[2]
+    return bool(_END.search(last)) and not _START.search(last)
+
+
+def _is_not_finite(node: ast.expr) -> bool:
+    """``float("inf")``, ``np.nan``, ``math.inf``: only a run that has gone wrong has such a value."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_not_finite(node.operand)
+    if isinstance(node, ast.Call) and dotted(node.func) == "float" and node.args:
+        given = node.args[0]
+        return isinstance(given, ast.Constant) and str(given.value).lower().strip("+-") in ("inf", "infinity", "nan")
+    return isinstance(node, ast.Attribute) and node.attr in ("inf", "nan")
+
+
+def _is_early(node: ast.expr) -> bool:
+    """Whether a limit is where the usual steps begin: ``5``, ``args.skip_batches``, ``warmup_steps``."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int) and node.value <= _FEW_STEPS
     name = dotted(node) or _key(node) or ""
     return bool(_START.search(name.rpartition(".")[2]))
+
+
+def is_interval_name(name: str) -> bool:
+    """Whether a name is that of an interval: ``log_freq``, ``save_every``."""
+    return bool(_INTERVAL.search(name))
 
 
 def _waits(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> bool:
@@ -272,14 +341,21 @@ def _written(definitions: Definitions) -> Definitions:
 
 def _modulo(node: ast.expr, definitions: Definitions) -> ast.BinOp | None:
     name = dotted(node)
-    node = (_written(definitions).get(name) if name else None) or node
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Mod)
-        and not isinstance(node.left, (ast.Constant, ast.JoinedStr))
-    ):
-        return node
-    return None
+    return as_remainder((_written(definitions).get(name) if name else None) or node)
+
+
+def as_remainder(node: ast.expr) -> ast.BinOp | None:
+    """``a % b`` as it is, and what says the same: ``np.mod(a, b)``, ``divmod(a, b)[1]``; None for anything else."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return None if isinstance(node.left, (ast.Constant, ast.JoinedStr)) else node
+    wanted = _REMAINDERS
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 1:
+        node, wanted = node.value, frozenset({"divmod"})
+    if not isinstance(node, ast.Call) or len(node.args) != 2 or isinstance(node.args[0], ast.Starred):
+        return None
+    if (dotted(node.func) or "").rpartition(".")[2] not in wanted:
+        return None
+    return ast.BinOp(node.args[0], ast.Mod(), node.args[1])
 
 
 def _is_interval(modulo: ast.BinOp, definitions: Definitions) -> bool:
@@ -303,10 +379,11 @@ def _counts_epochs(node: ast.expr) -> bool:
     return bool(names) and all(is_epoch_name(name) or name == "self" for name in names)
 
 
-def _counts_steps(node: ast.expr) -> bool:
+def counts_steps(node: ast.expr, counters: frozenset[str] = _NO_NAMES) -> bool:
+    """Whether an expression is worked out from a count of steps, as its names say."""
     if isinstance(node, ast.Call):
         return False
-    return any(_STEP.search(name) and not _NO_STEP.search(name) for name in _names(node))
+    return any(name in counters or (_STEP.search(name) and not _NO_STEP.search(name)) for name in _names(node))
 
 
 def _is_length(node: ast.expr) -> bool:
@@ -315,14 +392,14 @@ def _is_length(node: ast.expr) -> bool:
     )
 
 
-def _mentions_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> bool:
+def asks_the_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> bool:
     """Whether an expression is worked out from the time of day, also through a name that holds it."""
     definitions = _written(definitions)
     for item in walk(node):
         if isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS:
             return True
         held = definitions.get(item.id) if isinstance(item, ast.Name) and depth < 3 else None
-        if held is not None and _mentions_clock(held, definitions, depth + 1):
+        if held is not None and asks_the_clock(held, definitions, depth + 1):
             return True
     return False
 

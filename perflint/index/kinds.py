@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
 
 TENSOR_TAG, HOST_TAG, LOADER_TAG, DATASET_TAG = "tensor", "host", "loader", "dataset"
 ITERABLE_TAG, LAYER_TAG, OBJECT_TAG, TUPLE_TAG, UNKNOWN_TAG = "iterable", "layer", "object", "tuple", "unknown"
@@ -11,9 +11,10 @@ FUNCTION_TAG = "function"
 EITHER = " or "
 """Between the types of a value that may be of several."""
 _MOST_TYPES = 8
+_DEEPEST = 12
+"""Tuples inside each other that are told apart; what is deeper is taken for one value."""
 
 
-@dataclass(frozen=True)
 class Kind:
     """A value: ``tag`` is one of the constants of this module.
 
@@ -21,27 +22,60 @@ class Kind:
     code calls it.  ``type``: qualified class of an ``object`` or ``layer``, qualified name of a ``function`` (whose
     ``guess`` says that it gets other arguments than those of the call, as a ``partial`` does).  ``items``: kinds of a
     tuple's items.
+
+    ``is_tensor``: this is device data: a tensor, or a container of tensors.  ``is_host``: this is known to live in host
+    memory (numbers, strings, NumPy arrays).  ``depth``: how many tuples stand inside each other.
+
+    Equal kinds are one object, so that two are compared at once however deeply they are nested: ``v1 = (v0, v0)``,
+    ``v2 = (v1, v1)`` and so on would make 2^30 parts of 30 rows.
     """
 
+    __slots__ = ("__weakref__", "depth", "floating", "guess", "is_host", "is_tensor", "items", "scalar", "tag", "type")
+
     tag: str
-    scalar: bool = False
-    floating: bool = False
-    guess: bool = False
-    type: str = ""
-    items: tuple[Kind, ...] = ()
+    scalar: bool
+    floating: bool
+    guess: bool
+    type: str
+    items: tuple[Kind, ...]
+    is_tensor: bool
+    is_host: bool
+    depth: int
 
-    @property
-    def is_tensor(self) -> bool:
-        """Whether this is device data: a tensor, or a container of tensors."""
-        return self.tag == TENSOR_TAG or (self.tag == TUPLE_TAG and any(item.is_tensor for item in self.items))
+    def __new__(
+        cls,
+        tag: str,
+        scalar: bool = False,
+        floating: bool = False,
+        guess: bool = False,
+        type: str = "",
+        items: tuple[Kind, ...] = (),
+    ) -> Kind:
+        """The one kind with these properties."""
+        key = (tag, scalar, floating, guess, type, items)
+        known = _MADE.get(key)
+        if known is not None:
+            return known
+        made = super().__new__(cls)
+        made.tag, made.scalar, made.floating, made.guess, made.type, made.items = key
+        is_tuple = tag == TUPLE_TAG
+        made.is_tensor = tag == TENSOR_TAG or (is_tuple and any(item.is_tensor for item in items))
+        made.is_host = tag == HOST_TAG or (is_tuple and bool(items) and all(item.is_host for item in items))
+        made.depth = 1 + max((item.depth for item in items), default=0)
+        _MADE[key] = made
+        return made
 
-    @property
-    def is_host(self) -> bool:
-        """Whether this is known to live in host memory (numbers, strings, NumPy arrays)."""
-        return self.tag == HOST_TAG or (
-            self.tag == TUPLE_TAG and bool(self.items) and all(item.is_host for item in self.items)
-        )
+    def __reduce__(self) -> tuple[object, ...]:
+        """Another process has its own."""
+        return Kind, (self.tag, self.scalar, self.floating, self.guess, self.type, self.items)
 
+    def __repr__(self) -> str:
+        said = [name for name in ("scalar", "floating", "guess") if getattr(self, name)]
+        inner = [self.type] * bool(self.type) + list(map(repr, self.items))
+        return f"<{' '.join([*said, self.tag])}{f' of {chr(44).join(inner)}' if inner else ''}>"
+
+
+_MADE: WeakValueDictionary[tuple[object, ...], Kind] = WeakValueDictionary()
 
 UNKNOWN = Kind(UNKNOWN_TAG)
 HOST = Kind(HOST_TAG)
@@ -71,12 +105,19 @@ def function(type_name: str, rewrapped: bool = False) -> Kind:
 
 def tuple_of(items: Iterable[Kind]) -> Kind:
     """A tuple or list display."""
-    return Kind(TUPLE_TAG, items=tuple(items))
+    return Kind(TUPLE_TAG, items=tuple(item if item.depth < _DEEPEST else _flat(item) for item in items))
+
+
+def _flat(kind: Kind) -> Kind:
+    """A tuple as one value."""
+    if kind.is_tensor:
+        return TENSOR
+    return HOST if kind.is_host else UNKNOWN
 
 
 def join(first: Kind, second: Kind) -> Kind:
     """What is known where two paths meet: device data wins, and only what both agree on stays known of it."""
-    if first is second or first == second:
+    if first is second:
         return first
     if first.tag == TENSOR_TAG and second.tag == TENSOR_TAG:
         return Kind(
@@ -87,7 +128,7 @@ def join(first: Kind, second: Kind) -> Kind:
         )
     for one in (first, second):
         if one.is_tensor:
-            return replace(one, scalar=False, floating=False) if one.tag == TENSOR_TAG else TENSOR
+            return Kind(TENSOR_TAG, guess=one.guess) if one.tag == TENSOR_TAG else TENSOR
     for one, other in ((first, second), (second, first)):
         if one.tag == UNKNOWN_TAG:
             return UNKNOWN if other.is_host or not (other.items or other.tag != TUPLE_TAG) else other
@@ -95,7 +136,14 @@ def join(first: Kind, second: Kind) -> Kind:
             return other
     if first.tag != second.tag:
         return UNKNOWN
-    return replace(first, type=_common_type(first.type, second.type), guess=first.guess or second.guess)
+    return Kind(
+        first.tag,
+        first.scalar,
+        first.floating,
+        first.guess or second.guess,
+        _common_type(first.type, second.type),
+        first.items,
+    )
 
 
 def _common_type(first: str, second: str) -> str:

@@ -15,6 +15,7 @@ from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.loader_sites import LOADER, Calls, Purpose, Site, is_loader_class, purpose
 from perflint.index.loader_uses import Worth, worth
 from perflint.index.names import dotted
+from perflint.index.samples import Obstacle, obstacle
 from perflint.index.scopes import Class, Scope, Statement, terminal
 from perflint.index.worker_values import Origin, Values
 
@@ -35,6 +36,7 @@ class WorkerDefault:
 
     ``kind``: see ``Origin``.  ``insert``: the keyword that a call has to be given, empty where there is a 0 to replace.
     ``path``/``line``: the loader that gets it, ``loader`` its name there.  ``little``: that loader feeds predictions.
+    ``obstacle``: what its workers could not hand over.
     """
 
     kind: str
@@ -43,6 +45,7 @@ class WorkerDefault:
     line: int
     loader: str
     little: bool = False
+    obstacle: Obstacle | None = None
 
 
 Found = dict[str, dict[tuple[int, int], WorkerDefault]]
@@ -178,10 +181,11 @@ class _Facts:
         lines = file.source.lines
         start = lines.offset(origin.node.lineno, origin.node.col_offset)
         end = lines.offset(origin.node.end_lineno or 0, origin.node.end_col_offset or 0)
-        made, _, _, call = self._made(origin) or loader.site.calls[0]
+        made, scope, _, call = self._made(origin) or loader.site.calls[0]
         path, name = made.source.path, dotted(call.func) or "super().__init__"
         little = value is Worth.LITTLE
-        default = WorkerDefault(origin.kind, origin.insert, path, call.lineno, name, little)
+        hinders = obstacle(loader.site.file, loader.site.scope, loader.call) or obstacle(made, scope, call)
+        default = WorkerDefault(origin.kind, origin.insert, path, call.lineno, name, little, hinders)
         places = found.setdefault(file.source.path, {})
         known = places.get((start, end))
         if known is None or (known.little and not little):

@@ -18,6 +18,8 @@ _ALIASES = {
     "paddle.hapi.model.Model": "paddle.Model",
     "paddle.framework.save": "paddle.save",
     "paddle.framework.io.save": "paddle.save",
+    "paddle.framework.async_save": "paddle.async_save",
+    "paddle.framework.io.async_save": "paddle.async_save",
     "paddle.fluid.save_dygraph": "paddle.save",
     "paddle.fluid.dygraph.save_dygraph": "paddle.save",
     "paddle.fluid.dygraph.Layer": "paddle.nn.Layer",
@@ -38,11 +40,14 @@ _ALIAS_PREFIXES = (
 
 # What `from paddle.X import *` brings in and perflint asks about.
 _STAR_NAMES = {
-    "paddle": ("save", "Model", "to_tensor", "no_grad"),
+    "paddle": ("save", "async_save", "Model", "to_tensor", "no_grad"),
     "paddle.io": ("DataLoader", "Dataset", "IterableDataset", "BatchSampler", "DistributedBatchSampler"),
     "paddle.nn": ("Layer", "Linear", "Conv1D", "Conv2D", "Conv3D", "Sequential", "CrossEntropyLoss", "MSELoss"),
     "paddle.amp": ("auto_cast", "GradScaler", "decorate"),
 }
+
+_MOST_PARTS = 64
+"""Attributes of one dotted name: each attribute of a chain is asked for the names before it."""
 
 
 def canonical(name: str) -> str:
@@ -64,11 +69,11 @@ def spellings(names: Iterable[str]) -> frozenset[str]:
 
 
 def dotted(node: ast.AST) -> str | None:
-    """``a.b.c`` for a chain of attributes on a name, None for anything else."""
+    """``a.b.c`` for a chain of at most 64 attributes on a name, None for anything else."""
     if node.__class__ is ast.Name:
         return node.id
     parts: list[str] = []
-    while node.__class__ is ast.Attribute:
+    while node.__class__ is ast.Attribute and len(parts) < _MOST_PARTS:
         parts.append(node.attr)
         node = node.value
     if node.__class__ is not ast.Name:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from perflint.index import guards, training
+from perflint.index import around, training
 from perflint.index.bindings import default_values, parameter_env
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.flow import Flow, is_generator, with_comprehensions
@@ -84,7 +84,7 @@ class Reads:
         definitions = self._project.guards(file, scope, defaults)
         possible: Read | None = None
         for statement in scope.statements:
-            if not statement.calls or guards.off_the_hot_path(statement.place, None, definitions):
+            if not statement.calls or around.off_the_hot_path(statement.place, None, definitions, scope):
                 continue
             env = with_comprehensions(statement.node, before.get(statement.node, {}), file)
             found = self._in_statement(file, scope, statement, env, depth)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from perflint.index.guards import counts_steps, loop_count
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Loop, Scope
 from perflint.index.training import over_batches
@@ -26,67 +28,89 @@ class StepIndex:
     unnamed: ast.Name | None = None
 
 
-def step_index(scope: Scope, loop: Loop, used: frozenset[str]) -> StepIndex | None:
-    """The counter of a step loop: its ``enumerate`` or ``range`` target, a name it increments, or a new one.
+def step_index(scope: Scope, loop: Loop, used: frozenset[str], named: frozenset[str] = frozenset()) -> StepIndex | None:
+    """The counter of a step loop: one that it has, or a new one where ``enumerate`` can give it.
 
     Args:
         used: the names of the file, which a new name must not be one of.
+        named: what the guarded lines name; of several counters, one that they show is what their reader goes by.
     """
-    name = _target(loop) or _incremented(scope, loop)
-    if name is not None:
-        return StepIndex(name)
+    counters = sorted(counters_of(scope, loop), key=lambda name: name not in named)
+    if counters:
+        return StepIndex(counters[0])
     if isinstance(loop, (ast.While, ast.AsyncFor)) or not _can_enumerate(loop):
         return None
     new = next((name for name in _NEW_NAMES if name not in used), None)
     if new is None:
         return None
-    unnamed = _count(loop)
+    unnamed = loop_count(loop)
     if unnamed is not None:
         return StepIndex(new, unnamed=unnamed) if unnamed.id == "_" and not _reads(scope, "_") else None
     return StepIndex(new, enumerate=True)
 
 
-def _target(loop: Loop) -> str | None:
-    target = _count(loop)
-    return None if target is None or target.id == "_" or _rebound(loop, target.id) else target.id
+def counters_of(scope: Scope, loop: Loop) -> list[str]:
+    """The names that already count the passes of a loop: its ``enumerate`` or ``range`` target, what it increments.
+
+    What is named like a counter of steps comes before what is not (``seen += 1``).
+    """
+    count = None if isinstance(loop, ast.While) else loop_count(loop)
+    found = [count.id] if count is not None and count.id != "_" and not _assignments(loop, count.id) else []
+    incremented = [name for name in _incremented(loop.body) if _counts_alone(scope, loop, name)]
+    return found + sorted(dict.fromkeys(incremented), key=lambda name: not _is_named_so(name))
 
 
-def _count(loop: Loop) -> ast.Name | None:
-    """The target that an ``enumerate`` or a ``range`` counts with, also inside ``tqdm``."""
-    if isinstance(loop, ast.While):
-        return None
-    iterated: ast.expr = loop.iter
-    while isinstance(iterated, ast.Call):
-        function = (dotted(iterated.func) or "").rpartition(".")[2]
-        target: ast.expr | None = None
-        if function == "enumerate" and isinstance(loop.target, ast.Tuple):
-            target = loop.target.elts[0]
-        elif function in ("range", "trange"):
-            target = loop.target
-        elif function == "tqdm" and iterated.args:
-            iterated = iterated.args[0]
-            continue
-        return target if isinstance(target, ast.Name) else None
-    return None
+def _is_named_so(name: str) -> bool:
+    return counts_steps(ast.Name(name.rpartition(".")[2]))
 
 
-def _incremented(scope: Scope, loop: Loop) -> str | None:
-    for node in loop.body:
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.value, ast.Constant):
-            name = dotted(node.target)
-            if node.value.value == 1 and name and _assignments(loop, name) == 1:
-                return name
-    return None
+def _incremented(body: list[ast.stmt]) -> Iterable[str]:
+    """What each pass adds one to: ``n += 1``, ``n = n + 1``, also in a ``with`` of the loop's own body."""
+    for node in body:
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            yield from _incremented(node.body)
+        name, added = _addition(node)
+        if name and isinstance(added, ast.Constant) and added.value == 1:
+            yield name
+
+
+def _addition(node: ast.stmt) -> tuple[str | None, ast.expr | None]:
+    """The name that a statement adds something to, and what."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        return dotted(node.target), node.value
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.BinOp):
+        return None, None
+    name, value = dotted(node.targets[0]), node.value
+    if name is None or not isinstance(value.op, ast.Add):
+        return None, None
+    if dotted(value.left) == name:
+        return name, value.right
+    return (name, value.left) if dotted(value.right) == name else (None, None)
+
+
+def _counts_alone(scope: Scope, loop: Loop, name: str) -> bool:
+    """Whether a name grows by that one addition: a second one, here or in a method, could step over each tenth."""
+    if _assignments(loop, name) != 1:
+        return False
+    _, _, attribute = name.rpartition(".")
+    if attribute == name:
+        return True
+    top = scope
+    while top.parent is not None:
+        top = top.parent
+    own = {item for item in walk(loop) if isinstance(item, ast.stmt)}
+    return not any(
+        target is not None and target.endswith(f".{attribute}")
+        for item in walk(top.node)
+        if isinstance(item, (ast.Assign, ast.AugAssign)) and item not in own
+        for target, _ in (_addition(item),)
+    )
 
 
 def _reads(scope: Scope, name: str) -> bool:
     return any(
         isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load) for item in walk(scope.node)
     )
-
-
-def _rebound(loop: Loop, name: str) -> bool:
-    return _assignments(loop, name) > 0
 
 
 def _assignments(loop: Loop, name: str) -> int:

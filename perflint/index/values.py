@@ -10,6 +10,7 @@ from perflint.index.bindings import bound_by, definitions_of, parameter_env
 from perflint.index.call_arguments import position_of
 from perflint.index.callers import Callers
 from perflint.index.dispatch import Dispatch
+from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex
 from perflint.index.flow import Flow
@@ -156,18 +157,19 @@ class Values(Modules):
         self._results[key] = flow.result or UNKNOWN
         return self._results[key]
 
-    def base_env(self, file: FileIndex, scope: Scope, parameters: Env, owner: str = "") -> dict[str, Kind]:
+    def base_env(self, file: FileIndex, scope: Scope, parameters: Env, owner: str = "") -> Environment:
         """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
-        env = dict(file.module_env) if scope is not file.scopes.module else {}
+        env = Environment(file.module_env if scope is not file.scopes.module else {})
         if scope.owner is not None:
             kind = self.kind_of_instance(file, scope.owner)
             if owner and owner in self._classes:
                 kind = Kind(kind.tag, type=owner)
             env["self"] = kind
         for name in scope.parameters:
-            env.pop(name, None)
+            env.forget(name)
         for name, inner in scope.functions.items():
-            env.setdefault(name, self.as_value(file, inner))
+            if name not in env:
+                env[name] = self.as_value(file, inner)
         env.update(parameters)
         return env
 
@@ -213,7 +215,11 @@ class Values(Modules):
         names = {item.id for item in walk(value) if isinstance(item, ast.Name)} & defined.keys()
         evaluator = Evaluator(file, env)
         made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined[name], ast.Call)}
-        return {**env, **made} if made else env
+        if not made:
+            return env
+        known = Environment(env)
+        known.update(made)
+        return known
 
     def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
         """What the subclasses set that a base class reads."""

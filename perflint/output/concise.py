@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from perflint.findings import Finding, Level
 from perflint.output.report import Report
+from perflint.output.visible import visible, visible_path
 
 
 def render(report: Report) -> Iterator[str]:
@@ -18,8 +19,8 @@ def render(report: Report) -> Iterator[str]:
     paint = report.palette
     for finding in report.findings:
         row, column = report.lines(finding.path).position(finding.start)
-        place = f"{paint.bold(finding.path)}:{row}:{column}:"
-        yield f"{place} {paint.code(finding.code)} {paint.level(_mark(report, finding))} {finding.message}\n"
+        place = f"{paint.bold(visible_path(finding.path))}:{row}:{column}:"
+        yield f"{place} {paint.code(finding.code)} {paint.level(_mark(report, finding))} {visible(finding.message)}\n"
 
 
 def _mark(report: Report, finding: Finding) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterable
+
+from perflint.output.visible import visible, visible_line
 
 
 class Console:
@@ -41,8 +44,8 @@ class Console:
             sys.stderr.write(text)
 
     def note(self, line: str) -> None:
-        """One line to standard error."""
-        self.write_aside(line + "\n")
+        """One line to standard error, in which all that comes from outside is made visible."""
+        self.write_aside(visible_line(line) + "\n")
 
     def close(self) -> None:
         """Flush; to be called before the process ends."""
@@ -50,6 +53,13 @@ class Console:
             sys.stdout.flush()
         except BrokenPipeError:
             _hang_up()
+
+
+def complain(text: str, more: Iterable[str] = ()) -> None:
+    """An error, made visible, on standard error: one line, and below it those of ``more``."""
+    lines = [f"perflint: {visible(text)}", *(visible_line(line, keep="\t") for line in more)]
+    with contextlib.suppress(BrokenPipeError):
+        print(*lines, sep="\n", file=sys.stderr)
 
 
 def _hang_up() -> None:

@@ -1,4 +1,9 @@
-"""``--diff``: what ``--fix`` would write, as a unified diff that ``patch -p0`` and ``git apply -p0`` take."""
+r"""``--diff``: what ``--fix`` would write, as a unified diff that ``patch -p0`` and ``git apply -p0`` take.
+
+It does as ``git diff`` does.  A name with characters that steer a terminal, a quote or a backslash stands in quotes, as
+in C (``"a\nb.py"``), which git and patch both read.  The lines of a file go out byte for byte where a program reads the
+diff, since it would not apply otherwise; on a terminal they are made visible.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,41 @@ from collections.abc import Iterator
 from difflib import unified_diff
 
 from perflint.output.colour import Palette
+from perflint.output.visible import pieces, visible_line
 from perflint.source import BOM, Source
+
+_ESCAPES = {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r", 34: r"\"", 92: r"\\"}
+"""How git writes these bytes of a name; any other that has to be escaped is three octal digits."""
 
 
 def unified(before: Source, after: Source) -> list[str]:
     """The diff of two states of one file, line by line with line ends; the first two lines are the names."""
-    # git does the same: without the tab, patch takes a name to end at its first blank.
-    name = before.path + ("\t" if " " in before.path else "")
+    name = quoted(before.path)
+    if " " in name and name == before.path:  # as git: without the tab, patch takes a name to end at its first blank
+        name += "\t"
     pairs = unified_diff(_lines(before), _lines(after), name, name, lineterm="\n")
-    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in pairs]
+    return [part for line in pairs for part in _ended(line)]
+
+
+def quoted(name: str) -> str:
+    r"""A file's name as git shows it: as it is, or in quotes with escapes.
+
+    >>> print(quoted("train.py"), quoted("a\nb.py"), quoted("\x1b.py"))
+    train.py "a\nb.py" "\033.py"
+    """
+    shown = [_escaped(char, piece) for char, piece in zip(name, pieces(name), strict=True)]
+    is_plain = shown == list(name) and not name.startswith(" ")  # which patch would pass over
+    return name if is_plain else f'"{"".join(shown)}"'
+
+
+def _ended(line: str) -> list[str]:
+    return [line] if line.endswith("\n") else [line + "\n", "\\ No newline at end of file\n"]
+
+
+def _escaped(char: str, piece: str) -> str:
+    if piece == char and char not in '"\\':
+        return char
+    return "".join(_ESCAPES.get(byte, f"\\{byte:03o}") for byte in os.fsencode(char))
 
 
 def encode(lines: list[str], source: Source) -> bytes:
@@ -27,7 +58,7 @@ def encode(lines: list[str], source: Source) -> bytes:
 def paint(lines: list[str], palette: Palette) -> Iterator[str]:
     """The diff for a terminal."""
     for number, line in enumerate(lines):
-        text, end = line.rstrip("\r\n"), "\n"
+        text, end = visible_line(line.rstrip("\r\n"), keep="\t"), "\n"
         if number < 2:
             yield palette.bold(text) + end
         elif line.startswith("@@"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from perflint.findings import Edit
+from perflint.fixer import spliced
 from perflint.source import LineTable
 
 
@@ -63,15 +64,6 @@ def _groups(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, int,
         group.append(edit)
     if group:
         yield first, last, group
-
-
-def spliced(text: str, start: int, end: int, edits: Sequence[Edit]) -> str:
-    """``text[start:end]`` after ``edits`` (sorted, not overlapping, all of them inside)."""
-    parts = []
-    for edit in edits:
-        parts += [text[start : edit.start], edit.content]
-        start = edit.end
-    return "".join([*parts, text[start:end]])
 
 
 def _split(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from perflint.output.facts import facts
 from perflint.output.fix_lines import Changed, changed_lines
 from perflint.output.frame import frame
 from perflint.output.report import Report
+from perflint.output.visible import visible, visible_path
 from perflint.output.width import clip
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
@@ -28,7 +29,8 @@ def _lines(report: Report, finding: Finding) -> Iterator[str]:
     table = report.lines(finding.path)
     row, column = table.position(finding.start)
     label = f" {paint.level(_LABELS[finding.fix.level])}" if finding.fix else ""
-    yield f"{paint.bold(f'{finding.path}:{row}:{column}')} {paint.code(finding.code)}{label} {finding.message}"
+    shown = paint.bold(f"{visible_path(finding.path)}:{row}:{column}")
+    yield f"{shown} {paint.code(finding.code)}{label} {visible(finding.message)}"
     if table.text:
         yield from frame(table, finding.start, finding.end, paint)
     about = facts(finding.code)
@@ -37,15 +39,15 @@ def _lines(report: Report, finding: Finding) -> Iterator[str]:
     if finding.fix:
         yield from _fix(report, finding.path, finding.fix)
     for place in finding.related:
-        yield f"  {paint.frame('= see')} {place.path}:{place.line}: {place.message}"
+        yield f"  {paint.frame('= see')} {visible(place.path)}:{place.line}: {visible(place.message)}"
 
 
 def _fix(report: Report, path: str, fix: Fix) -> Iterator[str]:
     paint = report.palette
     if fix.level is Level.DISPLAY:
-        yield f"  {paint.frame('= suggestion (never applied):')} {fix.message}"
+        yield f"  {paint.frame('= suggestion (never applied):')} {visible(fix.message)}"
     else:
-        yield f"  {paint.frame(f'= fix ({fix.level}):')} {fix.message}"
+        yield f"  {paint.frame(f'= fix ({fix.level}):')} {visible(fix.message)}"
     table = report.lines(path)
     changed = list(changed_lines(table, complete_edits(table.text, fix)))
     gutter = max((len(str(line.row)) for line in changed if line and line.row), default=1)
@@ -55,7 +57,7 @@ def _fix(report: Report, path: str, fix: Fix) -> Iterator[str]:
     if left:
         yield f"    {' ' * gutter} ... {left} more lines (all of them: --diff)"
     if fix.reason and fix.level is not Level.SAFE:
-        yield f"  {paint.frame('= reason:')} {fix.reason}"
+        yield f"  {paint.frame('= reason:')} {visible(fix.reason)}"
 
 
 def _changed(report: Report, line: Changed | None, gutter: int) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from perflint.findings import Finding
 from perflint.output.facts import severity
-from perflint.output.places import valid
 from perflint.output.report import Report
+from perflint.output.visible import visible
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -21,7 +21,7 @@ def render(report: Report) -> Iterator[str]:
     for finding in report.findings:
         place = report.places.shown(finding.path)
         row, column = report.lines(finding.path).position(finding.start)
-        message = f"{place}:{row}:{column}: {finding.code} {valid(finding.message)}"
+        message = f"{visible(place)}:{row}:{column}: {finding.code} {visible(finding.message)}"
         properties = {"title": f"perflint ({finding.code})", "file": place, **_range(report, finding)}
         written = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
         yield f"::{_COMMANDS[severity(finding)]} {written}::{_data(message)}\n"
@@ -41,4 +41,4 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _data(visible(text, keep="\r\n")).replace(":", "%3A").replace(",", "%2C")

@@ -6,15 +6,15 @@ GitLab shows only one, and it takes a finding for new when its fingerprint is.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from perflint.findings import Confidence, Finding
 from perflint.fingerprints import fingerprints
 from perflint.output.facts import FILE_CODES
-from perflint.output.places import valid
+from perflint.output.json_text import json_text
 from perflint.output.report import Report
+from perflint.output.visible import visible
 from perflint.source import LineTable
 
 _SEVERITIES = {Confidence.HIGH: "major", Confidence.MEDIUM: "minor", Confidence.LOW: "info"}
@@ -24,14 +24,14 @@ def render(report: Report) -> Iterator[str]:
     """One JSON list."""
     prints = fingerprints(report.findings, report.sources, report.places.root)
     issues = [_issue(report, *pair) for pair in zip(report.findings, prints, strict=True)]
-    yield json.dumps(issues, indent=2) + "\n"
+    yield json_text(issues, indent=2) + "\n"
 
 
 def _issue(report: Report, finding: Finding, fingerprint: str) -> dict[str, Any]:
     lines = report.lines(finding.path)
     return {
         "check_name": finding.code,
-        "description": f"{finding.code} {valid(finding.message)}",
+        "description": f"{finding.code} {visible(finding.message)}",
         "severity": "critical" if finding.code in FILE_CODES else _SEVERITIES[finding.confidence],
         "fingerprint": fingerprint,
         "location": {

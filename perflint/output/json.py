@@ -1,12 +1,12 @@
-"""``json``: the objects Ruff writes, so that what reads Ruff reads perflint, and four keys more.
+"""``json``: the objects Ruff writes, so that what reads Ruff reads perflint, and some keys more.
 
-Added are ``bottleneck``, ``related``, ``fix.reason``, and ``display`` as a value of ``fix.applicability``.  Rows and
-columns count from 1, columns in code points; ends are exclusive.
+Added are ``bottleneck``, ``related``, ``fix.reason``, ``display`` as a value of ``fix.applicability``, and, where an
+edit needs a certain release of Paddle, ``fix.paddle``.  Rows and columns count from 1, columns in code points; ends are
+exclusive.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,14 @@ from typing import Any
 from perflint.findings import Edit, Finding, Related
 from perflint.fixer import complete_edits
 from perflint.output.facts import FILE_CODES, facts
+from perflint.output.json_text import json_text
 from perflint.output.report import Report
 from perflint.source import LineTable
 
 
 def render(report: Report) -> Iterator[str]:
     """One JSON list."""
-    # ASCII only: a pipe may have any encoding, and a path any bytes.
-    yield json.dumps([data(report, finding) for finding in report.findings], indent=2) + "\n"
+    yield json_text([data(report, finding) for finding in report.findings], indent=2) + "\n"
 
 
 def data(report: Report, finding: Finding) -> dict[str, Any]:
@@ -50,12 +50,13 @@ def _fix(table: LineTable, finding: Finding) -> dict[str, Any] | None:
     if finding.fix is None:
         return None
     edits = complete_edits(table.text, finding.fix)
-    return {
+    data = {
         "applicability": str(finding.fix.level),
         "message": finding.fix.message,
         "reason": finding.fix.reason or None,
         "edits": [_edit(table, edit) for edit in edits],
     }
+    return {**data, "paddle": finding.fix.paddle} if finding.fix.paddle else data
 
 
 def _edit(table: LineTable, edit: Edit) -> dict[str, Any]:

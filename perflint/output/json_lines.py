@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from perflint.output.json import data
+from perflint.output.json_text import json_text
 from perflint.output.report import Report
 
 
 def render(report: Report) -> Iterator[str]:
     """A line for each finding."""
     for finding in report.findings:
-        yield json.dumps(data(report, finding)) + "\n"
+        yield json_text(data(report, finding)) + "\n"

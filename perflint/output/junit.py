@@ -7,19 +7,14 @@ the names hold the place.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.etree import ElementTree
 
 from perflint.findings import Finding
 from perflint.output.facts import FILE_CODES, facts
-from perflint.output.places import valid
 from perflint.output.report import Report
-from perflint.output.width import visible
-
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]|[\ufffe\uffff]")
-"""What XML 1.0 cannot hold, not even escaped (and surrogates)."""
+from perflint.output.visible import visible
 
 
 def render(report: Report) -> Iterator[str]:
@@ -39,7 +34,7 @@ _NONE = {"failures": "0", "errors": "0"}
 
 
 def _add_suite(root: ElementTree.Element, report: Report, path: str, findings: Sequence[Finding]) -> None:
-    place = _allowed(report.places.shown(path))
+    place = visible(report.places.shown(path))
     suite = ElementTree.SubElement(root, "testsuite", {"name": place, **_counts(findings)})
     for finding in findings:
         row, column = report.lines(path).position(finding.start)
@@ -52,9 +47,9 @@ def _add_suite(root: ElementTree.Element, report: Report, path: str, findings: S
         failed = ElementTree.SubElement(
             ElementTree.SubElement(suite, "testcase", case),
             "error" if finding.code in FILE_CODES else "failure",
-            {"message": _allowed(finding.message), "type": finding.code},
+            {"message": visible(finding.message), "type": finding.code},
         )
-        failed.text = _allowed("\n".join(_text(report, finding, f"{place}:{row}:{column}")))
+        failed.text = "\n".join(map(visible, _text(report, finding, f"{place}:{row}:{column}")))
 
 
 def _text(report: Report, finding: Finding, place: str) -> Iterator[str]:
@@ -71,11 +66,3 @@ def _text(report: Report, finding: Finding, place: str) -> Iterator[str]:
 def _counts(findings: Sequence[Finding]) -> dict[str, str]:
     errors = sum(finding.code in FILE_CODES for finding in findings)
     return {"tests": str(len(findings)), "failures": str(len(findings) - errors), "errors": str(errors)}
-
-
-def _allowed(text: str) -> str:
-    return _FORBIDDEN.sub(lambda match: _picture(match.group()), valid(text))
-
-
-def _picture(char: str) -> str:
-    return visible(char) if char < " " else "\ufffd"

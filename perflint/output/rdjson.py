@@ -7,15 +7,14 @@ reviewdog puts its own place in the repository before them.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
 
 from perflint.findings import Finding, Level, Related
-from perflint.fixer import complete_edits
+from perflint.fixer import complete_edits, spliced
 from perflint.output.facts import facts, severity
-from perflint.output.fix_lines import spliced
+from perflint.output.json_text import json_text
 from perflint.output.places import STDIN, valid
 from perflint.output.report import Report
 
@@ -33,7 +32,7 @@ def render(report: Report) -> Iterator[str]:
         "severity": "WARNING",
         "diagnostics": [_diagnostic(report, finding) for finding in report.findings],
     }
-    yield json.dumps(result, indent=2) + "\n"
+    yield json_text(result, indent=2) + "\n"
 
 
 def _diagnostic(report: Report, finding: Finding) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class Report:
     """Findings with the sources they point into.
 
     ``applicable`` is the lowest level that ``--fix`` would apply under the options of this run; ``start`` is the
-    deepest directory above all that was to be checked.
+    deepest directory above all that was to be checked.  ``is_complete``: all of them were.
     """
 
     findings: Sequence[Finding]
@@ -31,6 +31,7 @@ class Report:
     palette: Palette = field(default_factory=Palette)
     settings: Settings = field(default_factory=Settings)
     start: Path = field(default_factory=Path)
+    is_complete: bool = True
 
     @cached_property
     def places(self) -> Places:

@@ -32,7 +32,7 @@ def data(rule: Rule) -> dict[str, Any]:
         "examples": [_example(example) for example in rule.examples],
         "measured": measured.data(rule),
         "evidence": rule.evidence,
-        "references": list(rule.references),
+        "references": [{"url": each.url, "shows": each.shows} for each in rule.references],
         "url": rule.url,
     }
 
@@ -64,7 +64,14 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from ("## Measured", "", *_paragraphs(measured.paragraph(rule)))
     if rule.evidence:
         yield from ("## Evidence", "", *_paragraphs(rule.evidence))
-    yield from ("## References", "", *(f"- {reference}" for reference in rule.references))
+    yield from ("## References", "", *references(rule))
+
+
+def references(rule: Rule) -> Iterator[str]:
+    """The sources of a rule as a list in Markdown: each with what it is cited for."""
+    for each in rule.references:
+        yield f"- {each.url}"
+        yield textwrap.fill(each.shows, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
 
 
 def _example_lines(example: Example) -> Iterator[str]:

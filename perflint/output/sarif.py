@@ -6,7 +6,6 @@ exclusive, a byte order mark does not count.  GitHub shows no fixes; other viewe
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from perflint.findings import Edit, Finding, Level, Related
 from perflint.fingerprints import fingerprints
 from perflint.fixer import complete_edits
 from perflint.output.facts import facts, severity
+from perflint.output.json_text import json_text
 from perflint.output.line_hashes import line_hashes
 from perflint.output.places import valid
 from perflint.output.report import Report
@@ -38,7 +38,7 @@ _LINK = re.compile(r"\[(?=[^\[\]]*\]\()")
 
 def render(report: Report) -> Iterator[str]:
     """One log with one run."""
-    yield json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(report)]}, indent=2) + "\n"
+    yield json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(report)]}, indent=2) + "\n"
 
 
 def shortcomings(report: Report) -> Iterator[str]:
@@ -57,7 +57,7 @@ def _run(report: Report) -> dict[str, Any]:
     return {
         "tool": {"driver": _driver(rules)},
         "automationDetails": {"id": "perflint/"},
-        "invocations": [{"executionSuccessful": True}],
+        "invocations": [{"executionSuccessful": report.is_complete}],
         "originalUriBaseIds": {_BASE: {"uri": report.places.root_uri}},
         "columnKind": "unicodeCodePoints",
         "newlineSequences": ["\r\n", "\n", "\r"],

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from perflint.catalogue import Example, Rule
-from perflint.output import measured
+from perflint.output import measured, rule_page
 from perflint.output.facts import FILE_CODES
 
 LONGEST = 1024
@@ -53,6 +53,8 @@ def _help(rule: Rule, heading: str) -> Iterator[str]:
     if example is not None:
         yield from ("", heading.format("Example"), "", *_example(example))
     yield from ("", heading.format("Measured"), "", measured.paragraph(rule))
+    if rule.references:
+        yield from ("", heading.format("References"), "", *rule_page.references(rule))
     yield from ("", f"More: {rule.url}")
 
 

@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 
 from perflint.output.facts import facts
+from perflint.output.json_text import json_text
 from perflint.output.report import Report
 
 
@@ -35,7 +35,7 @@ def render_json(report: Report) -> Iterator[str]:
         }
         for code, count, fixable in _rows(report)
     ]
-    yield json.dumps(rows, indent=2) + "\n"
+    yield json_text(rows, indent=2) + "\n"
 
 
 def _rows(report: Report) -> list[tuple[str, int, int]]:

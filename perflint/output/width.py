@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perflint.output.visible import pieces
+
 TAB = 4
 LIMIT = 160
 """Columns of a code line that are shown; longer lines are cut around what matters."""
@@ -30,21 +32,14 @@ def char_width(char: str) -> int:
 
 
 def show(line: str) -> Shown:
-    """A source line with tabs expanded and control characters made visible."""
+    """A source line with tabs expanded and all else that steers a terminal made visible."""
     parts, columns, at = [], [], 0
-    for char in line:
+    for char, piece in zip(line, pieces(line), strict=True):
         columns.append(at)
-        shown = " " * (TAB - at % TAB) if char == "\t" else visible(char)
+        shown = " " * (TAB - at % TAB) if char == "\t" else piece
         parts.append(shown)
-        at += len(shown) if char == "\t" else char_width(shown)
+        at += sum(map(char_width, shown))
     return Shown("".join(parts), [*columns, at])
-
-
-def visible(char: str) -> str:
-    """A control character as a picture of itself, so that no text can steer the terminal."""
-    if char < " ":
-        return chr(0x2400 + ord(char))
-    return "\u2421" if char == "\x7f" else "\ufffd" if "\x80" <= char <= "\x9f" else char
 
 
 def clip(line: str, start: int, end: int) -> tuple[str, int, int]:

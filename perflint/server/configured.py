@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from perflint import config
 from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
+from perflint.requirements import on_disk
 from perflint.server import configuration
 from perflint.server.configuration import EditorSettings
 from perflint.server.hidden import Hidden
@@ -33,6 +35,9 @@ class Configured:
     def look(self, editor: EditorSettings) -> None:
         """See whether the settings are still as they were, and the baseline that they name."""
         self._look(editor)
+        if self.settings is not None:
+            beside = on_disk([str(self._start / "any.py")], self.settings.root)
+            self.settings = replace(self.settings, requirements=beside)
         self.hidden.look(self.settings)
 
     def _look(self, editor: EditorSettings) -> None:

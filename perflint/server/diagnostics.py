@@ -10,6 +10,7 @@ from perflint import unused_noqa
 from perflint.findings import Confidence, Finding, Related
 from perflint.fingerprints import fingerprints
 from perflint.output.facts import FILE_CODES, facts
+from perflint.output.visible import visible
 from perflint.server.client import Client
 from perflint.server.configuration import SECTION
 from perflint.server.documents import Document, Result
@@ -47,7 +48,7 @@ def _diagnostic(finding: Finding, name: str, document: Document, client: Client)
     url = facts(finding.code).url
     return types.Diagnostic(
         range=range_of(document, finding.start, finding.end),
-        message=finding.message,
+        message=visible(finding.message),
         severity=_severity(finding),
         code=finding.code,
         code_description=types.CodeDescription(url) if url and client.shows_links else None,
@@ -71,4 +72,4 @@ def _related(finding: Finding, document: Document) -> list[types.DiagnosticRelat
 def _place(place: Related, finding: Finding, document: Document) -> types.DiagnosticRelatedInformation:
     uri = document.uri if place.path == finding.path else uri_of(place.path)
     row = types.Position(max(place.line - 1, 0), 0)
-    return types.DiagnosticRelatedInformation(types.Location(uri, types.Range(row, row)), place.message)
+    return types.DiagnosticRelatedInformation(types.Location(uri, types.Range(row, row)), visible(place.message))

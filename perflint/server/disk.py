@@ -9,6 +9,8 @@ from pathlib import Path
 from perflint import discovery
 from perflint.commands.watch import Kept
 from perflint.discovery import Found
+from perflint.paddle_versions import Admitted
+from perflint.requirements import on_disk
 from perflint.server.logs import Tell
 from perflint.settings import Settings
 from perflint.source import Source
@@ -27,6 +29,8 @@ class Disk:
         self.is_too_big = False
         self.is_whole = False
         """Whether nothing outside of these files can lead to a finding in them."""
+        self.requirements: Mapping[str, Admitted] = {}
+        """What the requirements next to the files say of Paddle."""
         self._root = root
         self._tell = tell
         self._reading = Kept()
@@ -48,6 +52,7 @@ class Disk:
             )
         self.sources, unreadable = self._reading.read_all([] if self.is_too_big else found.files)
         places = [Path(self._root), *_context(settings)] if settings is not None else []
+        self.requirements = on_disk(self.sources, settings.root) if settings is not None else {}
         self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
 
     def path_of(self, path: str) -> str | None:

@@ -67,7 +67,8 @@ class Folder:
                 sources.pop(path, None)
         if sources.keys() - self._disk.sources.keys():
             sources = dict(sorted(sources.items()))
-        self.kept.put(sources, replace(settings, whole_project=self._disk.is_whole), shared)
+        known = replace(settings, whole_project=self._disk.is_whole, requirements=self._disk.requirements)
+        self.kept.put(sources, known, shared)
 
     def get_ready(self) -> None:
         """Get ready for edits of the documents that are open."""

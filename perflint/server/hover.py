@@ -11,7 +11,7 @@ from lsprotocol import types
 from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.findings import Finding
-from perflint.output import measured
+from perflint.output import measured, rule_page
 from perflint.output.facts import facts
 from perflint.server.diagnostics import range_of
 from perflint.server.documents import Document
@@ -64,6 +64,7 @@ def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
     sections.append((f"Fix ({level})", f"{what}. {reason}" if reason else what))
     sections.append(("Measured", measured.paragraph(rule)))
     sections.append(("Evidence", rule.evidence))
+    sections.append(("References", "\n".join(rule_page.references(rule))))
     return [(heading, text.strip()) for heading, text in sections if text.strip()]
 
 

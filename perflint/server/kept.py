@@ -164,7 +164,7 @@ class KeptFindings:
 
     def _recall(self, sources: dict[str, Source], settings: Settings) -> bool:
         """Take the findings that the cache has, if it does."""
-        known = cache.load(cache.key(sources, settings))
+        known = cache.load(cache.key(sources, settings), sources)
         if known is None:
             return False
         self.drop()

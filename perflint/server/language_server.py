@@ -14,6 +14,7 @@ from pygls.exceptions import JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 
 from perflint import __version__
+from perflint.output.visible import visible
 from perflint.server import logs
 from perflint.server.checking import Checking
 from perflint.server.client import Client
@@ -93,7 +94,7 @@ class PerflintServer(LanguageServer):
 
     def _complain(self, message: str) -> None:
         log.error(message)
-        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, visible(message)))
 
     def _log_in_editor(self, level: int, message: str) -> None:
         """Write a line into the log that the editor keeps; may be called in any thread."""

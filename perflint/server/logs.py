@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from perflint.output.visible import visible
+
 
 @dataclass(frozen=True)
 class Tell:
@@ -47,7 +49,7 @@ class Brief(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The whole text."""
         record.exc_text = None  # which another formatter may have left
-        return super().format(record)
+        return visible(super().format(record), keep="\n\t")
 
 
 def is_debugging() -> bool:

@@ -1,0 +1,75 @@
+"""The directory of one run of a script: gone with the run, or else with the next ``perflint bench``.
+
+A file in it is locked by this process and by those that it starts, so a directory whose lock can be had is one that a
+killed process has left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # on Windows, where what another process has open cannot be removed
+    fcntl = None  # type: ignore[assignment]
+
+_PREFIX = "perflint-bench-"
+_NAME = re.compile(r"perflint-bench-[a-z0-9_]{8}")
+_LOCK = "lock"
+_OLD = 3600.0
+"""Seconds after which an empty directory, which has no lock yet, is one that was left."""
+
+
+@contextmanager
+def scratch() -> Iterator[tuple[Path, int]]:
+    """A new directory, and the handle of its lock for a process that is to hold it too.
+
+    Raises:
+        OSError: there is no room.
+    """
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
+        place = Path(name).resolve()
+        lock = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            if fcntl is not None:
+                with contextlib.suppress(OSError):  # a file system without locks
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield place, lock
+        finally:
+            os.close(lock)
+
+
+def sweep() -> None:
+    """Remove the directories that killed processes of this user have left."""
+    if fcntl is None:
+        return
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as scan:
+        found = [entry for entry in scan if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+        for entry in found:
+            with contextlib.suppress(OSError):
+                _sweep(Path(entry.path), entry.stat(follow_symlinks=False))
+
+
+def _sweep(place: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        return
+    if not (place / _LOCK).exists():
+        if time.time() - status.st_mtime > _OLD:
+            place.rmdir()  # which takes an empty one only
+        return
+    lock = os.open(place / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if stat.S_ISREG(os.fstat(lock).st_mode):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(place, ignore_errors=True)
+    finally:
+        os.close(lock)

@@ -1,0 +1,175 @@
+"""The places that read a sum while it is a tensor, and the edits that make a number of it there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from perflint.context import Context
+from perflint.findings import Edit
+from perflint.index.accumulators import Accumulator
+from perflint.index.scopes import Loop, Statement
+
+_OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
+
+
+@dataclass(frozen=True)
+class Look:
+    """A place that reads the sum before it is a number again.
+
+    Attributes:
+        node: the name.
+        each_step: whether it runs at each step.
+        statement: the statement that it is in, where the index knows it.
+        updated: the ``total /= n`` that it is the target of.
+    """
+
+    node: cst.Name
+    each_step: bool
+    statement: Statement | None
+    updated: cst.AugAssign | None = None
+
+
+def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> list[Look] | None:
+    """The places in a loop, and in the ``try`` or ``with`` around it, that read a sum.
+
+    Args:
+        last: the statement behind which the sum is a number again: the loop, or one around it.
+
+    Returns:
+        None where a place cannot be edited so that it reads the same number.
+    """
+    node = _node_of(last, context)
+    if node is None:
+        return None
+    found: list[Look] = []
+    for name, parents in _names(node, held.name, ()):
+        parent = parents[-1]
+        if isinstance(parent, cst.AssignTarget) or _is_label(name, parent) or _comes_first(name, loop, last, context):
+            continue
+        if any(isinstance(item, (cst.Lambda, cst.FunctionDef)) or _shows_its_text(item) for item in parents):
+            return None
+        statement = _statement_of(parents, context)
+        each_step = _is_in(name, loop, context) and _runs_each_step(parents, context)
+        if isinstance(parent, cst.AugAssign) and parent.target is name:
+            if isinstance(parent.operator, cst.AddAssign):
+                continue
+            if type(parent.operator).__name__ not in _OPERATORS:
+                return None
+            found.append(Look(name, each_step, statement, parent))
+        elif isinstance(parent, (cst.Del, cst.NamedExpr, cst.CompFor, cst.AsName)) and _is_bound(name, parent):
+            return None
+        else:
+            found.append(Look(name, each_step, statement))
+    return found
+
+
+def reading(look: Look, context: Context) -> list[Edit]:
+    """Read the sum where it is used: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
+    name = look.node.value
+    if look.updated is None:
+        return [Edit(*context.range(look.node), f"float({name})")]
+    start = context.range(look.node)[0]
+    value = look.updated.value
+    value_start, value_end = context.range(value)
+    head = f"{name} = float({name}) {_OPERATORS[type(look.updated.operator).__name__]} "
+    bare = isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.Integer, cst.Float)) or value.lpar
+    if bare:
+        return [Edit(start, value_start - sum(len(_code(paren)) for paren in value.lpar), head)]
+    return [Edit(start, value_start, head + "("), Edit(value_end, value_end, ")")]
+
+
+def is_within(node: ast.AST, outer: ast.AST) -> bool:
+    """Whether a node of ``ast`` stands inside another, as their rows and columns say."""
+    first, last = (_place(node, ""), _place(node, "end_")), (_place(outer, ""), _place(outer, "end_"))
+    return last[0] <= first[0] and first[1] <= last[1]
+
+
+def always_follows(statement: Statement, earlier: Statement) -> bool:
+    """Whether a statement never runs before another one of the same pass of a loop has run."""
+    around = {(link.node, link.branch) for link in (statement.place.chain() if statement.place else ())}
+    links = earlier.place.chain() if earlier.place else iter(())
+    return _place(earlier.node, "") < _place(statement.node, "") and all(
+        (link.node, link.branch) in around for link in links
+    )
+
+
+def stands_between(statement: Statement, first: Statement, last: Statement) -> bool:
+    """Whether a statement stands behind one and before another."""
+    return _place(first.node, "") < _place(statement.node, "") < _place(last.node, "")
+
+
+def _place(node: ast.AST, end: str) -> tuple[int, int]:
+    return getattr(node, f"{end}lineno"), getattr(node, f"{end}col_offset")
+
+
+def _is_in(node: cst.CSTNode, outer: ast.stmt, context: Context) -> bool:
+    lines = context.file.source.lines
+    start = lines.offset(outer.lineno, outer.col_offset)
+    end = lines.offset(outer.end_lineno or outer.lineno, outer.end_col_offset or 0)
+    return start <= context.range(node)[0] < end
+
+
+def _comes_first(node: cst.CSTNode, loop: Loop, last: ast.stmt, context: Context) -> bool:
+    """Whether a place in the ``try`` around a loop stands before the loop, where the sum is still a number."""
+    lines = context.file.source.lines
+    return last is not loop and context.range(node)[0] < lines.offset(loop.lineno, loop.col_offset)
+
+
+def _shows_its_text(node: cst.CSTNode) -> bool:
+    """Whether an f-string prints the expression beside its value: ``{total=}``."""
+    return isinstance(node, cst.FormattedStringExpression) and node.equal is not None
+
+
+def _is_label(found: cst.Name, parent: cst.CSTNode) -> bool:
+    """Whether a name is a keyword or an attribute that happens to be spelled the same."""
+    return (isinstance(parent, cst.Arg) and parent.keyword is found) or (
+        isinstance(parent, cst.Attribute) and parent.attr is found
+    )
+
+
+def _is_bound(found: cst.Name, parent: cst.CSTNode) -> bool:
+    return getattr(parent, "target", found) is found
+
+
+def _runs_each_step(parents: tuple[cst.CSTNode, ...], context: Context) -> bool:
+    for parent in reversed(parents):
+        if parent is parents[0]:  # the header of the loop: what it runs over is read once, what it tests each time
+            return isinstance(parent, cst.While)
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            point = context.points.get(context.range(parent)[0])
+            return point is None or point.step is not None
+    return True
+
+
+def _statement_of(parents: tuple[cst.CSTNode, ...], context: Context) -> Statement | None:
+    for parent in reversed(parents):
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            point = context.points.get(context.range(parent)[0])
+            return point.statement if point is not None else None
+    return None
+
+
+def _names(
+    node: cst.CSTNode, name: str, parents: tuple[cst.CSTNode, ...]
+) -> Iterator[tuple[cst.Name, tuple[cst.CSTNode, ...]]]:
+    if isinstance(node, cst.Name):
+        if node.value == name:
+            yield node, parents
+        return
+    for child in node.children:
+        yield from _names(child, name, (*parents, node))
+
+
+def _node_of(statement: ast.stmt, context: Context) -> cst.CSTNode | None:
+    lines = context.file.source.lines
+    start = lines.offset(statement.lineno, statement.col_offset)
+    kinds = (cst.For, cst.While, cst.Try, cst.TryStar, cst.With)
+    return next((item for item in context.parents if isinstance(item, kinds) and context.range(item)[0] == start), None)
+
+
+def _code(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)

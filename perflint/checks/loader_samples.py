@@ -1,0 +1,57 @@
+"""Loaders whose samples workers cannot hand over: what helps is said in words, since workers alone would crash."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from perflint.checks.excuses import indexed
+from perflint.context import Context
+from perflint.findings import Fix, Level
+from perflint.index import samples
+from perflint.index.loader_sites import LOADER
+from perflint.index.samples import Obstacle
+
+_DATASETS = {
+    LOADER: (("dataset", 0),),
+    "paddle.Model.fit": (("train_data", 0), ("eval_data", 1)),
+    "paddle.Model.evaluate": (("eval_data", 0),),
+}
+_TENSORS = "the samples are Paddle tensors (`{text}` at {place}), on which worker processes crash"
+_ARRAYS = _TENSORS + "; NumPy arrays will do, since the loader makes tensors of them anyway"
+_TRANSFORMS = (
+    _TENSORS + "; `Transpose()` and `Normalize` with a mean of 0 and a deviation of 255 give the same as arrays"
+)
+_EMPTY = "`{text}` at {place} makes an array of size zero, which cannot go through shared memory"
+_ONE_ROW = _EMPTY + ": give such a sample one row and a mask, or pass use_shared_memory=False beside the workers"
+
+
+def of_call(call: cst.Call, callee: str, context: Context) -> Obstacle | None:
+    """What keeps the workers of a loader from handing its samples over.
+
+    Args:
+        call: what makes the loader.
+        callee: the qualified name of what it calls.
+    """
+    point, datasets = context.point, _DATASETS.get(callee)
+    made = indexed(call, context) if datasets is not None else None
+    if point is None or datasets is None or made is None:
+        return None
+    return samples.obstacle(context.file, point.scope, made, *datasets)
+
+
+def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:
+    """The fix in words.
+
+    Args:
+        title: of the rule's fix.
+        shared_memory: workers are there already, and it is shared memory that is to be turned on.
+    """
+    if shared_memory:
+        reason = _EMPTY if found.empty else _TENSORS
+    elif found.empty:
+        reason = _ONE_ROW
+    else:
+        reason = _TRANSFORMS if found.text.endswith("ToTensor") else _ARRAYS
+    here = found.path == context.file.source.path
+    place = f"line {found.line}" if here else f"{found.path}:{found.line}"
+    return Fix(title, (), Level.DISPLAY, reason.format(text=found.text, place=place))

@@ -1,0 +1,246 @@
+"""Which logging calls only log, and which of them stand together, so that one guard does for all."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import libcst as cst
+
+from perflint.checks.edits import block_and_line
+from perflint.context import Context, local_name
+from perflint.findings import Level
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope
+from perflint.index.tree import walk
+from perflint.selection import level_for
+
+# Calls that only look: leaving them out on most steps changes nothing but the log.
+_PURE = frozenset(
+    {
+        "item",
+        "numpy",
+        "tolist",
+        "float",
+        "int",
+        "bool",
+        "len",
+        "str",
+        "repr",
+        "round",
+        "format",
+        "join",
+        "mean",
+        "sum",
+        "max",
+    }
+    | {
+        "min",
+        "abs",
+        "time",
+        "perf_counter",
+        "get_lr",
+        "get_last_lr",
+        "items",
+        "keys",
+        "values",
+        "get",
+        "astype",
+        "cast",
+    }
+    | {
+        "detach",
+        "cpu",
+        "list",
+        "dict",
+        "tuple",
+        "zip",
+        "range",
+        "sorted",
+        "type",
+        "now",
+        "strftime",
+        "basename",
+        "ljust",
+    }
+    | {
+        "rjust",
+        "center",
+        "clone",
+        "squeeze",
+        "reshape",
+        "get_rank",
+        "get_world_size",
+        "array",
+        "asarray",
+        "exp",
+        "sqrt",
+        "localtime",
+        "gmtime",
+    }
+)
+_PLAIN_LOGGERS = frozenset({"info", "warning", "warn", "error", "critical"})
+_LOOK_WITH_ARGUMENTS = frozenset({"get", "join"})
+"""Of these, those without arguments: ``queue.get()`` and ``thread.join()`` wait for others."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Statements that go under one guard, the families of the logging calls among them, and what they do besides."""
+
+    first: cst.SimpleStatementLine
+    last: cst.SimpleStatementLine
+    families: tuple[str, ...]
+    beside: tuple[str, ...]
+
+
+def run_of(call: cst.Call, family: str, context: Context) -> Run | None:
+    """The log statements around the current one that stand below each other in one block.
+
+    What is worked out between them for them alone belongs to them: ``cost = time() - start`` before ``print(cost)``.
+    None where the call shares its row, or is no statement by itself.
+    """
+    block, line = block_and_line(context)
+    point = context.point
+    if block is None or line is None or point is None:
+        return None
+    alone = Run(line, line, (family,), (beside(call, family, context),))
+    if _does_more(call, family, context):
+        return alone
+    neighbours = _Neighbours(block, context)
+    at = neighbours.nodes.index(point.statement.node)
+    for crosses in (True, False):
+        first, last = neighbours.reach(at, -1, crosses), neighbours.reach(at, 1, crosses)
+        between = [node for node in neighbours.nodes[first : last + 1] if not neighbours.family(node)]
+        if all(_is_used_within(node, neighbours.nodes[first], neighbours.nodes[last], point.scope) for node in between):
+            return neighbours.run(first, last)
+    return alone
+
+
+class _Neighbours:
+    """The statements of the current one's block, and which of them may share a guard with it."""
+
+    def __init__(self, block: cst.IndentedBlock, context: Context) -> None:
+        point = context.point
+        assert point is not None
+        place = point.statement.place
+        self.nodes = place.block if place is not None else point.scope.node.body
+        self._context = context
+        self._lines = {
+            context.file.source.lines.position(context.range(line)[0])[0]: line
+            for line in block.body
+            if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+        }
+        self._families: dict[ast.stmt, str] = {}
+
+    def family(self, node: ast.stmt) -> str:
+        """The family of a log statement, ``""`` for anything else."""
+        if node not in self._families:
+            line = self._lines.get(node.lineno)
+            self._families[node] = _family_of_line(line, self._context) if line is not None else ""
+        return self._families[node]
+
+    def run(self, first: int, last: int) -> Run:
+        """The statements from one log statement to another."""
+        lines = [
+            (self._lines[node.lineno], self.family(node)) for node in self.nodes[first : last + 1] if self.family(node)
+        ]
+        said = [beside(_call_of(line), family, self._context) for line, family in lines]
+        return Run(lines[0][0], lines[-1][0], tuple(family for _, family in lines), tuple(said))
+
+    def reach(self, at: int, direction: int, crosses: bool) -> int:
+        """The furthest log statement that is reached over others, and over what prepares them where it ``crosses``."""
+        furthest, here = at, at + direction
+        while 0 <= here < len(self.nodes):
+            if self.family(self.nodes[here]):
+                furthest = here
+            elif not crosses or not self._prepares(self.nodes[here]):
+                break
+            here += direction
+        return furthest
+
+    def _prepares(self, node: ast.stmt) -> bool:
+        """Whether a statement works out the value of a plain name and does nothing else."""
+        point = self._context.point
+        if point is None or isinstance(point.scope.node, ast.Module) or not isinstance(node, ast.Assign):
+            return False
+        lines = self._context.file.source.lines
+        is_kept = any("noqa" in lines.line(row) for row in (node.lineno, node.end_lineno or node.lineno))
+        return len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and not is_kept and not does(node.value)
+
+
+def _is_used_within(node: ast.stmt, first: ast.stmt, last: ast.stmt, scope: Scope) -> bool:
+    """Whether the name that a statement binds is read, and neither read nor bound outside of some rows."""
+    bound = next((item.id for item in walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)), "")
+    named = [item for item in walk(scope.node) if isinstance(item, ast.Name) and item.id == bound]
+    read = [item.lineno for item in named if isinstance(item.ctx, ast.Load)]
+    end = last.end_lineno or last.lineno
+    outside = any(not first.lineno <= item.lineno <= end for item in named)
+    return bool(read) and not outside and all(node.lineno < row for row in read)
+
+
+def _family_of_line(line: cst.SimpleStatementLine, context: Context) -> str:
+    """The family of a log statement that may share a guard with the current one, ``""`` for anything else."""
+    from perflint.checks.step_log import code_of, log_family  # the two files describe one another
+
+    statement = line.body[0]
+    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
+        return ""
+    family = log_family(statement.value, context)
+    if not family or _is_kept(line, context) or _does_more(statement.value, family, context):
+        return ""
+    code = code_of(statement.value, context)
+    own = code_of(context.node, context) if isinstance(context.node, cst.Call) else code
+    alike = level_for(code, Level.UNSAFE, context.settings) is level_for(own, Level.UNSAFE, context.settings)
+    return family if code in context.codes and alike else ""
+
+
+def _does_more(call: cst.Call, family: str, context: Context) -> bool:
+    """Whether a logging call does more than log, so that it shares no guard with others."""
+    return family == "declared" or bool(_done_by(call, context))
+
+
+def _call_of(line: cst.SimpleStatementLine) -> cst.Call:
+    statement = line.body[0]
+    assert isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
+    return statement.value
+
+
+def _is_kept(line: cst.SimpleStatementLine, context: Context) -> bool:
+    """Whether a ``# noqa`` asks to leave a statement as it is."""
+    lines = context.file.source.lines
+    start, end = context.range(line)
+    return any("noqa" in lines.line(lines.position(offset)[0]) for offset in (start, end))
+
+
+def beside(call: cst.Call, family: str, context: Context) -> str:
+    """What else can differ once a logging call is made more rarely, in words; ``""`` where it only logs."""
+    name = local_name(call.func) or context.text(call.func)
+    if family == "declared":
+        return f"what `{name}` does besides logging is not known"
+    if isinstance(call.func, cst.Attribute) and family == "text" and call.func.attr.value not in _PLAIN_LOGGERS:
+        return f"what `{name}` does with each line is not known"
+    done = _done_by(call, context)
+    return f"`{done}` would no longer run at each step" if done else ""
+
+
+def _done_by(call: cst.Call, context: Context) -> str:
+    """What the arguments of a call may do besides looking; ``""`` where they only look."""
+    expression = context.expression(call)
+    if not isinstance(expression, ast.Call):
+        return ""
+    given = [*expression.args, *(item.value for item in expression.keywords)]
+    return next(filter(None, map(does, given)), "")
+
+
+def does(value: ast.expr) -> str:
+    """What may do more than look in an expression, as it is told to people; ``""`` where nothing does."""
+    for node in walk(value):
+        if isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)):
+            return ast.unparse(node)
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+        if name not in _PURE or (name in _LOOK_WITH_ARGUMENTS and not node.args):
+            return f"{dotted(node.func) or name}()"
+    return ""

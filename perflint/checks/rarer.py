@@ -1,0 +1,51 @@
+"""What a fix that makes something happen less often may be: ``unsafe`` at best, for a reason that says how much goes.
+
+Every fix of this kind is made here, so that none can be applied unasked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perflint.findings import Edit, Fix, Level
+
+LINES = "{lost} of {interval} lines {are} no longer printed"
+POINTS = "{lost} of {interval} points {are} no longer recorded"
+BAR = "the progress bar shows every {nth} value only"
+BATCHES = "the metric is made of every {nth} batch only: {lost} of {interval} {are} left out"
+CALLS = "{lost} of {interval} calls {are} no longer made"
+SAVES = "{lost} of {interval} saves {are} no longer made"
+
+
+def fix(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: Iterable[str] = ()) -> Fix:
+    """A fix after which something happens at every ``interval``-th step only.
+
+    Args:
+        what: what becomes rarer: ``LINES``, ``POINTS`` and the like.
+        also: what else can differ then, in words.
+    """
+    return Fix(title, tuple(edits), Level.UNSAFE, reason(what, interval, also))
+
+
+def shown(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: Iterable[str]) -> Fix:
+    """The same, only shown: a person has to decide, for the reason that ``also`` says."""
+    return Fix(title, tuple(edits), Level.DISPLAY, reason(what, interval, also))
+
+
+def words(title: str, advice: str) -> Fix:
+    """What to do where no edit can be offered."""
+    return Fix(title, (), Level.DISPLAY, advice)
+
+
+def reason(what: Iterable[str], interval: int, also: Iterable[str] = ()) -> str:
+    """``9 of 10 lines are no longer printed``: what goes, in numbers."""
+    lost = interval - 1
+    are = "is" if lost == 1 else "are"
+    said = [text.format(lost=lost, interval=interval, nth=ordinal(interval), are=are) for text in dict.fromkeys(what)]
+    return "; ".join([*said, *filter(None, dict.fromkeys(also))])
+
+
+def ordinal(number: int) -> str:
+    """``2nd``, ``10th``, ``21st``."""
+    last = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{last}"

@@ -1,0 +1,99 @@
+"""How many workers the other loaders of a file have: a new one is given as many."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import libcst as cst
+
+from perflint.catalogue import ArgumentMatch
+from perflint.checks.excuses import indexed
+from perflint.context import Context
+from perflint.index.bindings import bound_by
+from perflint.index.call_arguments import argument_of, is_zero, keyword_only
+from perflint.index.file import FileIndex, Point
+from perflint.index.loader_sites import LOADER
+from perflint.index.names import dotted
+from perflint.index.scopes import Scope, Statement
+from perflint.index.tree import walk
+
+WORKERS = "num_workers"
+_POSITION = 9
+_PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Load)
+
+
+def sibling_workers(call: cst.Call, match: ArgumentMatch, context: Context) -> str:
+    """What another loader writes for its number of workers, if the same can be written here; "" where none does.
+
+    ``cfg["num_workers"]`` of the loader above is worth more than a number that perflint makes up.  The expression has
+    to mean the same here: it is made of numbers, of names that the module binds once, or, in the same function, of its
+    parameters and of what stands above both loaders.
+    """
+    point, own = context.point, indexed(call, context)
+    if match.parameter != WORKERS or point is None or own is None:
+        return ""
+    lines = context.file.source.lines
+    for scope, statement, value in _given(context.file, own):
+        if _means_the_same(value, scope, statement, point):
+            start = lines.offset(value.lineno, value.col_offset)
+            text = context.file.source.text[start : lines.offset(value.end_lineno or 0, value.end_col_offset or 0)]
+            return text if "\n" not in text else ""
+    return ""
+
+
+def _given(file: FileIndex, own: ast.Call) -> Iterator[tuple[Scope, Statement, ast.expr]]:
+    """The numbers of workers that other loaders of the file are given, the nearest first."""
+    found: list[tuple[Scope, Statement, ast.expr]] = []
+    for scope, statement, call in file.calls_named("DataLoader"):
+        value = argument_of(call, WORKERS, _POSITION)
+        if call is own or value is None or is_zero(value) or file.names.resolve(dotted(call.func) or "") != LOADER:
+            continue
+        if isinstance(value, ast.Constant) and not (isinstance(value.value, int) and value.value > 1):
+            continue
+        found.append((scope, statement, value))
+    yield from sorted(found, key=lambda item: abs(item[1].node.lineno - own.lineno))
+
+
+def _means_the_same(value: ast.expr, scope: Scope, statement: Statement, point: Point) -> bool:
+    if not all(isinstance(part, _PLAIN) for part in walk(value)):
+        return False
+    names = {part.id for part in walk(value) if isinstance(part, ast.Name)}
+    both = (statement, point.statement)
+    return all(_is_the_same(name, scope, point.scope, both, point.file) for name in names)
+
+
+def _is_the_same(name: str, there: Scope, here: Scope, both: tuple[Statement, Statement], file: FileIndex) -> bool:
+    """Whether a name stands for one thing at two statements, one of which is in each of two functions."""
+    if name == "self":
+        return there.owner is here.owner is not None
+    if there is here:
+        if _is_parameter(name, here):
+            return not _bindings(name, here)
+        if _bindings(name, here):
+            return _is_bound_above(_bindings(name, here), both)
+    elif any(_is_parameter(name, scope) or _bindings(name, scope) for scope in (there, here) if not _is_module(scope)):
+        return False
+    in_module = _bindings(name, file.scopes.module)
+    return _is_bound_above(in_module, ()) if in_module else file.names.is_bound(name)
+
+
+def _is_bound_above(bindings: list[Statement], uses: tuple[Statement, ...]) -> bool:
+    """Whether there is one binding, which has run whenever one of the uses does."""
+    if len(bindings) != 1:
+        return False
+    place, row = bindings[0].place, bindings[0].node.lineno
+    around = [{None, *(use.place.chain() if use.place else ())} for use in uses] or [{None}]
+    return all(place in links for links in around) and all(row < use.node.lineno for use in uses)
+
+
+def _bindings(name: str, scope: Scope) -> list[Statement]:
+    return [statement for statement in scope.statements if name in bound_by(statement.node)]
+
+
+def _is_parameter(name: str, scope: Scope) -> bool:
+    return name in scope.parameters or name in keyword_only(scope)
+
+
+def _is_module(scope: Scope) -> bool:
+    return isinstance(scope.node, ast.Module)

@@ -1,0 +1,76 @@
+"""Ends a command in order when it is asked to stop, by Ctrl-C or by SIGTERM."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_SOON = 0.01
+"""Seconds until a request that got lost is made again."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # no such class is there when the program runs
+    from sys import UnraisableHookArgs
+
+
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM), as CI systems do with jobs that nobody waits for any more."""
+
+
+@contextmanager
+def in_order() -> Iterator[None]:
+    """Let SIGTERM raise `Terminated`, as Ctrl-C raises ``KeyboardInterrupt``, and see to it that neither gets lost.
+
+    Temporary files are removed and worker processes ended on the way out.  Who has decided otherwise what a SIGTERM
+    does, and threads, which get no signals, are left alone.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        with _heard():
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Terminated
+
+
+@contextmanager
+def _heard() -> Iterator[None]:
+    """Make a request again that came while Python cleaned up an object, for what is raised there is dropped."""
+    if not hasattr(signal, "setitimer") or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
+        yield
+        return
+    hook, lost = sys.unraisablehook, KeyboardInterrupt
+
+    def note(args: UnraisableHookArgs) -> None:
+        nonlocal lost
+        if not issubclass(args.exc_type, KeyboardInterrupt):
+            hook(args)
+            return
+        lost = args.exc_type
+        signal.setitimer(signal.ITIMER_REAL, _SOON)
+
+    def ask_again(number: int, frame: FrameType | None) -> None:
+        if frame is not None and frame.f_code is note.__code__:  # it would be dropped there as well
+            signal.setitimer(signal.ITIMER_REAL, _SOON)
+            return
+        raise lost
+
+    signal.signal(signal.SIGALRM, ask_again)
+    sys.unraisablehook = note
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)

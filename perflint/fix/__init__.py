@@ -1,0 +1,1 @@
+"""What is asked of a fix before it is offered: see ``trial``."""

@@ -1,0 +1,149 @@
+"""Breaks the rows that an edit makes too long, as black would: inside the brackets of a call, or inside new ones.
+
+For example, with rows of at most 60 characters::
+
+    total += loss.detach().astype("float64") * images.shape[0]
+
+becomes::
+
+    total += (
+        loss.detach().astype("float64") * images.shape[0]
+    )
+
+A row that was too long before stays as it is, and so does one that cannot be broken in this way.
+"""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from perflint.findings import Edit
+from perflint.fixer import in_order, spliced
+from perflint.source import LineTable
+
+_HEADERS = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith)
+_STEP = "    "
+_BLACK = 88
+"""Columns of a row as black has them, for projects that say nothing."""
+
+
+def usual_limit(text: str) -> int:
+    """The columns of a row where the project does not say: those of black, or of the longest row there is."""
+    return max(_BLACK, *map(_width, text.splitlines() or [""]))
+
+
+def fitted(text: str, edits: Sequence[Edit], limit: int, newline: str) -> list[Edit]:
+    """Some edits of a text, changed so that no row of the result is longer than it was and longer than ``limit``.
+
+    Args:
+        text: whole statements of a module before the edits, from the beginning of a row on.
+        edits: sorted, not overlapping.
+        limit: the columns that a row may have.
+        newline: the line end of the file.
+    """
+    result = spliced(text, 0, len(text), edits)
+    lines = LineTable(result)
+    old = set(text.splitlines())
+    long = [row for row in range(1, lines.rows + 1) if _width(lines.line(row)) > limit and lines.line(row) not in old]
+    if not long:
+        return list(edits)
+    breaks: list[Edit] = []
+    for row in long:
+        breaks += _broken(result, lines, row, limit, newline)
+    return composed(text, edits, breaks)
+
+
+def composed(text: str, edits: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
+    """The edits of ``text`` that give what ``later`` makes of the result of ``edits``.
+
+    Args:
+        text: the text before.
+        edits: sorted, not overlapping.
+        later: edits of the result; each replaces blanks that ``edits`` have left alone or written as a whole.
+    """
+    pieces = [*edits]
+    starts, shifts, shift = [], [], 0  # where the content of each edit begins in the result; the shift behind it
+    for edit in edits:
+        starts.append(edit.start + shift)
+        shift += len(edit.content) - (edit.end - edit.start)
+        shifts.append(shift)
+    for change in sorted(later, reverse=True):
+        at = bisect_right(starts, change.start) - 1
+        inside = at >= 0 and change.end <= starts[at] + len(edits[at].content)
+        if inside:
+            edit, offset = pieces[at], starts[at]
+            low, high = change.start - offset, change.end - offset
+            pieces[at] = Edit(edit.start, edit.end, edit.content[:low] + change.content + edit.content[high:])
+        else:
+            back = shifts[at] if at >= 0 else 0
+            pieces.append(Edit(change.start - back, change.end - back, change.content))
+    return list(in_order(pieces))
+
+
+def _broken(text: str, lines: LineTable, row: int, limit: int, newline: str) -> list[Edit]:
+    """The changes that break one row; none where that does not help."""
+    statement = _statement(text, row)
+    if statement is None or statement.lineno != row or _last_row(statement) != row:
+        return []
+    indent = lines.line(row)[: len(lines.line(row)) - len(lines.line(row).lstrip())]
+    unit = "\t" if indent.startswith("\t") else _STEP
+    for start, end, opens in _splits(lines, statement):
+        inner, closing = f"{newline}{indent}{unit}", f"{newline}{indent}"
+        changes = [Edit(start, start, opens[:1] + inner), Edit(end, end, closing + opens[1:])]
+        first = lines.line_start(row)
+        rows = spliced(text, first, first + len(lines.line(row)), changes).splitlines()
+        if all(_width(part) <= limit for part in rows):
+            return changes
+    return []
+
+
+def _width(row: str) -> int:
+    return len(row.expandtabs(len(_STEP))) if "\t" in row else len(row)
+
+
+def _statement(text: str, row: int) -> ast.stmt | None:
+    """The innermost statement on a row."""
+    try:
+        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt) and node.lineno == row]
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return nodes[0] if len(nodes) == 1 else None
+
+
+def _last_row(node: ast.stmt) -> int:
+    """The last row of a statement, or of its header."""
+    if isinstance(node, _HEADERS):
+        parts: list[ast.expr] = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        parts += [item.context_expr for item in getattr(node, "items", ())]
+        return max((part.end_lineno or node.lineno for part in parts), default=node.lineno)
+    return node.end_lineno or node.lineno
+
+
+def _splits(lines: LineTable, node: ast.stmt) -> Iterator[tuple[int, int, str]]:
+    """Where a statement may be broken: a range that gets rows of its own, and the parentheses it gets, if any."""
+    value = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else getattr(node, "value", None)
+    if not isinstance(value, ast.expr):
+        return
+    if isinstance(value, ast.Call) and (value.args or value.keywords) and not _is_chain(value.func):
+        parts = [*value.args, *(keyword.value for keyword in value.keywords)]
+        end = _offset(lines, value, end=True) - 1
+        start = _offset(lines, value.func, end=True) + 1
+        if lines.text[start - 1] == "(" and lines.text[end] == ")" and parts:
+            yield start, end, ""
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)) and not isinstance(value, ast.Tuple):
+        start, end = _offset(lines, value), _offset(lines, value, end=True)
+        if lines.text[start - 1] != "(":
+            yield start, end, "()"
+
+
+def _is_chain(function: ast.expr) -> bool:
+    """Whether a call is made on the result of another call: ``a().b()``."""
+    return any(isinstance(node, ast.Call) for node in ast.walk(function))
+
+
+def _offset(lines: LineTable, node: ast.expr, end: bool = False) -> int:
+    row, column = (node.end_lineno, node.end_col_offset) if end else (node.lineno, node.col_offset)
+    assert row is not None and column is not None
+    return lines.offset(row, column)

@@ -1,0 +1,90 @@
+"""What a safe fix promises, as far as the code before and after shows it.
+
+A safe fix leaves the trained weights bit for bit as they were, nothing new can fail, comments survive, and the program
+prints, logs and saves what it did before.  Most of that is for the rule to know and for the tests to run.  What can be
+seen by comparing the two texts is held against every safe fix here, so that a rule cannot break it by mistake:
+
+* each comment is still there;
+* no statement stands under a test or in a loop that it did not stand under before;
+* no call that prints, logs, saves or counts is gone.
+
+For example, putting ``print(...)`` under ``if step % 10 == 0:`` breaks the second promise, whatever the rule says.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections import Counter
+
+from perflint.fix.reading import Reading
+
+_TESTS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Match)
+_REPORTS = frozenset(
+    {"print", "pprint", "debug", "info", "warning", "warn", "error", "critical", "exception", "log"}
+    | {"add_scalar", "add_scalars", "add_histogram", "add_image", "add_text", "set_postfix", "set_description"}
+    | {"save", "async_save", "save_state_dict", "save_pretrained", "savez", "savetxt", "dump", "write", "writelines"}
+    | {"append", "update", "step", "backward"}
+)
+"""Calls that show or keep something, by their last name."""
+
+
+def broken_promise(before: Reading, after: Reading) -> str:
+    """What an edit of this code takes from the program, as the reason of an unsafe fix; empty where nothing is seen."""
+    if before.tree is None or after.tree is None:
+        return ""
+    if "#" in before.text and _comments(before.text) - _comments(after.text):
+        return "a comment would be lost"
+    if _runs_less_often(before.tree, after.tree):
+        return "what stands under the new test would run less often"
+    lost = _reports(before.tree) - _reports(after.tree)
+    return f"`{next(iter(lost))}` would no longer be called there" if lost else ""
+
+
+def _comments(text: str) -> Counter[str]:
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return Counter()
+    return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def _runs_less_often(before: ast.Module, after: ast.Module) -> bool:
+    """Whether a statement that is still there stands under more tests and loops than it did."""
+    if _tests(before) == _tests(after):
+        return False
+    old, new = _depths(before), _depths(after)
+    return any(text in new and new[text][0] == count and new[text][1] > depth for text, (count, depth) in old.items())
+
+
+def _tests(tree: ast.Module) -> int:
+    return sum(isinstance(node, _TESTS) for node in ast.walk(tree))
+
+
+def _depths(tree: ast.Module) -> dict[str, tuple[int, int]]:
+    """Each simple statement, as text, with how often it stands there and the tests and loops around all of these."""
+    found: dict[str, tuple[int, int]] = {}
+    stack: list[tuple[ast.AST, int]] = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        inside = depth + isinstance(node, _TESTS)
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+                continue
+            if not hasattr(child, "body"):
+                text = ast.dump(child)
+                count, total = found.get(text, (0, 0))
+                found[text] = (count + 1, total + inside)
+            stack.append((child, inside))
+    return found
+
+
+def _reports(tree: ast.Module) -> Counter[str]:
+    """How many calls there are of each function that shows or keeps something, by its last name."""
+    names = (
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    )
+    return Counter(name for name in names if name in _REPORTS)

@@ -1,0 +1,163 @@
+"""Tries each edit before it is offered, and takes back those that would leave the file worse.
+
+An edit is offered if the edited file compiles and pyflakes says nothing of it that it did not say before: no name
+that does not exist, no import or variable that nothing uses any more.  A safe one must also keep its promises
+(``promises``).  What fails keeps its title and its reason, so a person still reads what to do, but loses its edit.
+
+For example, ``if step % 10 == 0:`` around a log line is not offered where nothing is called ``step``.  An import that
+only the edit leaves unused is taken out along with it, unless another file takes the name from there.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from perflint.findings import Edit, Fix, Level
+from perflint.fix.fit import fitted, usual_limit
+from perflint.fix.outline import Outline, Region
+from perflint.fix.promises import broken_promise
+from perflint.fix.reading import Messages, Reading
+from perflint.fix.unused_imports import removals
+from perflint.fixer import complete_edits, in_order, spliced
+from perflint.import_place import ImportPlace
+from perflint.source import Source
+
+_BUDGET = 4_000_000
+_BUDGET_PER_CHARACTER = 8
+"""How many characters the trials of one file may read.  Real files stay far below: a trial reads the function that it
+edits.  A file made up of thousands of costly calls in one function takes time that grows with its size, no faster.
+"""
+
+
+class Trials:
+    """The trials of the fixes of one file.
+
+    Args:
+        source: the file.
+        tree: the same, parsed.
+        limit: the columns that a row may have; None where the project does not say.
+        is_taken: whether another file takes an imported name from this one.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        tree: ast.Module,
+        limit: int | None = None,
+        is_taken: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._limit = usual_limit(source.text) if limit is None else limit
+        self._source = source
+        self._tree = tree
+        self._is_taken = is_taken
+        self._outline = Outline(source, tree)
+        self._left = _BUDGET + _BUDGET_PER_CHARACTER * len(source.text)
+        self._verdicts: dict[Fix, Fix] = {}
+        self._regions: dict[tuple[int, int], Reading] = {}
+        self._insides: dict[Region, Reading] = {}
+        self._modules: dict[Region, Reading] = {}
+
+    def tried(self, fix: Fix | None) -> Fix | None:
+        """The fix if its edit may be offered; else the same without the edit, or trusted less."""
+        if fix is None or not fix.edits:
+            return fix
+        if fix not in self._verdicts:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what Python says of the edited code ("invalid escape sequence")
+                self._verdicts[fix] = self._verdict(fix)
+        return self._verdicts[fix]
+
+    def _verdict(self, fix: Fix) -> Fix:
+        edits = in_order(dict.fromkeys(fix.edits))
+        region = self._outline.region(edits)
+        self._left -= region.end - region.start
+        if self._left < 0:
+            return _in_words(fix, "this file has too many edits to try each; make some of them, then look again")
+        before = self._before(region)
+        after = Reading(spliced(self._source.text, region.start, region.end, edits))
+        if not _is_valid(before, after):
+            return _in_words(fix, "the edit does not fit the code here: the file would not compile")
+        new = self._new_messages(region, before, after, fix)
+        extra = self._tidying(new, edits) if new else ()
+        if extra is None:
+            return _in_words(fix, f"the edit does not fit the code here: {next(iter(new.values()))}")
+        broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
+        fix = replace(fix, edits=in_order((*self._fitted(region, edits), *extra)))
+        return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
+
+    def _fitted(self, region: Region, edits: Sequence[Edit]) -> list[Edit]:
+        """The edits with the rows broken that they make too long."""
+        text, newline = self._source.text[region.start : region.end], self._source.newline
+        near = [Edit(edit.start - region.start, edit.end - region.start, edit.content) for edit in edits]
+        fitting = fitted(text, near, self._limit, newline)
+        if fitting == near or not _is_same(spliced(text, 0, len(text), near), spliced(text, 0, len(text), fitting)):
+            return list(edits)
+        return [Edit(edit.start + region.start, edit.end + region.start, edit.content) for edit in fitting]
+
+    def _tidying(self, new: Messages, edits: Sequence[Edit]) -> list[Edit] | None:
+        """The edits that take out the imports which nothing uses any more; None where something else is new."""
+        names = [name for kind, name in new if kind == "UnusedImport" and not self._is_taken(name)]
+        extra = removals(self._source, self._tree, names) if len(names) == len(new) else None
+        if extra is None or any(one.start < two.end and two.start < one.end for one in extra for two in edits):
+            return None
+        text = self._source.text
+        return extra if Reading(spliced(text, 0, len(text), in_order((*edits, *extra)))).tree is not None else None
+
+    def _new_messages(self, region: Region, before: Reading, after: Reading, fix: Fix) -> Messages:
+        """What pyflakes says of the edited file and did not say of the file before.
+
+        The functions that the edits leave alone are emptied first, which is quick and finds all there is, and sometimes
+        too much: an import may be used in another function alone.  So what it finds is asked of the whole file again.
+        """
+        outline, text = self._outline, self._source.text
+        inside = outline.inside(region, after)
+        missing = ImportPlace(text).missing(fix.imports) if fix.imports else []
+        if not missing and inside.names == self._inside(region, before).names:
+            return {}  # no name has come or gone, so there is nothing new to say
+        module = outline.around(region, inside, missing)
+        if not module.new_messages(self._module(region, before)):
+            return {}
+        return Reading(spliced(text, 0, len(text), complete_edits(text, fix))).new_messages(self._whole)
+
+    def _inside(self, region: Region, before: Reading) -> Reading:
+        if region not in self._insides:
+            self._insides[region] = self._outline.inside(region, before)
+        return self._insides[region]
+
+    def _module(self, region: Region, before: Reading) -> Reading:
+        if region not in self._modules:
+            self._modules[region] = self._outline.around(region, self._inside(region, before))
+        return self._modules[region]
+
+    def _before(self, region: Region) -> Reading:
+        key = (region.start, region.end)
+        if key not in self._regions:
+            self._regions[key] = Reading(self._source.text[region.start : region.end])
+        return self._regions[key]
+
+    @cached_property
+    def _whole(self) -> Reading:
+        return Reading(self._source.text)
+
+
+def _is_valid(before: Reading, after: Reading) -> bool:
+    """Whether the edited code parses, and compiles if it did so before (a notebook's ``await`` may not)."""
+    return after.tree is not None and (after.compiles or not before.compiles)
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two texts are the same program."""
+    try:
+        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+
+
+def _in_words(fix: Fix, problem: str) -> Fix:
+    """The fix without its edit: a person makes it."""
+    reason = fix.reason if fix.level is Level.DISPLAY and fix.reason else problem
+    return replace(fix, edits=(), imports=(), level=Level.DISPLAY, reason=reason)

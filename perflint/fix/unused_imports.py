@@ -1,0 +1,132 @@
+"""Imports that nothing uses any more once an edit is made, and the edits that take them out.
+
+For example, where the only ``gc.collect()`` of a file goes, ``import gc`` goes with it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import PurePath
+
+from perflint.findings import Edit
+from perflint.fix.reading import Reading
+from perflint.source import LineTable, Source
+
+_Import = ast.Import | ast.ImportFrom
+
+
+def unused_imports(before: Reading, after: Reading) -> list[str] | None:
+    """The imports that only ``after`` leaves unused, as pyflakes names them (``numpy as np``).
+
+    None where pyflakes has something else to say that it did not say of the text before.
+    """
+    new = after.new_messages(before)
+    return [name for _, name in new] if all(kind == "UnusedImport" for kind, _ in new) else None
+
+
+def removals(source: Source, tree: ast.Module, names: Iterable[str]) -> list[Edit] | None:
+    """The edits that take some imports out of a file; None where one of them has to stay, or cannot be told.
+
+    Args:
+        source: the file.
+        tree: the same, parsed.
+        names: imports, as pyflakes names them.
+    """
+    if PurePath(source.path).name == "__init__.py":
+        return None  # what a package imports, others take from it
+    edits = []
+    imports = list(_imports(tree))
+    for name in names:
+        found = [(node, alias) for node in imports for alias in node.names if _spelling(node, alias) == name]
+        edit = _removal(source, *found[0]) if len(found) == 1 and _is_needless(*found[0], imports) else None
+        if edit is None:
+            return None
+        edits.append(edit)
+    return edits if all(one.end <= two.start for one, two in pairwise(sorted(edits))) else None
+
+
+def taking(name: str, path: str) -> re.Pattern[str]:
+    """What the text of another file says where it takes an import from a file: ``from train import np``, ``train.np``.
+
+    Args:
+        name: the import, as pyflakes names it.
+        path: the file that holds it.
+    """
+    module = re.escape(PurePath(path).stem)
+    bound = re.escape(name.rpartition(" ")[2].rpartition(".")[2])
+    taken = rf"(?:\*|\b{bound}\b)"
+    return re.compile(
+        rf"\bfrom[ \t]+[\w.]*\b{module}[ \t]+import\b(?:[ \t]*\([^)]*?{taken}|[^\n(]*?{taken})|\b{module}\.{bound}\b"
+    )
+
+
+def _imports(node: ast.AST) -> Iterator[_Import]:
+    """The import statements below a node, but for those in a test or a ``try``, which may be there to find out."""
+    for block in (getattr(node, name, ()) for name in ("body", "orelse")):
+        for item in block if isinstance(block, list) else ():
+            if isinstance(item, _Import):
+                yield item
+            elif not isinstance(item, (ast.If, ast.Try)):
+                yield from _imports(item)
+
+
+def _is_needless(node: _Import, alias: ast.alias, imports: Iterable[_Import]) -> bool:
+    """Whether leaving a name out changes nothing: its package does nothing when it is imported, or still is."""
+    others = {_package(other, item) for other in imports for item in other.names if item is not alias}
+    return _package(node, alias) in {"numpy", *sys.stdlib_module_names, *others}
+
+
+def _package(node: _Import, alias: ast.alias) -> str:
+    if isinstance(node, ast.Import):
+        return alias.name.partition(".")[0]
+    return "." * node.level + (node.module or alias.name if node.level else (node.module or "").partition(".")[0])
+
+
+def _spelling(node: _Import, alias: ast.alias) -> str:
+    """An import as pyflakes names it in its messages."""
+    name = alias.name
+    if isinstance(node, ast.ImportFrom):
+        module = "." * node.level + (node.module or "")
+        name = module + name if module.endswith(".") else f"{module}.{name}"
+    if alias.asname is None or alias.asname == (name if isinstance(node, ast.Import) else alias.name):
+        return name
+    return f"{name} as {alias.asname}"
+
+
+def _removal(source: Source, node: _Import, alias: ast.alias) -> Edit | None:
+    """Take out a whole import statement with its rows, or one of the names in it."""
+    lines = source.lines
+    names = node.names
+    start, end = _span(lines, node)
+    if len(names) == 1:
+        row = lines.position(end)[0]
+        below = lines.line_end(row)
+        comment = source.text.find("#", end, below)
+        if comment >= 0 and not source.text[lines.line_start(node.lineno) : start] + source.text[end:comment].strip():
+            return Edit(start, comment, "")
+        is_alone = not (source.text[lines.line_start(node.lineno) : start] + source.text[end:below]).strip()
+        return (
+            Edit(lines.line_start(node.lineno), _past_blank_rows(source, node.lineno, below), "") if is_alone else None
+        )
+    at = names.index(alias)
+    own, other = _span(lines, alias), _span(lines, names[at + 1 if at == 0 else at - 1])
+    edit = Edit(own[0], other[0], "") if at == 0 else Edit(other[1], own[1], "")
+    return edit if "#" not in source.text[edit.start : edit.end] else None
+
+
+def _past_blank_rows(source: Source, row: int, end: int) -> int:
+    """The end of the blank rows below the first row of a file, so that the file does not begin with them."""
+    if row > 1:
+        return end
+    rest = source.text[end:]
+    blank = len(rest) - len(rest.lstrip())
+    return max(end, source.lines.line_start(source.lines.position(end + blank)[0]))
+
+
+def _span(lines: LineTable, node: ast.stmt | ast.alias) -> tuple[int, int]:
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    return lines.offset(node.lineno, node.col_offset), lines.offset(node.end_lineno, node.end_col_offset)

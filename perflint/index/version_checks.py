@@ -1,0 +1,110 @@
+"""The oldest Paddle that the code itself admits: ``paddle.utils.require_version("2.2")`` and checks of that kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perflint.paddle_versions import Admitted, Version, hold_back, oldest, version_of
+from perflint.requirements import nearest
+from perflint.settings import Settings
+
+if TYPE_CHECKING:
+    from perflint.context import Draft
+    from perflint.index.file import FileIndex
+    from perflint.index.project import Project
+
+_NUMBER = r"""["'](?P<version>\d+(?:\.\d+)+)["']"""
+_ASKED = re.compile(
+    # paddle.utils.require_version("2.2"); PaddleDetection's `def check_version(version="2.2")` and calls of it
+    r"\b(?:require|check)_version\s*\(\s*(?:\w*version\s*=\s*)?" + _NUMBER + r"\s*[,)]"
+    # assert paddle.__version__ >= "2.2"
+    r"|\bassert\b[^\n#]{0,80}\bpaddle\.(?:__version__|version\.full_version)\b[^\n#]{0,80}>=?[^\n#\"']{0,80}"
+    + _NUMBER.replace("version>", "asserted>")
+    # if paddle.__version__ < "2.2": raise ...
+    + r"|\bif\b[^\n#]{0,80}\bpaddle\.(?:__version__|version\.full_version)\b[^\n#]{0,80}<[^\n#\"'=]{0,80}"
+    + _NUMBER.replace("version>", "refused>")
+    + r"[^\n]{0,80}:\s*(?:raise\b|(?:sys\.)?exit\()"
+)
+_BY_NAME = re.compile(r"\brequire_version\s*\(\s*(?:min_version\s*=\s*)?(?P<name>[A-Za-z_]\w*)\s*\)")
+_WORDS = ("require_version", "check_version", "__version__", "full_version")
+
+
+def fitting(drafts: list[Draft], file: FileIndex, settings: Settings) -> list[Draft]:
+    """The drafts of a file, without the edits that need a newer Paddle than the oldest which the project admits."""
+    if not any(draft.fix is not None and draft.fix.paddle for draft in drafts):
+        return drafts  # which is so for most files: nothing is looked up then
+    admitted = oldest_for(file, settings)
+    return [replace(draft, fix=hold_back(draft.fix, admitted)) if draft.fix else draft for draft in drafts]
+
+
+def oldest_for(file: FileIndex, settings: Settings) -> Admitted | None:
+    """The oldest Paddle that a file has to run on; None where nothing says.
+
+    That is the configuration's ``target-paddle``.  Without one it is the oldest that the requirements next to the file,
+    or the version checks of the code, admit.  A function that checks holds for the whole project, and so does a check
+    in a module that others import; one in a script holds for the files that the script loads.
+    """
+    target = version_of(settings.target_paddle)
+    if target is not None:
+        return Admitted(target, "target-paddle")
+    checked = [found for other in checking(file.project) for found in _of_file(other, file)]
+    required = nearest(file.source.path, settings.requirements)
+    return oldest([*checked, *([required] if required is not None else [])])
+
+
+def checking(project: Project) -> tuple[FileIndex, ...]:
+    """The files that hold a version check."""
+    named = dict.fromkeys(file for word in _WORDS for file in project.mentions.of(word))
+    return tuple(file for file in named if _stated_in(file))
+
+
+def _stated_in(file: FileIndex) -> tuple[tuple[Version, int, bool], ...]:
+    return file.of_text(("version checks", ""), lambda text: tuple(stated(text)) if "paddle" in text else ())
+
+
+def stated(text: str) -> Iterator[tuple[Version, int, bool]]:
+    """The releases that the version checks in a text ask for: each with its row, and whether a function is defined."""
+    for match in _ASKED.finditer(text):
+        version = version_of(match["version"] or match["asserted"] or match["refused"])
+        if version is not None and not _is_comment(text, match.start()):
+            yield version, _row(text, match.start()), text.endswith("def ", 0, match.start())
+    for match in _BY_NAME.finditer(text):
+        bound = re.search(rf"^{match['name']}\s*=\s*{_NUMBER}", text, re.MULTILINE)
+        version = version_of(bound["version"]) if bound is not None else None
+        if version is not None and not _is_comment(text, match.start()):
+            yield version, _row(text, match.start()), False
+
+
+def _is_comment(text: str, offset: int) -> bool:
+    return "#" in text[text.rfind("\n", 0, offset) + 1 : offset]
+
+
+def _row(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def _of_file(checking_file: FileIndex, file: FileIndex) -> Iterator[Admitted]:
+    for version, row, is_defined in _stated_in(checking_file):
+        if is_defined or _concerns(checking_file, file):
+            yield Admitted(version, checking_file.source.path, row)
+
+
+def _concerns(checking_file: FileIndex, file: FileIndex) -> bool:
+    if checking_file is file or _is_imported(checking_file):
+        return True
+    return file in file.project.imports.closure([checking_file])
+
+
+def _is_imported(file: FileIndex) -> bool:
+    """Whether another file imports this one, as the texts have it."""
+    name = file.module.rpartition(".")[2]
+    pattern = re.compile(
+        rf"^[ \t]*(?:from|import)\b[^\n#]*\b{name}\b|^[ \t]*from[ \t]+[.\w]+[ \t]+import[ \t]*\([^)]*\b{name}\b",
+        re.MULTILINE,
+    )
+    return name.isidentifier() and any(
+        other is not file and other.matches(pattern) for other in file.project.mentions.of(name)
+    )

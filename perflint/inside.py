@@ -1,0 +1,28 @@
+"""Where a project ends: nothing is written outside of it through a name or a link that nobody asked to follow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def project_around(path: Path) -> Path:
+    """The project that a file named ``path`` belongs to.
+
+    That is the git repository around the current directory, or else that directory itself, if the file is below it;
+    else the repository around the file, or else its directory.  Links are not followed.
+    """
+    file, here = Path(os.path.abspath(path)), Path.cwd()  # noqa: PTH100 - without following links
+    own = repository(here) or here
+    return own if file.is_relative_to(own) else repository(file.parent) or file.parent
+
+
+def repository(directory: Path) -> Path | None:
+    """The top of the git repository around a directory."""
+    return next((place for place in (directory, *directory.parents) if os.path.lexists(place / ".git")), None)
+
+
+def outside(path: Path, project: Path) -> Path | None:
+    """The file that ``path`` leads to where that lies outside of ``project``; None where it lies in it."""
+    real = Path(os.path.realpath(path))
+    return None if real.is_relative_to(os.path.realpath(project)) else real

@@ -1,0 +1,114 @@
+"""One fix for what a step loop pays for as a whole: taking away one host read of several wins nothing.
+
+Each check makes the fix of its own place.  Here those of one loop become one fix that each of its findings offers.
+Where a read of the same step stays, there is nothing to win, and the fix says so in words.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from perflint.beside import Loop, Places, Trail, is_read, loop_of, may_meet, trail_of
+from perflint.context import Draft
+from perflint.findings import Confidence, Edit, Fix, Level
+
+_READS = "PPF201"
+_TOGETHER = (_READS, "PPF212")
+"""Rules whose fixes in one loop are one fix."""
+
+_MOST_LINES = 6
+_ONE_FIX = " (one fix for {lines})"
+_STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
+_NEEDS = "nothing is won before the reads at {lines} are gone, too, which have a fix of their own"
+_OVERLAP = "the edits for the reads of this loop overlap"
+_Group = tuple[str, Loop, str, bool]
+
+
+def joined(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts, with one fix for those that only pay off together.
+
+    Args:
+        drafts: those of a whole project.
+    """
+    groups: dict[_Group, list[Draft]] = defaultdict(list)
+    reads: dict[Loop, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        group = _group_of(draft)
+        if group is not None:
+            groups[group].append(draft)
+        if draft.step is not None and is_read(draft):
+            reads[loop_of(draft.step)].append(draft)
+    fixes: dict[_Group, Fix] = {}
+    for group, members in groups.items():
+        code, loop, _, _ = group
+        others = [other for other in reads[loop] if _group_of(other) != group] if code == _READS else []
+        fixes[group] = _fix(members, others)
+    return [_with_fix(draft, fixes) for draft in drafts]
+
+
+def _group_of(draft: Draft) -> _Group | None:
+    """What the fix of a draft is made together with; None where it has no edits, or none that may be made."""
+    fix, step = draft.fix, draft.step
+    if draft.code not in _TOGETHER or step is None or draft.is_silenced or fix is None:
+        return None
+    if not fix.edits or fix.level is Level.DISPLAY:
+        return None
+    return draft.code, loop_of(step), draft.path, draft.confidence is Confidence.LOW
+
+
+def _with_fix(draft: Draft, fixes: dict[_Group, Fix]) -> Draft:
+    group = _group_of(draft)
+    return draft if group is None else replace(draft, fix=fixes[group])
+
+
+def _fix(members: Sequence[Draft], others: Sequence[Draft]) -> Fix:
+    """One fix for the members of a group.
+
+    Args:
+        others: the other host reads of the loop.
+    """
+    own = list(dict.fromkeys(draft.fix for draft in members if draft.fix is not None))
+    title = "; ".join(dict.fromkeys(fix.message for fix in own))
+    if len(own) > 1:
+        title += _said(_ONE_FIX, members, members[0].path)
+    edits = sorted({edit for fix in own for edit in fix.edits})
+    level = min(fix.level for fix in own)
+    reasons = [fix.reason for fix in own if fix.reason]
+    beside = _beside(members, others)
+    staying = [other for other in beside if not _has_edits(other)]
+    if staying or _overlap(edits):
+        reason = _said(_STAYS, staying, members[0].path) if staying else _OVERLAP
+        return Fix(title, (), Level.DISPLAY, reason)
+    needed = [other for other in beside if other.fix is not None and other.fix.level < Level.SAFE]
+    if needed:
+        level = min(level, Level.UNSAFE)
+        reasons.append(_said(_NEEDS, needed, members[0].path))
+    imports = tuple(dict.fromkeys(statement for fix in own for statement in fix.imports))
+    return Fix(title, tuple(edits), level, "; ".join(dict.fromkeys(reasons)), imports)
+
+
+def _beside(members: Sequence[Draft], others: Iterable[Draft]) -> list[Draft]:
+    """The other reads that a program pays for together with those of a group, as far as they are as sure."""
+    least = min(Confidence.MEDIUM, min(draft.confidence for draft in members))
+    ways = {draft.step.via: trail_of(draft, draft.step) for draft in members if draft.step is not None}
+    return [other for other in others if other.confidence >= least and _meets(other, ways.values())]
+
+
+def _meets(draft: Draft, ways: Iterable[Trail]) -> bool:
+    return draft.step is not None and any(may_meet(way, trail_of(draft, draft.step)) for way in ways)
+
+
+def _has_edits(draft: Draft) -> bool:
+    fix = draft.fix
+    return not draft.is_silenced and fix is not None and bool(fix.edits) and fix.level > Level.DISPLAY
+
+
+def _overlap(edits: Sequence[Edit]) -> bool:
+    return any(first.end > second.start for first, second in pairwise(edits))
+
+
+def _said(words: str, drafts: Iterable[Draft], path: str) -> str:
+    return words.format(lines=Places((draft.path, draft.line) for draft in drafts).lines(path, _MOST_LINES))

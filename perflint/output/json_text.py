@@ -1,0 +1,16 @@
+"""JSON that can be shown: the one place that writes it for the reports."""
+
+from __future__ import annotations
+
+import json
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    r"""``value`` as JSON in ASCII, because a pipe may have any encoding, and a path any bytes.
+
+    No control character but line ends is in it, and nothing that CI systems take for a command (see ``visible``).
+
+    >>> print(json_text("##vso[\x1b"))
+    "#\u0023vso[\u001b"
+    """
+    return json.dumps(value, indent=indent).replace("\x7f", r"\u007f").replace("##", r"#\u0023")

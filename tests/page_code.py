@@ -1,0 +1,105 @@
+"""What the code on the rule pages and in messages is run with, and what of it is no code or cannot run here."""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import pickle
+import time
+from typing import Any
+
+import numpy as np
+import paddle
+from paddle import nn, vision
+from paddle.distributed import fleet
+from paddle.io import DataLoader, IterableDataset, TensorDataset
+from paddle.metric import Accuracy, Auc, Precision, Recall
+from paddle.optimizer import Optimizer
+
+RAISES: dict[str, type[Exception]] = {
+    # The page or message says that the first five raise; the others need a GPU.
+    "loss * mask": TypeError,
+    "paddle.where(mask, x, 0)": TypeError,
+    "@paddle.no_grad": TypeError,
+    "paddle.device.synchronize()": TypeError,
+    "paddle.device.cuda.synchronize()": RuntimeError,
+    "x.cuda()": ValueError,
+    "x.cpu().cuda()": ValueError,
+}
+"""Lines that raise on a build of Paddle 3.3.1 for the CPU."""
+
+ABSENT = frozenset({"paddle.inference_mode", "clear_async_task_queue"})
+"""Names of which a page says that they do not exist."""
+
+NOT_RUN = {
+    "paddle.device.cuda.current_stream()": "ends the process: tests/test_page_facts.py starts one for it",
+    "dist.all_reduce(loss)": "waits for other processes",
+    "torch.tensor([0])": "PyTorch",
+    "torch.zeros": "PyTorch",
+    "sklearn.metrics": "scikit-learn, which the tests do without",
+    "Global.calc_epoch_interval=10": "an option of PaddleOCR",
+    "broadcast_overlap": "an option of PaddleFleetX",
+    "dense_tensor->Holder()->size()": "C++",
+    "nn.Conv*D": "stands for three classes",
+    "**kwargs": "part of a signature",
+    "[tool.perflint.loaders]": "a table of the configuration",
+    "df -h /dev/shm": "a shell command",
+    "is not None": "half of a comparison",
+    "with": "a keyword",
+    "except": "a keyword",
+}
+"""What stands in backticks and is not run, and why."""
+
+
+def names(code: str) -> dict[str, Any]:
+    """The names that the lines of a page use; new ones for each line, since some change them in place."""
+    model = nn.Linear(6, 3)
+    x, labels = paddle.rand([4, 6]), paddle.to_tensor([0, 1, 2, 1])
+    logits = model(x)
+    loss = nn.functional.cross_entropy(logits, labels)
+    t1, t2 = paddle.to_tensor(1.0), paddle.to_tensor(2.0)
+    metric = paddle.metric.Accuracy()
+    metric.update(metric.compute(logits, labels))
+    found: dict[str, Any] = {
+        "np": np, "paddle": paddle, "nn": nn, "F": nn.functional, "vision": vision, "fleet": fleet,
+        "dist": paddle.distributed, "os": os, "gc": gc, "math": math, "pickle": pickle, "time": time,
+        "DataLoader": DataLoader, "IterableDataset": IterableDataset, "TensorDataset": TensorDataset,
+        "Accuracy": Accuracy, "Auc": Auc, "Precision": Precision, "Recall": Recall, "Optimizer": Optimizer,
+        "model": model, "set_state_dict": model.set_state_dict, "loader": [x], "metric": metric, "step": 1,
+        "x": x, "x16": x.astype("float16"), "y": labels, "z": x, "labels": labels, "logits": logits, "loss": loss,
+        "m": x > 0.5, "mask": x > 0.5, "condition": x > 0.5, "other": paddle.zeros_like(x), "n": 3,
+        "num_pos": (x > 0.5).sum(), "t": t1, "t1": t1, "t2": t2, "tensors": [t2, t1],
+        "error": paddle.zeros([2]), "tolerance": 1.0, "dtype": "float64", "total": 0.0, "losses": [],
+        "bad": paddle.zeros([], "int64"), "found_inf": paddle.to_tensor(False),
+        "a": 0, "b": 2, "i": 1, "j": 2, "in_channels": 3, "kernel_height": 3, "kernel_width": 3,
+        "snapshot": {name: value.clone() for name, value in model.state_dict().items()},
+    }  # fmt: skip
+    if code == "PPF207":
+        found["loss"] = x.clone()
+        found["m"] = found["mask"].astype("float32")
+    return found
+
+
+OTHER_NAMES: dict[str, dict[str, Any]] = {
+    "paddle.bincount(x)": {"x": paddle.to_tensor([0, 2, 2])},
+    "paddle.repeat_interleave(x, n)": {"x": paddle.rand([3]), "n": paddle.to_tensor([1, 0, 2])},
+    "paddle.to_tensor(x)": {"x": np.ones(3)},
+    "int(x)": {"x": paddle.to_tensor(2.5)},
+    "x.item()": {"x": paddle.to_tensor(2.5)},
+    "float(x)": {"x": paddle.to_tensor(2.5)},
+    "t and x": {"x": paddle.to_tensor(2.5)},
+    ".item()": {"x": paddle.to_tensor(2.5)},
+    "F.one_hot(x, n).sum(0)": {"x": paddle.to_tensor([0, 2, 2])},
+    "paddle.metric.accuracy(logits, y)": {"y": paddle.to_tensor([[0], [1], [2], [1]])},
+}
+"""Lines whose names stand for something else than on most pages."""
+
+PARAMETERS = {
+    "sync_other_task": paddle.async_save,
+    "use_structured_name": nn.Layer.set_state_dict,
+    "find_unused_parameters": paddle.DataParallel,
+    "verbose": paddle.Model.fit,
+    "log_freq": paddle.Model.fit,
+}
+"""Whose parameter a `name=value` is, where it is not one of `paddle.io.DataLoader`."""

@@ -1,0 +1,131 @@
+"""One fix for all reads of a loop, or words: taking away one of several reads of a step wins nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perflint import fixer
+from perflint.findings import Confidence, Finding, Fix, Level
+from perflint.session import Session
+from perflint.settings import Settings
+from perflint.source import Source
+from tests.step_loops import script
+from tests.support import PATH, check, fixed, sources
+from tests.trained_scripts import run
+
+READS = ("PPF201", "PPF202", "PPF203")
+TWO = "total += loss.item()\nlosses.append(loss.item())"
+START = "total, losses = 0.0, []"
+
+
+def fixes(text: str, *select: str) -> list[Fix]:
+    """The fix of each finding of PPF201."""
+    return [found.fix for found in check(text, *(select or READS)) if found.code == "PPF201" and found.fix is not None]
+
+
+def test_each_read_of_a_loop_offers_the_edits_for_all() -> None:
+    text = script(START, TWO, "return total, losses")
+    first, second = fixes(text)
+    assert first == second
+    assert first.level is Level.SAFE
+    assert "(one fix for lines 12, 13)" in first.message
+    applied = fixer.apply(text, [first]).text
+    assert ".item()" not in applied
+    assert applied == fixed(text, "PPF201")
+    assert run(applied) == run(text)
+
+
+def test_a_fix_of_several_reads_is_counted_for_each() -> None:
+    text = script(START, TWO, "return total, losses")
+    outcome = fixer.fix_all(sources(text), lambda given: check(given[PATH].text, "PPF201"), Level.SAFE)
+    assert outcome.fixed == {(PATH, "PPF201"): 2}
+    assert not outcome.remaining
+
+
+def test_the_least_sure_of_them_decides() -> None:
+    text = script("total, right = 0.0, 0", "total += loss.item()\nright += (x > 0).sum().item()", "return total, right")
+    for fix in fixes(text):
+        assert fix.level is Level.UNSAFE
+        assert "whole number" in fix.reason
+    assert fixed(text, "PPF201") == text
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["args.seen = loss.item()", "if loss > 9:\n    raise RuntimeError", "args.rows[int(y[0])] = 1"],
+)
+def test_words_where_another_read_of_the_step_stays(other: str) -> None:
+    text = script("total = 0.0", f"total += loss.item()\n{other}", "return total")
+    fix = fixes(text)[0]
+    assert (fix.level, fix.edits) == (Level.DISPLAY, ())
+    assert "at line 13, too, which no edit takes away" in fix.reason
+    assert fixed(text, *READS, level=Level.UNSAFE) == text
+
+
+def test_a_read_that_stays_under_a_guard_is_no_reason() -> None:
+    text = script(
+        "total = 0.0", "total += loss.item()\nif step % 10 == 0:\n    args.seen = loss.item()", "return total"
+    )
+    [fix] = fixes(text)
+    assert fix.level is Level.SAFE
+
+
+def test_a_read_with_a_fix_of_its_own_has_to_be_fixed_too() -> None:
+    text = script("total = 0.0", "total += loss.item()\nprint(step, loss.item())", "return total")
+    findings = check(text, *READS)
+    assert {found.code for found in findings} == {"PPF201", "PPF202"}
+    [fix] = fixes(text)
+    log = next(found.fix for found in findings if found.code == "PPF202")
+    assert log is not None
+    assert fix.level is log.level
+    if log.level is Level.UNSAFE:
+        assert "nothing is won before the reads at line 13 are gone" in fix.reason
+    assert ".item()\n" not in fixed(text, *READS, level=Level.UNSAFE)
+
+
+def test_a_read_that_a_comment_keeps_stays() -> None:
+    text = script(
+        "total, old = 0.0, 0.0", "total += loss.item()\nold += loss.item()  # noqa: PPF201", "return total, old"
+    )
+    [fix] = fixes(text)
+    assert fix.edits == ()
+    assert "at line 13" in fix.reason
+
+
+def test_a_read_in_a_helper_of_another_file_stays() -> None:
+    files = {
+        "helper.py": "def show(board, value):\n    board.last = value.item()\n",
+        PATH: script(
+            "total = 0.0", "total += loss.item()\nshow(args, loss)", "return total", "from helper import show"
+        ),
+    }
+    found = [item for item in check(files, "PPF201") if item.path == PATH and ".item" in item.message]
+    assert [item.fix.edits for item in found if item.fix is not None] == [()]
+    assert found[0].fix is not None
+    assert "at line helper.py:2" in found[0].fix.reason
+
+
+def test_reads_of_two_loops_are_two_fixes() -> None:
+    text = script("total = 0.0", "total += loss.item()", "return total")
+    text += text.replace("def train", "def again").replace("import paddle\nimport paddle.nn.functional as F\n", "")
+    first, second = fixes(text)
+    assert not set(first.edits) & set(second.edits)
+
+
+def test_an_editor_gets_the_same_fix() -> None:
+    text = script(START, TWO, "return total, losses")
+    session = Session({PATH: Source(PATH, text)}, Settings(select=("PPF201",)), [PATH])
+    session.edit(PATH, text.replace("total +=", "total +=  "))
+    found: list[Finding] = session.edit(PATH, text)
+    assert [item.fix for item in found] == fixes(text, "PPF201")
+    assert {item.confidence for item in found} == {Confidence.HIGH}
+
+
+def test_no_read_is_left_in_a_loop_whose_fix_is_made() -> None:
+    for path in sorted((Path(__file__).parent / "training").glob("a*_*.py")):
+        text = path.read_text(encoding="utf-8")
+        for fix in fixes(text, "PPF201"):
+            after = fixer.apply(text, [fix]).text
+            assert not fixes(after, "PPF201"), path.name

@@ -1,0 +1,106 @@
+"""The length of a row as a project's own formatter or linter has it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from perflint import config, engine
+from perflint.fixer import apply
+from perflint.line_length import of_project
+from perflint.settings import Settings
+from perflint.source import Source
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("pyproject.toml", "[tool.black]\nline-length = 100\n", 100),
+        ("pyproject.toml", "[tool.black]\n", 88),
+        ("pyproject.toml", "[tool.ruff]\nline-length = 79\n", 79),
+        ("pyproject.toml", "[tool.ruff]\n", 88),
+        ("pyproject.toml", "[tool.perflint]\n", None),
+        ("ruff.toml", "line-length = 110\n", 110),
+        (".ruff.toml", "", 88),
+        (".flake8", "[flake8]\nmax-line-length = 120\n", 120),
+        ("setup.cfg", "[flake8]\nmax_line_length = 99\n", 99),
+        ("setup.cfg", "[pycodestyle]\nmax-line-length = 90\n", 90),
+        ("tox.ini", "[flake8]\nmax-line-length=80\n", 80),
+        (".style.yapf", "[style]\nbased_on_style = pep8\ncolumn_limit = 80\n", 80),
+        (".editorconfig", "root = true\n\n[*]\nmax_line_length = 100\n", 100),
+        (".editorconfig", "[*]\nmax_line_length = 100\n[*.py]\nmax_line_length = 79\n", 79),
+        (".editorconfig", "[*.{py,pyi}]\nmax_line_length = 79\n[*.md]\nmax_line_length = 200\n", 79),
+        (".editorconfig", "[*.md]\nmax_line_length = 200\n", None),
+        (".editorconfig", "[*]\nmax_line_length = off\n", None),
+        (".flake8", "[flake8]\nmax-line-length = -1\n", None),
+        ("pyproject.toml", '[tool.black]\nline-length = "100"\n', 100),
+        ("pyproject.toml", "[tool.black]\nline-length = true\n", None),
+        ("pyproject.toml", "[tool.black\n", None),
+        ("pyproject.toml", "tool = 1\n", None),
+        ("setup.cfg", "max-line-length = 90\n", None),
+        ("setup.cfg", f"[flake8]\nmax-line-length = {'9' * 5000}\n", None),
+        ("tox.ini", "[flake8]\nmax-line-length = %(missing)s\n", None),
+    ],
+)
+def test_a_file_says_how_long_rows_may_be(tmp_path: Path, name: str, text: str, expected: int | None) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text(text)
+    assert of_project(tmp_path) == (None if expected is None else (expected, str(tmp_path / name)))
+
+
+def test_the_nearest_file_counts_up_to_the_top_of_the_repository(tmp_path: Path) -> None:
+    top, inner = tmp_path / "repository", tmp_path / "repository" / "tools" / "deep"
+    inner.mkdir(parents=True)
+    (tmp_path / ".flake8").write_text("[flake8]\nmax-line-length = 70\n")
+    (top / ".git").mkdir()
+    assert of_project(inner) is None
+    (top / "setup.cfg").write_text("[flake8]\nmax-line-length = 99\n")
+    assert of_project(inner) == (99, str(top / "setup.cfg"))
+    (inner.parent / ".flake8").write_text("[flake8]\nmax-line-length = 79\n")
+    assert of_project(inner) == (79, str(inner.parent / ".flake8"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_no_such_file(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    os.mkfifo(tmp_path / "setup.cfg")
+    assert of_project(tmp_path) is None
+
+
+def test_the_configuration_of_perflint_has_the_last_word(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".flake8").write_text("[flake8]\nmax-line-length = 79\n")
+    assert config.load(tmp_path, known={}).line_length == 79
+    assert config.load(tmp_path, known={}).origins["line-length"] == str(tmp_path / ".flake8")
+    assert config.load(tmp_path, known={}, isolated=True).line_length is None
+    (tmp_path / "perflint.toml").write_text("line-length = 100\n")
+    assert config.load(tmp_path, known={}).line_length == 100
+
+
+STEP = """\
+import paddle
+
+
+def train_epoch(model, loader, optimizer):
+    criterion = paddle.nn.CrossEntropyLoss()
+    running_total = 0.0
+    for images, labels in loader:
+        loss = criterion(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        running_total += loss.item() * len(labels)
+    return running_total
+"""
+
+
+@pytest.mark.parametrize(("limit", "is_broken"), [(79, False), (65, True), (None, False)])
+def test_a_fix_keeps_to_it(limit: int | None, is_broken: bool) -> None:
+    settings = Settings(select=("PPF201",), line_length=limit)
+    (finding,) = engine.check({"train.py": Source("train.py", STEP)}, settings)
+    assert finding.fix is not None
+    rows = apply(STEP, [finding.fix]).text.splitlines()
+    assert ("        running_total += (" in rows) is is_broken
+    assert max(map(len, rows)) <= (limit or 88)

@@ -1,0 +1,253 @@
+"""PPF101 and PPF102 where workers would crash: samples that are Paddle tensors, and arrays of size zero."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from perflint.findings import Finding, Level
+from perflint.session import Session
+from perflint.settings import Settings
+from perflint.source import Source
+from tests.support import check
+
+DATASET = """\
+import numpy as np
+import paddle
+from paddle.io import DataLoader, Dataset
+from paddle.vision import transforms as T
+
+
+class Images(Dataset):
+    def __init__(self, paths, transform=None):
+        self.paths = paths
+        self.transform = transform
+
+    def __getitem__(self, index):
+        {body}
+
+    def load(self, index):
+        return paddle.to_tensor(index)
+
+    def __len__(self):
+        return len(self.paths)
+"""
+TRAIN = """\
+
+
+def train(model, optimizer, paths):
+    {loader}
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+LOADER = "loader = DataLoader(Images(paths), batch_size=8, shuffle=True)"
+
+
+def script(body: str, loader: str = LOADER, more: str = "") -> str:
+    indented = body.replace("\n", "\n        ")
+    return DATASET.format(body=indented) + more + TRAIN.format(loader=loader.replace("\n", "\n    "))
+
+
+def of(text: str, code: str = "PPF101", path: str = "train.py") -> Finding:
+    (finding,) = check({path: text}, code)
+    return finding
+
+
+def assert_words(finding: Finding, *said: str) -> None:
+    assert finding.fix is not None
+    assert (finding.fix.edits, finding.fix.level) == ((), Level.DISPLAY)
+    for text in said:
+        assert text in finding.fix.reason
+
+
+@pytest.mark.parametrize(
+    ("body", "loader", "more"),
+    [
+        ("return paddle.to_tensor(self.paths[index])", LOADER, ""),
+        (
+            "x = self.load(index)\nreturn x",
+            LOADER,
+            "",
+        ),
+        ("return make(self.paths[index])", LOADER, "\n\ndef make(path):\n    return paddle.stack([path])\n"),
+        ("return self.transform(index)", "loader = DataLoader(Images(paths, T.ToTensor()), batch_size=8)", ""),
+        (
+            "return self.transform(index)",
+            "steps = [T.Resize(8)]\nsteps.append(T.ToTensor())\nsteps += [T.ToTensor()]\n"
+            "data = Images(paths, transform=T.Compose(steps))\nloader = DataLoader(data, batch_size=8)",
+            "",
+        ),
+        (
+            "return self.transform(index)",
+            "data, other = build(paths)\nloader = DataLoader(data, batch_size=8)",
+            "\n\nTO_TENSOR = T.Compose([T.ToTensor()])\n\n\ndef build(paths):\n"
+            "    return Images(paths, TO_TENSOR), None\n",
+        ),
+        (
+            "return index",
+            "loader = DataLoader(Images(paths), batch_size=8, collate_fn=collate)",
+            "\n\ndef collate(batch):\n    return paddle.to_tensor(batch)\n",
+        ),
+        (
+            "return index",
+            "loader = DataLoader(Images(paths), batch_size=8, collate_fn=lambda batch: paddle.to_tensor(batch))",
+            "",
+        ),
+        (
+            "return index",
+            "loader = DataLoader(Images(paths), batch_size=8, collate_fn=Collate(4))",
+            "\n\nclass Collate:\n    def __init__(self, size):\n        self.size = size\n\n"
+            "    def __call__(self, batch):\n        return [item.tensor() for item in batch]\n",
+        ),
+        (
+            "return index",
+            "loader = DataLoader(Images(paths), **options(8))",
+            "\n\ndef collate(batch):\n    return paddle.to_tensor(batch)\n\n\n"
+            "def options(size):\n    return dict(batch_size=size, collate_fn=collate)\n",
+        ),
+        (
+            "return self.transform(index)",
+            "loader = make_loader(Images(paths, T.ToTensor()))",
+            "\n\ndef make_loader(data):\n    return DataLoader(data, batch_size=8, shuffle=True)\n",
+        ),
+    ],
+)
+def test_samples_that_are_tensors_get_words(body: str, loader: str, more: str) -> None:
+    assert_words(of(script(body, loader, more)), "the samples are Paddle tensors (`", "on which worker processes crash")
+
+
+def test_the_reason_names_the_place_and_what_helps() -> None:
+    finding = of(
+        script("return self.transform(index)", "loader = DataLoader(Images(paths, T.ToTensor()), batch_size=8)")
+    )
+    assert_words(finding, "(`paddle.vision.transforms.ToTensor` at line 23)", "`Transpose()` and `Normalize`")
+    finding = of(script("return paddle.to_tensor(self.paths[index])"))
+    assert_words(finding, "(`paddle.to_tensor` at line 13)", "NumPy arrays will do")
+
+
+def test_a_dataset_of_paddle_with_its_own_transform() -> None:
+    text = """\
+import paddle
+from paddle.vision.datasets import MNIST
+from paddle.vision.transforms import Compose, Normalize, ToTensor, Transpose
+
+data = MNIST(transform={transform})
+model = paddle.Model(paddle.vision.models.LeNet())
+model.fit(data, epochs=2)
+"""
+    assert_words(of(text.format(transform="ToTensor()")), "ToTensor` at line 5")
+    fix = of(text.format(transform="Compose([Transpose(), Normalize([0.0], [255.0])])")).fix
+    assert fix is not None
+    assert fix.level is Level.UNSAFE
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return np.load(self.paths[index])",
+        "return self.transform(index)",
+        "x = np.zeros((4, 4))\nreturn x.reshape(-1)",
+        "return np.array([index])",
+    ],
+)
+def test_arrays_keep_the_edit(body: str) -> None:
+    fix = of(script(body)).fix
+    assert fix is not None
+    assert [edit.content for edit in fix.edits] == [", num_workers=4"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return np.zeros((0, 4))",
+        "return np.empty([0])",
+        "boxes = np.array([])\nreturn boxes",
+        "return np.load(self.paths[index]).reshape(0, 4)",
+    ],
+)
+def test_arrays_of_size_zero_get_words(body: str) -> None:
+    assert_words(of(script(body)), "array of size zero", "use_shared_memory=False")
+    loader = "loader = DataLoader(Images(paths), batch_size=8, num_workers=2, use_shared_memory=False)"
+    assert not check(script(body, loader), "PPF102")  # it is off for a reason: shown on request only
+
+
+def test_a_number_of_workers_that_stands_elsewhere_gets_words_too() -> None:
+    files = {
+        "data.py": script("return paddle.to_tensor(index)"),
+        "train.py": dedent(
+            """
+            import argparse
+            import paddle
+            from data import Images
+
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--num_workers", type=int, default=0)
+            args = parser.parse_args()
+            train_loader = paddle.io.DataLoader(
+                Images([]), batch_size=8, shuffle=True, num_workers=args.num_workers
+            )
+            for x, y in train_loader:
+                loss = model(x, y)
+                loss.backward()
+                optimizer.step()
+            """
+        ),
+    }
+    found = [item for item in check(files, "PPF101") if item.path == "train.py"]
+    assert len(found) == 1
+    assert_words(found[0], "(`paddle.to_tensor` at data.py:13)")
+
+
+def test_an_edit_of_the_dataset_brings_the_edit_of_the_loader_back() -> None:
+    texts = {
+        "data.py": script("return paddle.to_tensor(index)", "loader = None"),
+        "train.py": "from paddle.io import DataLoader\nfrom data import Images\n" + TRAIN.format(loader=LOADER),
+    }
+    session = Session(
+        {path: Source(path, text) for path, text in texts.items()}, Settings(select=("PPF101",)), ["data.py"]
+    )
+    assert [item.fix and item.fix.level for item in session.findings()] == [Level.DISPLAY]
+    session.edit("data.py", texts["data.py"].replace("paddle.to_tensor(index)", "index"))
+    session.catch_up()
+    assert [item.fix and item.fix.level for item in session.findings()] == [Level.UNSAFE]
+
+
+@pytest.mark.parametrize(
+    ("above", "value"),
+    [
+        ('other = DataLoader(Images([]), batch_size=8, num_workers=cfg["num_workers"])\n', 'cfg["num_workers"]'),
+        ("other = DataLoader(Images([]), batch_size=8, num_workers=cfg.data.workers)\n", "cfg.data.workers"),
+        ("other = DataLoader(Images([]), batch_size=8, num_workers=6)\n", "6"),
+        ("n = cfg.workers\nother = DataLoader(Images([]), batch_size=8, num_workers=n)\n", "n"),
+        ("if cfg:\n    n = 3\n    other = DataLoader(Images([]), batch_size=8, num_workers=n)\n", "4"),
+        ("n = 1\nother = DataLoader(Images([]), batch_size=8, num_workers=n)\nn = 2\n", "4"),
+        ("other = DataLoader(Images([]), batch_size=8, num_workers=max(cfg.workers, 1))\n", "4"),
+        ("other = DataLoader(Images([]), batch_size=8, num_workers=1)\n", "4"),
+    ],
+)
+def test_the_workers_of_the_loader_beside_it(above: str, value: str) -> None:
+    text = script("return index", above + LOADER).replace("paths):\n    ", "paths, cfg):\n    ", 1)
+    text = text.replace("def train(model, optimizer, paths)", "def train(model, optimizer, paths, cfg)")
+    finding = of(text)
+    assert finding.fix is not None
+    assert [edit.content for edit in finding.fix.edits] == [f", num_workers={value}"]
+    assert f"give it num_workers={value} to load" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("more", "value"),
+    [
+        ("\n\nWORKERS = 6\n\n\ndef test():\n    return DataLoader(Images([]), num_workers=WORKERS)\n", "WORKERS"),
+        ("\n\ndef test(workers):\n    return DataLoader(Images([]), num_workers=workers)\n", "4"),
+        ("\n\ndef test():\n    workers = 6\n    return DataLoader(Images([]), num_workers=workers)\n", "4"),
+        ("\n\ndef test():\n    return DataLoader(Images([]), num_workers=6)\n", "6"),
+    ],
+)
+def test_the_workers_of_a_loader_in_another_function(more: str, value: str) -> None:
+    fix = of(script("return index", LOADER, more)).fix
+    assert fix is not None
+    assert [edit.content for edit in fix.edits] == [f", num_workers={value}"]

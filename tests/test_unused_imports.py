@@ -1,0 +1,125 @@
+"""Imports that an edit leaves unused: which they are, and how they are taken out."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fix.reading import Reading
+from perflint.fix.unused_imports import removals, taking, unused_imports
+from perflint.fixer import fix_all, spliced
+from perflint.source import Source
+
+
+def without(text: str, *names: str, path: str = "a.py") -> str | None:
+    """A text without some imports; None where they have to stay."""
+    edits = removals(Source(path, text), ast.parse(text), names)
+    return None if edits is None else spliced(text, 0, len(text), sorted(edits))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("import gc\nimport os\n", "gc", "import os\n"),
+        ("import os, gc\nx = 1\n", "gc", "import os\nx = 1\n"),
+        ("import gc, os\n", "gc", "import os\n"),
+        ("import os, gc, re\n", "gc", "import os, re\n"),
+        ("import numpy as np\nx = 1\n", "numpy as np", "x = 1\n"),
+        ("import os.path\nx = 1\n", "os.path", "x = 1\n"),
+        ("from gc import collect\nx = 1\n", "gc.collect", "x = 1\n"),
+        ("from gc import collect as c, get_count\n", "gc.collect as c", "from gc import get_count\n"),
+        ("from .a import tools\nfrom .a import more\n", ".a.tools", "from .a import more\n"),
+        ("from paddle import nn, save\n", "paddle.save", "from paddle import nn\n"),
+        ("from gc import (\n    b,\n    c,\n)\n", "gc.c", "from gc import (\n    b,\n)\n"),
+        ("from gc import (\n    b,\n    c,\n)\n", "gc.b", "from gc import (\n    c,\n)\n"),
+        ("import gc  # for the cards\nx = 1\n", "gc", "# for the cards\nx = 1\n"),
+        ("import paddle\nimport paddle.nn as nn\n", "paddle", "import paddle.nn as nn\n"),
+        ("import gc", "gc", ""),
+        ("import gc\n\n\n    # here\nx = 1\n", "gc", "    # here\nx = 1\n"),
+        ("import os\nimport gc\n\nx = 1\n", "gc", "import os\n\nx = 1\n"),
+        ("import gc\n\n", "gc", ""),
+    ],
+)
+def test_an_import_is_taken_out(text: str, name: str, expected: str) -> None:
+    assert without(text, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("import package\n", "package"),
+        ("from . import tools\nfrom . import more\n", ".tools"),
+        ("from .tools import more\n", ".tools.more"),
+        ("from package import more\n", "package.more"),
+        ("import gc; x = 1\n", "gc"),
+        ("try:\n    import gc\nexcept ImportError:\n    gc = None\n", "gc"),
+        ("import gc\nimport gc\n", "gc"),
+        ("import os\n", "gc"),
+        ("from gc import (\n    b,  # kept\n    c,\n)\n", "gc.c"),
+    ],
+)
+def test_an_import_that_cannot_go_without_harm_stays(text: str, name: str) -> None:
+    assert without(text, name) is None
+
+
+def test_a_package_keeps_what_others_may_take_from_it() -> None:
+    assert without("import gc\n", "gc", path="tools/__init__.py") is None
+
+
+def test_two_names_of_one_statement_are_left_to_a_person() -> None:
+    assert without("from gc import b, c\nx = 1\n", "gc.b", "gc.c") is None
+
+
+@pytest.mark.parametrize("row", ["import gc", "import numpy as np", "import os.path", "from os.path import join as d"])
+def test_pyflakes_names_imports_in_the_same_way(row: str) -> None:
+    names = unused_imports(Reading(""), Reading(f"{row}\n"))
+    assert names is not None and len(names) == 1
+    assert without(f"{row}\n", *names) == ""
+
+
+def test_what_was_unused_before_or_is_no_import_is_not_meant() -> None:
+    assert unused_imports(Reading("import gc\n"), Reading("import gc\n")) == []
+    assert unused_imports(Reading(""), Reading("import gc\nmissing\n")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_taken"),
+    [
+        ("from train import np\n", True),
+        ("from tools.train import (\n    main,\n    np,\n)\n", True),
+        ("from .train import *\n", True),
+        ("import train\nx = train.np.zeros(3)\n", True),
+        ("from train import main\nimport numpy as np\n", False),
+        ("from trainer import np\n", False),
+        ("import train\n", False),
+    ],
+)
+def test_another_file_may_take_the_name_from_here(text: str, is_taken: bool) -> None:
+    assert bool(taking("numpy as np", "tools/train.py").search(text)) is is_taken
+
+
+CALLS = "import gc\nimport os\n\nos.sep\ngc.collect()\ngc.collect()\n"
+
+
+def _calls(sources: dict[str, Source]) -> list[Finding]:
+    """Each ``gc.collect()`` with the fix that deletes its row, which leaves the other one and the import."""
+    text = sources["train.py"].text
+    row = "gc.collect()\n"
+    starts = [at for at in range(len(text)) if text.startswith(row, at)]
+    return [
+        Finding("PPF704", "train.py", at, at + 12, "m", Fix("delete it", (Edit(at, at + 13, ""),), Level.SAFE))
+        for at in starts
+    ]
+
+
+def test_an_import_that_only_several_fixes_together_leave_unused_goes_with_them() -> None:
+    outcome = fix_all({"train.py": Source("train.py", CALLS)}, lambda now: _calls(dict(now)), Level.SAFE)
+    assert outcome.changed["train.py"].text == "import os\n\nos.sep\n"
+
+
+def test_it_stays_where_another_file_takes_it() -> None:
+    sources = {"train.py": Source("train.py", CALLS), "b.py": Source("b.py", "from train import gc\n")}
+    outcome = fix_all(sources, lambda now: _calls(dict(now)), Level.SAFE)
+    assert outcome.changed["train.py"].text == "import gc\nimport os\n\nos.sep\n"
