@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import libcst as cst
 
@@ -20,6 +20,8 @@ from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.scopes import Statement
 from perflint.settings import Settings
 from perflint.units import ParsedUnit
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Context:
     _statements: list[tuple[cst.CSTNode, Point | None]] = field(default_factory=list)
     _claimed: set[cst.CSTNode] = field(default_factory=set)
     _expressions: dict[cst.CSTNode, ast.expr | None] = field(default_factory=dict)
+    _made: dict[Hashable, Any] = field(default_factory=dict)
     _guarded: tuple[cst.CSTNode | None, bool] = (None, False)
 
     @property
@@ -185,6 +188,13 @@ class Context:
         self.drafts.append(
             Draft(code, source.path, start, end, row, fields, step, fix, related, around, confidence, silenced)
         )
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What a function makes for this check of the file, made once: for what many findings ask of one place."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
 
     def enter(self, node: cst.CSTNode) -> None:
         """Called by the walk for each statement on the way down."""
