@@ -83,7 +83,8 @@ _TEXTS = {
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|\b(nan|inf)\b")
 _TYPE_WORDS = re.compile(
-    r",? dtype=\w+|\b(True|False)\b|\b(np\.|numpy\.)?(float(32|64)?|int(32|64)?|ndarray|array|tuple)\b|[\[\]()]|stop_gradient=\w+"
+    r",? dtype=\w+|\b(True|False)\b|\b(np\.|numpy\.)?(float(32|64)?|int(32|64)?|ndarray|array|tuple)\b"
+    r"|[\[\]()]|stop_gradient=\w+"
 )
 _CAUGHT = re.compile("only 0-dimensional arrays|one element|has no attribute|doesn't define|unsupported")
 """In what a program prints: one of the errors that ``FAIL`` allows, which its own handler has caught."""
