@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import libcst as cst
 
@@ -20,6 +20,11 @@ from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.scopes import Statement
 from perflint.settings import Settings
 from perflint.units import ParsedUnit
+
+_Answer = TypeVar("_Answer")
+_MOST_LOOKS = 20_000
+"""Statements that all fixes of one function together may look at."""
+TOO_MANY = "this function has too many findings to look around each of them at once"
 
 
 @dataclass(frozen=True)
@@ -51,12 +56,16 @@ class Context:
     rules: Mapping[str, Rule]
     codes: frozenset[str]
     points: Mapping[int, Point]
+    answers: dict[Hashable, Any] = field(default_factory=dict)
+    """What ``once`` remembers while one file is checked."""
     node: cst.CSTNode | None = None
     parents: list[cst.CSTNode] = field(default_factory=list)
     drafts: list[Draft] = field(default_factory=list)
     _statements: list[tuple[cst.CSTNode, Point | None]] = field(default_factory=list)
     _claimed: set[cst.CSTNode] = field(default_factory=set)
     _expressions: dict[cst.CSTNode, ast.expr | None] = field(default_factory=dict)
+    _within: dict[cst.CSTNode | None, bool] = field(default_factory=dict)
+    _rare: dict[tuple[cst.CSTNode, bool], bool] = field(default_factory=dict)
     _guarded: tuple[cst.CSTNode | None, bool] = (None, False)
 
     @property
@@ -133,6 +142,26 @@ class Context:
         kind = self.kind(call.func.value)
         return f"{kind.type}.{call.func.attr.value}" if kind.type.startswith("paddle.") else name
 
+    def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
+        """What the findings of one file ask again and again: worked out for the first of them, and then forgotten."""
+        if question not in self.answers:
+            self.answers[question] = answer()
+        found: _Answer = self.answers[question]
+        return found
+
+    def may_look_around(self) -> bool:
+        """Whether the fix of one more finding may look through the whole current function.
+
+        A function of 1,000 statements that all have findings would be looked through 1,000 times: the first findings
+        get such a fix, and once it is made, the next ones.
+        """
+        if self.point is None:
+            return True
+        scope = self.point.scope
+        looked: int = self.answers.setdefault((_MOST_LOOKS, scope), 0)
+        self.answers[_MOST_LOOKS, scope] = looked + len(scope.statements)
+        return looked < _MOST_LOOKS
+
     def claim(self, node: cst.CSTNode) -> None:
         """Take a place: nothing inside ``node`` is reported again."""
         self._claimed.add(node)
@@ -202,25 +231,44 @@ class Context:
         return doubt.is_doubtful_on_the_way(self.file.project, step)
 
     def _guarded_within(self, point: Point) -> bool:
+        """Whether a test in the current statement lets the current node run only on a few steps."""
         statement = self.statement
         inner = self.node
-        definitions = self.file.project.guards(self.file, point.scope)
+        waiting: list[tuple[cst.CSTNode | None, cst.CSTNode]] = []
+        found = False
         for parent in reversed(self.parents):
+            if inner in self._within:
+                found = self._within[inner]
+                break
             if parent is statement:
                 break
-            if isinstance(parent, cst.Lambda):
-                return True
-            if isinstance(parent, cst.IfExp) and inner is not parent.test:
-                test = self.expression(parent.test)
-                if test is not None and guards.rare(test, inner is parent.body, definitions):
-                    return True
-            if isinstance(parent, cst.BooleanOperation) and inner is parent.right:
-                test = self.expression(parent.left)
-                truth = isinstance(parent.operator, cst.And)
-                if test is not None and guards.rare(test, truth, definitions):
-                    return True
+            waiting.append((inner, parent))
             inner = parent
+        definitions = self.file.project.guards(self.file, point.scope)
+        for node, parent in reversed(waiting):
+            found = self._within[node] = found or self._guards(parent, node, definitions)
+        return found
+
+    def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode | None, definitions: guards.Definitions) -> bool:
+        """Whether a node runs the one right inside it only on a few steps."""
+        if isinstance(parent, cst.Lambda):
+            return True
+        if isinstance(parent, cst.IfExp) and inner is not parent.test:
+            return self._is_rare(parent.test, inner is parent.body, definitions)
+        if isinstance(parent, cst.BooleanOperation) and inner is parent.right:
+            return self._is_rare(parent.left, isinstance(parent.operator, cst.And), definitions)
         return False
+
+    def _is_rare(self, test: cst.BaseExpression, value: bool, definitions: guards.Definitions) -> bool:
+        key = test, value
+        if key not in self._rare:
+            if isinstance(test, cst.BooleanOperation):  # each of a long chain is the left side of the next
+                parts = (self._is_rare(part, value, definitions) for part in (test.left, test.right))
+                self._rare[key] = all(parts) if isinstance(test.operator, cst.And) != value else any(parts)
+            else:
+                expression = self.expression(test)
+                self._rare[key] = expression is not None and guards.rare(expression, value, definitions)
+        return self._rare[key]
 
 
 def local_name(node: Any) -> str:

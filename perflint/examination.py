@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from perflint import catalogue, gates, messages, noqa, registry, units, unused_noqa
 from perflint.context import Context, Draft
@@ -141,6 +142,7 @@ class Examination:
         lines = file.source.lines
         points = {lines.offset(node.lineno, node.col_offset): point for node, point in file.points.items()}
         drafts: list[Draft] = []
+        answers: dict[Hashable, Any] = {}
         reader = self.readers.get(path)
         if reader is not None:
             reader.begin()
@@ -149,7 +151,7 @@ class Examination:
                 continue
             try:
                 unit = units.parse(file.source, piece, reader)
-                context = Context(file, unit, self.settings, catalogue.shipped(), self.codes, points)
+                context = Context(file, unit, self.settings, catalogue.shipped(), self.codes, points, answers)
                 Walk(context, registry.checks, rows.all if self.gated else None).run()
             except (units.UnparsableError, RecursionError):
                 continue  # ast has accepted the file, so the rest of it is still worth checking

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from perflint.beside import Loop, Trail, is_read, lines_of, loop_of, may_meet, trail_of
+from perflint.beside import Loop, Places, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.context import Draft
 from perflint.findings import Confidence, Edit, Fix, Level
 
@@ -111,4 +111,4 @@ def _overlap(edits: Sequence[Edit]) -> bool:
 
 
 def _said(words: str, drafts: Iterable[Draft], path: str) -> str:
-    return words.format(lines=lines_of(((draft.path, draft.line) for draft in drafts), path, _MOST_LINES))
+    return words.format(lines=Places((draft.path, draft.line) for draft in drafts).lines(path, _MOST_LINES))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from perflint import loop_fixes
-from perflint.beside import Loop, Trail, is_read, lines_of, loop_of, may_meet, trail_of
+from perflint.beside import Loop, Reads, Trail, is_read, loop_of, trail_of
 from perflint.catalogue import Rule
 from perflint.context import Draft
 from perflint.findings import Finding, Related
@@ -18,14 +18,15 @@ _MOST_LINES = 6
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
-    reads: dict[Loop, set[Trail]] = defaultdict(set)
+    trails: dict[Loop, dict[Trail, None]] = defaultdict(dict)
     for draft in drafts:
         if draft.step is not None and is_read(draft):
-            reads[loop_of(draft.step)].add(trail_of(draft, draft.step))
+            trails[loop_of(draft.step)][trail_of(draft, draft.step)] = None
+    reads = {loop: Reads(list(found)) for loop, found in trails.items()}
     return [_finding(draft, rules[draft.code], reads, settings) for draft in loop_fixes.joined(drafts)]
 
 
-def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, set[Trail]], settings: Settings) -> Finding:
+def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, Reads], settings: Settings) -> Finding:
     fields = {
         "workers": str(settings.default_workers),
         "interval": str(settings.log_interval),
@@ -34,7 +35,7 @@ def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, set[Trail]], setting
     }
     related = draft.related
     if draft.step is not None:
-        fields["where"] = _where(draft.step, draft.path) + _others(_beside(draft, draft.step, reads), draft.path)
+        fields["where"] = _where(draft.step, draft.path) + _beside(draft, draft.step, reads)
         related = (*related, *_related(draft.step))
     message = fields.pop("message", "") or rule.message
     return Finding(
@@ -50,12 +51,17 @@ def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, set[Trail]], setting
     )
 
 
-def _beside(draft: Draft, step: Step, reads: Mapping[Loop, set[Trail]]) -> set[tuple[str, int]]:
-    """The other host reads that a program pays for together with this one."""
+def _beside(draft: Draft, step: Step, reads: Mapping[Loop, Reads]) -> str:
+    """The other host reads that a program pays for together with this one, in words."""
     if not is_read(draft):
-        return set()
-    own = trail_of(draft, step)
-    return {other[-1] for other in reads[loop_of(step)] if may_meet(own, other)} - {own[-1]}
+        return ""
+    trail = trail_of(draft, step)
+    others = reads[loop_of(step)].beside(trail)
+    count = others.count - 1
+    if not count:
+        return ""
+    shown = others.lines(draft.path, _MOST_LINES, trail[-1])
+    return f" ({count} more host read{'s' if count > 1 else ''} there: {shown})"
 
 
 def _where(step: Step, path: str) -> str:
@@ -67,13 +73,6 @@ def _where(step: Step, path: str) -> str:
         caller, line = step.via[-1]
         text += f", called from {f'line {line}' if caller == path else f'{caller}:{line}'}"
     return text
-
-
-def _others(others: set[tuple[str, int]], path: str) -> str:
-    if not others:
-        return ""
-    plural = "s" if len(others) > 1 else ""
-    return f" ({len(others)} more host read{plural} there: {lines_of(others, path, _MOST_LINES)})"
 
 
 def _related(step: Step) -> tuple[Related, ...]:

@@ -57,7 +57,7 @@ def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix | N
     point = context.point
     if point is None or point.loop is None or read.spelling not in ("item", "float", "numpy"):
         return None
-    if _rebinds_builtins(point.scope, context):
+    if not context.may_look_around() or _rebinds_builtins(point.scope, context):
         return None
     return _sum(read, point, point.loop, context) or _list(read, point, point.loop, context)
 

@@ -11,7 +11,7 @@ from perflint.checks import rarer
 from perflint.checks.aligned import keep_aligned
 from perflint.checks.edits import block_and_line, indent_rows, indentation, rows_inside_strings
 from perflint.checks.log_run import Run, run_of
-from perflint.context import Context, shorten
+from perflint.context import TOO_MANY, Context, shorten
 from perflint.findings import Edit, Fix
 from perflint.index.around import deciding_test
 from perflint.index.batch_loops import says_predict
@@ -29,7 +29,7 @@ def fix(call: cst.Call, family: str, context: Context) -> Fix:
     """Log every n-th step: the statement, and the log statements next to it, under one guard."""
     interval = context.settings.log_interval
     title = f"log every {rarer.ordinal(interval)} step"
-    advice = _against(context)
+    advice = _against(context) if context.may_look_around() else TOO_MANY
     if advice:
         return rarer.words(title, advice)
     run = run_of(call, family, context)
@@ -51,6 +51,8 @@ def format_fix(context: Context) -> Fix:
 def checkpoint_fix(context: Context) -> Fix:
     """Saving every n-th step: shown where a counter is at hand, and how often is for the person to say."""
     title, yours = "save every so many steps", "how often to save is your choice"
+    if not context.may_look_around():
+        return rarer.words(title, TOO_MANY)
     against, counter, line = _against(context), _counter(context), _own_line(context)
     if against or counter is None or line is None:
         return rarer.words(title, f"{yours}: {against or _how_to_count(context, counter)}")
@@ -69,6 +71,8 @@ def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
         also: what else is lost, in words.
     """
     interval = context.settings.log_interval
+    if not context.may_look_around():
+        return rarer.words(title, TOO_MANY)
     against, counter, line = _against(context), _counter(context), _own_line(context)
     if against or counter is None:
         return rarer.words(title, against or _how_to_count(context, counter))
@@ -139,7 +143,8 @@ def _counter(context: Context, named: frozenset[str] = frozenset()) -> StepIndex
     if point is None:
         return None
     if point.loop is not None:
-        return step_index(point.scope, point.loop, context.file.identifiers, named)
+        scope, loop, used = point.scope, point.loop, context.file.identifiers
+        return context.once((step_index, loop, named), lambda: step_index(scope, loop, used, named))
     name = handed_counter(context.file.project, point)
     return StepIndex(name) if name is not None else None
 

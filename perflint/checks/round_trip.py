@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from bisect import bisect_right
+from itertools import islice
 
 import libcst as cst
 
@@ -16,9 +17,9 @@ from perflint.checks.to_tensor import NAMES, makes_tensor
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index import origin as origins
+from perflint.index.bindings import loads_of
 from perflint.index.names import dotted
 from perflint.index.scopes import Statement
-from perflint.index.tree import walk
 from perflint.registry import check, triggers
 
 CODE = "PPF206"
@@ -128,18 +129,18 @@ def _sent_back(name: str, context: Context) -> Edit | None:
     point = context.point
     if point is None:
         return None
-    statements = point.scope.statements
-    later = statements[next(i for i, item in enumerate(statements) if item is point.statement) + 1 :]
     back: ast.Call | None = None
-    for statement in later:
-        uses = list(_uses(name, statement))
-        if uses and back is None:
+    loads = loads_of(point.scope).get(name, [])
+    for statement, count in islice(
+        loads, bisect_right(loads, _at(point.statement), key=lambda load: _at(load[0])), None
+    ):
+        if back is None:
             back = _only_call(name, statement, context) if statement.place is point.statement.place else None
-            if back is None or len(uses) > 1:
+            if back is None or count > 1:
                 return None
             if isinstance(statement.node, ast.Assign) and any(dotted(item) == name for item in statement.node.targets):
                 break
-        elif uses:
+        else:
             return None
     if back is None:
         return None
@@ -148,9 +149,8 @@ def _sent_back(name: str, context: Context) -> Edit | None:
     return Edit(lines.offset(back.lineno, back.col_offset), end, name)
 
 
-def _uses(name: str, statement: Statement) -> Iterator[ast.Name]:
-    nodes = walk(statement.node)
-    return (item for item in nodes if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load))
+def _at(statement: Statement) -> tuple[int, int]:
+    return statement.node.lineno, statement.node.col_offset
 
 
 def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:

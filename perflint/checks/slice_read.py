@@ -89,7 +89,7 @@ def slice_read(call: cst.Call, context: Context) -> None:
     loops = loops_around(context)
     if node is None or not loops or not context.file.knows_paddle:
         return
-    found = sweep(node, loops, point, read.spelling == "numpy")
+    found = sweep(node, loops, point, read.spelling == "numpy", context)
     if found is None or not found.shown:
         return
     kind = context.kind(read.slice)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import libcst as cst
 
@@ -17,7 +18,7 @@ from perflint.index.bindings import bound_by
 from perflint.index.evaluate import Evaluator
 from perflint.index.file import Point
 from perflint.index.names import dotted
-from perflint.index.scopes import LOOPS
+from perflint.index.scopes import LOOPS, Scope
 from perflint.index.tree import walk
 
 # Calls that give one new tensor, whose items lie in order.
@@ -78,10 +79,10 @@ class Sweep:
 def loops_around(context: Context) -> list[Loop]:
     """The comprehensions and loops that repeat the current node, from the inside out."""
     point = context.point
-    return [*_comprehensions(context), *(_statements(point) if point else ())]
+    return [*_comprehensions(context), *(_statements(point, context) if point else ())]
 
 
-def sweep(node: ast.expr, loops: list[Loop], point: Point, is_method: bool) -> Sweep | None:
+def sweep(node: ast.expr, loops: list[Loop], point: Point, is_method: bool, context: Context) -> Sweep | None:
     """What a chain of subscripts (``x[i][:4]``) takes a slice of; None when that is no view of a tensor.
 
     Args:
@@ -95,11 +96,11 @@ def sweep(node: ast.expr, loops: list[Loop], point: Point, is_method: bool) -> S
                 continue
             if _names(level.value) & loop.bound or not _is_view(level.slice, loop, evaluator):
                 break
-            return _sweep(level, levels[depth:], loop, point, evaluator, is_method)
+            return _sweep(level, levels[depth:], loop, point, evaluator, is_method, context)
     first = levels[0] if levels else None
     if first is None or not all(isinstance(index, ast.Constant) for index in _indices(first.slice)):
         return None
-    return _sweep(first, levels, None, point, evaluator, is_method)
+    return _sweep(first, levels, None, point, evaluator, is_method, context)
 
 
 def _sweep(
@@ -109,6 +110,7 @@ def _sweep(
     point: Point,
     evaluator: Evaluator,
     is_method: bool,
+    context: Context,
 ) -> Sweep:
     base = level.value
     root = levels[0].value
@@ -119,7 +121,7 @@ def _sweep(
     made_by = _last_name(definition)
     depth = sum(len(_indices(item.slice)) for item in levels)
     sliced = is_method and any(isinstance(index, (ast.Slice, ast.Constant)) for index in _sliced(level.slice))
-    by_name = made_by in _ONE | _REDUCED or (name is not None and _has_attribute(name, point))
+    by_name = made_by in _ONE | _REDUCED or (name is not None and _has_attribute(name, point, context))
     shown = sliced or by_name or _is_item_of_a_batch(base, evaluator)
     # A slice of a slice still stands on the memory of the first tensor.
     return Sweep(root if by_name else base, loop, shown, made_by in _NEW, depth == 1 and made_by in _REDUCED)
@@ -180,13 +182,17 @@ def _is_item_of_a_batch(base: ast.expr, evaluator: Evaluator) -> bool:
     return isinstance(base.slice.value, int) and evaluator.kind(base).is_tensor
 
 
-def _has_attribute(name: str, point: Point) -> bool:
+def _has_attribute(name: str, point: Point, context: Context) -> bool:
     """Whether the function asks something of a name that only a tensor can answer."""
-    body = point.scope.node.body
-    return any(
-        isinstance(item, ast.Attribute) and item.attr in _ATTRIBUTES and dotted(item.value) == name
-        for statement in body
+    return name in context.once((_has_attribute, point.scope), lambda: _asked_like_tensors(point.scope))
+
+
+def _asked_like_tensors(scope: Scope) -> frozenset[str | None]:
+    return frozenset(
+        dotted(item.value)
+        for statement in scope.node.body
         for item in walk(statement)
+        if isinstance(item, ast.Attribute) and item.attr in _ATTRIBUTES
     )
 
 
@@ -202,16 +208,19 @@ def _names(node: ast.AST) -> set[str]:
     return {name for name in found if name}
 
 
-def _statements(point: Point) -> Iterator[Loop]:
+def _statements(point: Point, context: Context) -> Iterator[Loop]:
     for link in point.statement.place.chain() if point.statement.place else ():
-        if link.branch != "body" or not isinstance(link.node, LOOPS):
-            continue
-        bound = {name for item in walk(link.node) if isinstance(item, ast.stmt) for name in bound_by(item)}
-        if isinstance(link.node, ast.While):
-            counters = {name for item in walk(link.node) if isinstance(item, ast.AugAssign) for name in bound_by(item)}
-        else:
-            counters = _counters(link.node.target, link.node.iter)
-        yield Loop(link.node.lineno, frozenset(bound), frozenset(counters))
+        if link.branch == "body" and isinstance(link.node, LOOPS):
+            yield context.once((_statements, link.node), partial(_loop, link.node))
+
+
+def _loop(node: ast.For | ast.AsyncFor | ast.While) -> Loop:
+    bound = {name for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
+    if isinstance(node, ast.While):
+        counters = {name for item in walk(node) if isinstance(item, ast.AugAssign) for name in bound_by(item)}
+    else:
+        counters = _counters(node.target, node.iter)
+    return Loop(node.lineno, frozenset(bound), frozenset(counters))
 
 
 def _comprehensions(context: Context) -> Iterator[Loop]:

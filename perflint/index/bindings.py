@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from perflint.index.kinds import Kind, join
 from perflint.index.names import dotted
-from perflint.index.scopes import Scope, Statement
+from perflint.index.scopes import Scope, Statement, own_parts
 from perflint.index.tree import walk
 
 
@@ -82,6 +83,25 @@ def bound_by(node: ast.stmt) -> list[str]:
     if isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
         return _bound_names(node.target)
     return []
+
+
+def loads_of(scope: Scope) -> dict[str, list[tuple[Statement, int]]]:
+    """The statements of a scope that read a name, in order, each with how often it does so itself, by that name."""
+    return scope.once(loads_of, lambda: _loads(scope))
+
+
+def _loads(scope: Scope) -> dict[str, list[tuple[Statement, int]]]:
+    found: dict[str, list[tuple[Statement, int]]] = {}
+    for statement in scope.statements:
+        counts = Counter(
+            item.id
+            for part in own_parts(statement.node)
+            for item in walk(part)
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+        )
+        for name, count in counts.items():
+            found.setdefault(name, []).append((statement, count))
+    return found
 
 
 def targets_of(node: ast.stmt) -> list[ast.expr]:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from perflint.index.names import dotted
-from perflint.index.scopes import Scope, Statement
+from perflint.index.scopes import Scope, Statement, statements_calling
 
 if TYPE_CHECKING:
     from perflint.index.file import Step
@@ -27,9 +27,7 @@ def is_doubtful_on_the_way(project: Project, step: Step) -> bool:
     return any(
         is_doubtful(statement, scope)
         for path, line in step.via
-        for scope in project.files[path].scopes.scopes
-        for statement in scope.statements
-        if any(call.lineno == line for call in statement.calls)
+        for scope, statement in statements_calling(project.files[path].scopes, line)
     )
 
 

@@ -82,6 +82,9 @@ _MODEL_NAME = re.compile(
 _LOADER_NAME = re.compile(r"(data_?loader|_loader|^loader$|train_?loader|loader_\w+|dataloader)", re.IGNORECASE)
 _NOT_A_LOADER = re.compile(r"(load_|loader_(conf|config|cfg|args|param)|_fn$|builder)", re.IGNORECASE)
 
+_MOST_NESTED = 100
+"""Expressions inside each other: of a sum of a thousand terms, what is deeper stays unknown."""
+
 
 class Resolver(Protocol):
     """What the evaluator asks of the project: names, the project's own functions, classes and attributes."""
@@ -129,14 +132,20 @@ class Evaluator:
     def __init__(self, resolver: Resolver, env: Env) -> None:
         self._resolver = resolver
         self.env = env
+        self._depth = 0
 
     def kind(self, node: ast.expr) -> Kind:
         """The kind of an expression."""
         handler = _HANDLERS.get(type(node))
-        try:
-            return handler(self, node) if handler else UNKNOWN
-        except RecursionError:  # a sum of a thousand terms: what is that deep inside stays unknown
+        if handler is None or self._depth > _MOST_NESTED:
             return UNKNOWN
+        self._depth += 1
+        try:
+            return handler(self, node)
+        except RecursionError:
+            return UNKNOWN
+        finally:
+            self._depth -= 1
 
     def _name(self, node: ast.Name) -> Kind:
         return self._named(node.id) or self._resolver.function_value(node.id) or UNKNOWN
@@ -245,6 +254,7 @@ class Evaluator:
         """An evaluator that also knows the targets of a comprehension."""
         env = Environment(self.env)
         inner = Evaluator(self._resolver, env)
+        inner._depth = self._depth
         for generator in generators:
             bind(generator.target, inner.iterated(generator.iter), env)
         return inner

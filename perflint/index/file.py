@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from perflint.index import amp, evaluation, every_rank, layers, training
+from perflint.index import amp, evaluation, every_rank, layers, registries, training
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
 from perflint.index.kinds import UNKNOWN, Kind, function, join
-from perflint.index.mentions import folded, is_called, is_derived, is_held, places, words
+from perflint.index.mentions import Uses, folded, is_called, is_derived, is_held, places, uses, words
 from perflint.index.names import Names
 from perflint.index.scopes import FileScopes, Loop, Place, Scope, Statement, headers, statements_on, terminal
 from perflint.index.sizes import Sizes
@@ -40,6 +40,8 @@ _STATIC = re.compile(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\
 _STATIC_WORDS = frozenset({"enable_static", "program_guard", "Executor"})
 
 Answer = TypeVar("Answer")
+_MOST_LOOKS = 64
+"""Names that a text is searched for one by one; where more are asked for, it is read once for all of them."""
 _STAR = re.compile(r"import[\s\\(]*\*")
 
 
@@ -95,6 +97,7 @@ class FileIndex:
     parts: tuple[str, ...]
     project: Project
     points: dict[ast.stmt, Point] = field(default_factory=dict)
+    _asked_calls: tuple[str, set[str], dict[str, list[tuple[Scope, Statement, ast.Call]]]] | None = None
     reading_calls: dict[int, Read] = field(default_factory=dict)
     """Calls in step loops, by offset, of which a helper in another file reads the device; with the read's place."""
 
@@ -125,8 +128,13 @@ class FileIndex:
         """What the text says of a name, asked once: functions of the same name in many files ask all files again."""
         key = how, name
         if key not in self._known:
-            self._known[key] = answer(self._folded, name)
+            told = answer(self._folded, name) if len(self._known) < _MOST_LOOKS else name in getattr(self._uses, how)
+            self._known[key] = told
         return self._known[key]
+
+    @cached_property
+    def _uses(self) -> Uses:
+        return uses(self.source.text)
 
     def may_call(self, name: str) -> bool:
         """Whether something by this name is called, as the text has it."""
@@ -134,11 +142,11 @@ class FileIndex:
 
     def may_hold(self, name: str) -> bool:
         """Whether something by this name stands in the text without being called."""
-        return self._told("held", name, is_held)
+        return self._told("others", name, is_held)
 
     def may_derive(self, name: str) -> bool:
         """Whether a class has a base of this name, as the text has it."""
-        return self._told("derived", name, is_derived)
+        return self._told("bases", name, is_derived)
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -244,12 +252,30 @@ class FileIndex:
 
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
         """The calls whose last name is this one, each with its statement: looks only where the text has the name."""
+        known = self._asked_calls
+        # After an edit, all begins anew.
+        asked, calls = known[1:] if known is not None and known[0] is self.source.text else (set(), {})
+        asked.add(name)
+        if len(asked) > _MOST_LOOKS:
+            calls = calls or self._all_calls()
+        self._asked_calls = self.source.text, asked, calls
+        if calls:
+            return calls.get(name, [])
         return [
             (scope, statement, call)
             for scope, statement in self._statements_at(places(self.source.text, name))
             for call in statement.calls
             if terminal(call) == name
         ]
+
+    def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
+        """All calls of the file by their last names: quicker than to look for each of hundreds of names."""
+        found: dict[str, list[tuple[Scope, Statement, ast.Call]]] = {}
+        for scope in self.scopes.scopes:
+            for statement in scope.statements:
+                for call in statement.calls:
+                    found.setdefault(terminal(call) or "", []).append((scope, statement, call))
+        return found
 
     def statements_at(self, pattern: re.Pattern[str]) -> Iterator[tuple[Scope, Statement]]:
         """The statements in whose own rows a match of a pattern begins, scope by scope."""
@@ -289,6 +315,11 @@ class FileIndex:
     def evaluations(self) -> Mapping[ast.stmt, evaluation.Candidate]:
         """Loops that may evaluate a model and keep a graph for nothing, by their statement."""
         return evaluation.evaluations(self)
+
+    @cached_property
+    def registered_classes(self) -> Mapping[str, list[str]]:
+        """The names of the file's classes by what its decorators register them by."""
+        return registries.registered_classes(self)
 
     @cached_property
     def optimizing(self) -> frozenset[Scope]:

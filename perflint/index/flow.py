@@ -238,10 +238,14 @@ class Flow:
 
     def _try(self, node: ast.Try, env: Environment) -> Environment:
         after = self._block(node.body, env.copy())
+        before = env.merged(after)
+        before = after if before == after else before  # the more two of them share, the quicker they merge
         for handler in node.handlers:
-            handled = self._block(handler.body, env.merged(after))
+            handled = self._block(handler.body, before)
             if not leaves(handler.body):
+                is_shared = before is after
                 after = after.merged(handled)
+                before = after if is_shared else before.merged(handled)
         after = self._block(node.orelse, after)
         return self._block(node.finalbody, after)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from perflint.index.bindings import bound_by
@@ -23,6 +24,8 @@ _CUTS = frozenset(
     | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "equal", "argmax", "isinstance"}
 )
 _HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
+_MOST_RENEWALS = 256
+"""Statements that make one object anew of which each is asked whether it is in the loop."""
 _EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 _BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
 _COUNTS = re.compile(r"acc|precision|recall|f1|auc|top_?k|correct|iou|confusion|hit|rank", re.IGNORECASE)
@@ -198,7 +201,7 @@ class _Carriers:
     def __init__(self, point: Point) -> None:
         self._point = point
         self.differentiated = _differentiated(point.scope)
-        self.direct = self.differentiated | _parts(point.scope, self.differentiated)
+        self.direct = _direct(point.scope)
 
     def within(self, value: ast.expr) -> Iterator[ast.expr]:
         """The places in an expression where a graph gets into its value."""
@@ -245,31 +248,25 @@ class _Carriers:
 
     def _is_cut(self, name: str) -> bool:
         """Whether the name is bound, between the backward pass and here, to something without a graph."""
-        before = [
-            statement.node
-            for statement in self._point.scope.statements
-            if name in bound_by(statement.node) and statement.node.lineno < self._point.statement.node.lineno
-        ]
-        last = before[-1] if before else None
+        bindings = _bindings(self._point.scope).get(name, [])
+        before = bisect_left(bindings, self._point.statement.node.lineno, key=lambda item: item.node.lineno)
+        last = bindings[before - 1].node if before else None
         if isinstance(last, ast.Assign):
             return _reads(last.value)
         return isinstance(last, (ast.For, ast.AsyncFor))
 
     def _is_returned(self, name: str) -> bool:
         """Whether the name is bound at this step to a result that its function has differentiated."""
-        loop = self._point.loop
-        for statement in self._point.scope.statements:
-            node = statement.node
-            if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.Call):
-                continue
-            if statement.loop is not self._point.statement.loop and statement.loop is not loop:
-                continue
-            target = node.targets[0]
-            names = [dotted(part) for part in target.elts] if isinstance(target, ast.Tuple) else [dotted(target)]
-            if name in names and node.lineno < self._point.statement.node.lineno:
-                position = names.index(name) if isinstance(target, ast.Tuple) else None
-                return self._returns_graph(node.value, position)
-        return False
+        results = _results(self._point.scope)
+        loops = (self._point.statement.loop, self._point.loop)
+        given = [results[name, loop] for loop in loops if (name, loop) in results]
+        if not given:
+            return False
+        node, position = min(given, key=lambda item: item[0].lineno)
+        call = node.value
+        if node.lineno >= self._point.statement.node.lineno or not isinstance(call, ast.Call):
+            return False
+        return self._returns_graph(call, position)
 
     def _returns_graph(self, call: ast.Call, position: int | None) -> bool:
         point, name = self._point, dotted(call.func)
@@ -291,22 +288,71 @@ class _Carriers:
             name = dotted(base) if base is not None else None
         if name is None:
             return True
-        derived = {name}
-        for statement in self._point.scope.statements:
-            node = statement.node
-            if isinstance(node, ast.Assign) and any(dotted(item) in derived for item in _uncut(node.value)):
-                derived |= set(bound_by(node))
-        return bool(derived & (self.direct | backward_names(self._point.scope))) or any(
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr == "backward"
-            and any(dotted(item) in derived for item in _uncut(call.func.value))
-            for statement in self._point.scope.statements
-            for call in statement.calls
-        )
+        return name in _feeding(self._point.scope)
+
+
+def _direct(scope: Scope) -> frozenset[str]:
+    """Names that a scope calls ``backward`` on, and the parts that they are added up from."""
+    return scope.once(_direct, lambda: _differentiated(scope) | _parts(scope, _differentiated(scope)))
+
+
+def _bindings(scope: Scope) -> dict[str, list[Statement]]:
+    """The statements of a scope that bind a name, in order, by that name."""
+    return scope.once(_bindings, lambda: _by_name(scope, lambda statement: bound_by(statement.node)))
+
+
+def _by_name(scope: Scope, names: Callable[[Statement], Iterable[str]]) -> dict[str, list[Statement]]:
+    found: dict[str, list[Statement]] = {}
+    for statement in scope.statements:
+        for name in dict.fromkeys(names(statement)):
+            found.setdefault(name, []).append(statement)
+    return found
+
+
+def _results(scope: Scope) -> dict[tuple[str, Loop | None], tuple[ast.Assign, int | None]]:
+    """The first call that each name is bound to in each loop: the statement, and the place in the tuple it gives."""
+    return scope.once(_results, lambda: _first_results(scope))
+
+
+def _first_results(scope: Scope) -> dict[tuple[str, Loop | None], tuple[ast.Assign, int | None]]:
+    found: dict[tuple[str, Loop | None], tuple[ast.Assign, int | None]] = {}
+    for statement in scope.statements:
+        node = statement.node
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.Call):
+            continue
+        target = node.targets[0]
+        is_tuple = isinstance(target, ast.Tuple)
+        for index, part in enumerate(target.elts if isinstance(target, ast.Tuple) else [target]):
+            name = dotted(part)
+            if name is not None:
+                found.setdefault((name, statement.loop), (node, index if is_tuple else None))
+    return found
+
+
+def _feeding(scope: Scope) -> frozenset[str]:
+    """Names whose value goes into a backward pass, be it through others that are worked out from them."""
+    return scope.once(_feeding, lambda: _worked_back(scope))
+
+
+def _worked_back(scope: Scope) -> frozenset[str]:
+    feeding = set(_direct(scope) | backward_names(scope))
+    for statement in scope.statements:
+        for call in statement.calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
+                feeding.update(filter(None, map(dotted, _uncut(call.func.value))))
+    for statement in reversed(scope.statements):
+        node = statement.node
+        if isinstance(node, ast.Assign) and not feeding.isdisjoint(bound_by(node)):
+            feeding.update(filter(None, map(dotted, _uncut(node.value))))
+    return frozenset(feeding)
 
 
 def _differentiated(scope: Scope) -> frozenset[str]:
     """Names that a scope calls ``backward`` on, itself or through a loss scaler or an optimizer."""
+    return scope.once(_differentiated, lambda: _backward_calls(scope))
+
+
+def _backward_calls(scope: Scope) -> frozenset[str]:
     found: set[str] = set()
     for statement in scope.statements:
         for call in statement.calls:
@@ -416,16 +462,16 @@ def _outlives_the_step(target: ast.expr, point: Point) -> bool:
     name = dotted(base)
     if name is None or _is_bounded(name, point):
         return False
-    at_step = [item for item in point.scope.statements if point.loop is None or _inside(item, point.loop)]
-    if any(_renews(item, name) for item in at_step if item is not point.statement):
+    renewing = [item for item in _renewals(point.scope).get(name, [])[:_MOST_RENEWALS] if item is not point.statement]
+    if any(point.loop is None or _inside(item, point.loop) for item in renewing):
         return False
     if name.startswith("self."):
         return point.scope.owner is not None and not _renewed_elsewhere(name, point)
     if point.loop is None:
         return False
-    return name.partition(".")[0] in point.scope.parameters or any(
-        name in bound_by(item.node) and item.node.lineno < point.loop.lineno for item in point.scope.statements
-    )
+    bindings = _bindings(point.scope).get(name)
+    is_bound_before = bindings is not None and bindings[0].node.lineno < point.loop.lineno
+    return is_bound_before or name.partition(".")[0] in point.scope.parameters
 
 
 def _inside(statement: Statement, loop: Loop) -> bool:
@@ -437,39 +483,46 @@ def _renewed_elsewhere(name: str, point: Point) -> bool:
     """Whether another method of the class, which runs at each step too, makes an attribute anew."""
     assert point.scope.owner is not None
     for method in point.scope.owner.methods.values():
-        for statement in method.statements if method is not point.scope else ():
+        for statement in _renewals(method).get(name, ()) if method is not point.scope else ():
             known = point.file.points.get(statement.node)
-            if known is not None and known.step is not None and _renews(statement, name):
+            if known is not None and known.step is not None:
                 return True
     return False
 
 
-def _renews(statement: Statement, name: str) -> bool:
-    """Whether a statement binds a name to something new, or takes out what is in it."""
+def _renewals(scope: Scope) -> dict[str, list[Statement]]:
+    """The statements of a scope that bind a name to something new or take out what is in it, by that name."""
+    return scope.once(_renewals, lambda: _by_name(scope, _renewed))
+
+
+def _renewed(statement: Statement) -> list[str]:
+    """The names that a statement binds to something new, or takes something out of."""
     node = statement.node
     if isinstance(node, ast.Delete):
         deleted = [target.value if isinstance(target, ast.Subscript) else target for target in node.targets]
-        return name in map(dotted, deleted)
-    if isinstance(node, ast.Assign):
-        if name in bound_by(node):
-            return not _own_sum(node)
-        if any(isinstance(target, ast.Subscript) and dotted(target.value) == name for target in node.targets):
-            return True
-    elif not isinstance(node, ast.AugAssign) and name in bound_by(node):
-        return True
-    return any(
-        isinstance(call.func, ast.Attribute) and call.func.attr in _EMPTIES and dotted(call.func.value) == name
+        return [name for name in map(dotted, deleted) if name]
+    emptied = [
+        dotted(call.func.value)
         for call in statement.calls
-    )
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _EMPTIES
+    ]
+    bound = bound_by(node)
+    if isinstance(node, ast.Assign):
+        items = [dotted(target.value) for target in node.targets if isinstance(target, ast.Subscript)]
+        others = [name for name in (*items, *emptied) if name and name not in bound]
+        return others if _own_sum(node) else [*others, *bound]
+    return [*filter(None, emptied), *([] if isinstance(node, ast.AugAssign) else bound)]
 
 
 def _is_bounded(name: str, point: Point) -> bool:
     """Whether a container drops what is old: a ``deque(maxlen=...)``, a window."""
-    values = [
-        statement.node.value
-        for statement in point.scope.statements
-        if isinstance(statement.node, ast.Assign) and name in bound_by(statement.node)
-    ]
-    if name.startswith("self.") and point.scope.owner is not None:
-        values += [value for value, _ in point.scope.owner.attributes.get(name[5:], ())]
-    return any(_BOUNDED.search(ast.unparse(value)) for value in values)
+    if point.scope.once((_is_bounded, name), lambda: _is_made_bounded(point.scope, name)):
+        return True
+    owner = point.scope.owner if name.startswith("self.") else None
+    values = owner.attributes.get(name[5:], []) if owner is not None else []
+    return any(_BOUNDED.search(ast.unparse(value)) for value, _ in values)
+
+
+def _is_made_bounded(scope: Scope, name: str) -> bool:
+    nodes = [statement.node for statement in _bindings(scope).get(name, ())]
+    return any(_BOUNDED.search(ast.unparse(node.value)) for node in nodes if isinstance(node, ast.Assign))

@@ -196,8 +196,9 @@ def _by_one(counting: ast.Call) -> bool:
     return all(isinstance(stride, ast.Constant) and stride.value == 1 for stride in given)
 
 
-def within_expression(call: ast.Call, node: ast.stmt, definitions: Definitions) -> bool:
-    """Whether a conditional expression of a statement makes one of its calls only on a few steps."""
+def within_expressions(node: ast.stmt, definitions: Definitions) -> frozenset[ast.AST]:
+    """The parts of a statement's own expressions that a conditional expression runs only on a few steps."""
+    found: set[ast.AST] = set()
     for header in headers(node):
         for item in walk(header):
             branches: list[ast.expr] = []
@@ -213,9 +214,9 @@ def within_expression(call: ast.Call, node: ast.stmt, definitions: Definitions) 
                     (i for i, part in enumerate(item.values) if rare(part, truth, definitions)), len(item.values)
                 )
                 branches = item.values[guard + 1 :]
-            if any(call is inner for branch in branches for inner in walk(branch)):
-                return True
-    return False
+            for branch in branches:
+                found.update(walk(branch))
+    return frozenset(found)
 
 
 def is_epoch_name(name: str) -> bool:

@@ -15,7 +15,7 @@ from perflint.index.drawing import Drawing, Source
 from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex, Point, Step
-from perflint.index.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
+from perflint.index.flow import Flow, is_generator, is_loss_name, yielding_loops
 from perflint.index.forward_text import may_call
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join
 from perflint.index.live import held_names
@@ -56,6 +56,8 @@ class Hot:
         self._visits: Counter[Scope] = Counter()
         self._queue: list[tuple[FileIndex, Scope, dict[str, Kind], Step, int]] = []
         self._defaults: dict[Scope, dict[str, ast.expr]] = {}
+        self._inner: dict[Scope, dict[str, Kind]] = {}
+        self._guarded: tuple[Statement | None, frozenset[ast.AST]] = (None, frozenset())
 
     def run(self) -> None:
         """Fill ``points`` of every file."""
@@ -227,15 +229,22 @@ class Hot:
         env = flow.before.get(statement.node, {})
         if step is not None and ends_timed_part(file, scope, statement):
             step = None
-        self._put(Point(statement, scope, step, env, loop, file))
+        point = Point(statement, scope, step, env, loop, file)
+        self._put(point)
         if step is None or depth >= _MAX_DEPTH:
             return
         for call in statement.calls:
             sources = self._drawing.by_next(file, scope, call, env)
-            if sources and not guards.within_expression(call, statement.node, self._project.guards(file, scope)):
+            if sources and not self._is_guarded(call, file, scope, statement):
                 self._drawn(file, scope, sources, step, depth)
-            if self._follow(file, scope, call, step, env, depth, statement) and depth == 0:
-                self._note_read(file, scope, call, env, statement)
+            if self._follow(point, call, step, depth) and depth == 0:
+                self._note_read(point, call)
+
+    def _is_guarded(self, call: ast.Call, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+        """Whether a conditional expression makes a call of a statement only on a few steps."""
+        if self._guarded[0] is not statement:  # it may have thousands of calls
+            self._guarded = statement, guards.within_expressions(statement.node, self._project.guards(file, scope))
+        return call in self._guarded[1]
 
     def _put(self, point: Point) -> None:
         points = point.file.points
@@ -245,19 +254,17 @@ class Hot:
         if known is None or known.step is None or point.step is not None:
             points[point.statement.node] = point
 
-    def _follow(
-        self, file: FileIndex, scope: Scope, call: ast.Call, step: Step, env: Env, depth: int, statement: Statement
-    ) -> bool:
+    def _follow(self, point: Point, call: ast.Call, step: Step, depth: int) -> bool:
         """Follow a call; whether it may leave the file for a function that is sure to be reached."""
+        file, scope = point.file, point.scope
         targets = [
             target
-            for target in self._project.dispatch.targets(file, scope, call, env)
+            for target in self._project.dispatch.targets(file, scope, call, point.env)
             if target.scope is not scope and _is_followed(self._project, target.file, target.scope)
         ]
-        if not targets or guards.within_expression(call, statement.node, self._project.guards(file, scope)):
+        if not targets or self._is_guarded(call, file, scope, point.statement):
             return False
-        env = Environment(with_comprehensions(statement.node, env, file)).over(self._project.functions_of(file, scope))
-        arguments, keywords, spread = _handed(call, Evaluator(file, env))
+        arguments, keywords, spread = _handed(call, Evaluator(file, self._known_at(point)))
         via = replace(step, via=(*step.via, (file.source.path, call.lineno)))
         for target in targets:
             if step.forward and not self._holds_clues(target.file, target.scope):
@@ -272,12 +279,18 @@ class Hot:
             self._queue.append((target.file, target.scope, parameters, reached, depth + 1))
         return targets[0].sure and targets[0].file is not file
 
-    def _note_read(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, statement: Statement) -> None:
+    def _known_at(self, point: Point) -> Env:
+        """What is known at a statement, with the functions inside of those around it."""
+        if point.scope not in self._inner:
+            self._inner[point.scope] = self._project.functions_of(point.file, point.scope)
+        inner = self._inner[point.scope]
+        return Environment(point.full_env).over(inner) if inner else point.full_env
+
+    def _note_read(self, point: Point, call: ast.Call) -> None:
         """Remember a call in the step loop whose helper, in another file, reads the device."""
-        env = Environment(with_comprehensions(statement.node, env, file)).over(self._project.functions_of(file, scope))
-        read = self._project.reads.in_call(file, scope, call, env)
+        read = self._project.reads.in_call(point.file, point.scope, call, self._known_at(point))
         if read is not None:
-            self._put_read(file, call, read)
+            self._put_read(point.file, call, read)
 
     def _put_read(self, file: FileIndex, call: ast.Call, read: Read) -> None:
         file.reading_calls[file.source.lines.offset(call.lineno, call.col_offset)] = read

@@ -26,6 +26,7 @@ _FROM_OTHERS = (
     "misaligned",
     "evaluations",
     "runs_on_cpu",
+    "registered_classes",
     "optimizing",
     "amp_uses",
     "open_saves",

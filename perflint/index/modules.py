@@ -8,6 +8,8 @@ from perflint.index.scopes import Class, Scope
 
 MAX_DEPTH = 5
 """How far names, base classes and calls are followed."""
+_MOST_STARS = 8
+"""Star imports of one file that are asked for each name one by one."""
 
 
 class Modules:
@@ -23,6 +25,7 @@ class Modules:
         self._classes: dict[str, tuple[FileIndex, Class] | None] = {}
         self._functions: dict[str, tuple[FileIndex, Scope]] = {}
         self._stars: dict[tuple[FileIndex, str], FileIndex | None] = {}
+        self._star_sources: dict[FileIndex, tuple[list[FileIndex], dict[str, list[int]]]] = {}
 
     # -- names across files ------------------------------------------------------------------------------------
 
@@ -64,14 +67,27 @@ class Modules:
         return self._stars[key]
 
     def _find_star_source(self, file: FileIndex, name: str) -> FileIndex | None:
-        for base in file.names.stars:
-            source = self._module(base, file)
-            if source is not None and source is not file:
-                binds = name in source.words and source.names.is_bound(name)
-                found = source if binds else self._star_source(source, name)
-                if found is not None:
-                    return found
+        for source in self._star_candidates(file, name):
+            binds = name in source.words and source.names.is_bound(name)
+            found = source if binds else self._star_source(source, name)
+            if found is not None:
+                return found
         return None
+
+    def _star_candidates(self, file: FileIndex, name: str) -> list[FileIndex]:
+        """The files of the star imports of a file that have a word, or star imports themselves, in order."""
+        if file not in self._star_sources:
+            found = [self._module(base, file) for base in file.names.stars]
+            sources = [source for source in found if source is not None and source is not file]
+            words: dict[str, list[int]] = {}
+            for at, source in enumerate(sources if len(sources) > _MOST_STARS else ()):
+                for word in source.words if not source.may_have_stars else ("*",):
+                    words.setdefault(word, []).append(at)
+            self._star_sources[file] = sources, words
+        sources, words = self._star_sources[file]
+        if len(sources) <= _MOST_STARS:
+            return sources
+        return [sources[at] for at in sorted((*words.get(name, ()), *words.get("*", ())))]
 
     def module_named(self, name: str, origin: FileIndex) -> FileIndex | None:
         """The file of a module by its qualified name, seen from a file."""

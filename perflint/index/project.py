@@ -90,7 +90,14 @@ class Project(Values):
             self._functions,
         ):
             table.clear()
-        for cache in (self._optimizes, self._defined, self._known, self._stars, self._registered):
+        for cache in (
+            self._optimizes,
+            self._defined,
+            self._known,
+            self._stars,
+            self._star_sources,
+            self._registered,
+        ):
             cache.clear()
         for name, part in vars(type(self)).items():
             if isinstance(part, cached_property):  # what it holds points back at the project

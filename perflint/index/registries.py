@@ -24,13 +24,22 @@ def registered(name: str, files: Iterable[FileIndex]) -> tuple[FileIndex, Class]
         files: where to look: every file that has the name in its text.
     """
     found = [
-        (file, owner)
+        (file, file.scopes.classes[own])
         for file in files
         if file.has(name)
-        for owner in file.scopes.classes.values()
-        if any(_registered_name(decorator, owner) == name for decorator in owner.decorators)
+        for own in file.registered_classes.get(name, ())
     ]
     return found[0] if len(found) == 1 else None
+
+
+def registered_classes(file: FileIndex) -> dict[str, list[str]]:
+    """The names of a file's classes by what its decorators register them by."""
+    found: dict[str, list[str]] = {}
+    for own, owner in file.scopes.classes.items():
+        names = {_registered_name(decorator, owner) for decorator in owner.decorators} - {None}
+        for name in names:
+            found.setdefault(str(name), []).append(own)
+    return found
 
 
 def _registered_name(decorator: ast.expr, owner: Class) -> str | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import sys
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from perflint.index.names import Names, dotted
 from perflint.index.tree import children, walk
@@ -21,6 +21,10 @@ if sys.version_info >= (3, 11):
 else:
     TRIES = (ast.Try,)
 _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
+_Answer = TypeVar("_Answer")
+_MOST_LINKS = 64
+"""Links of a chain of places, but for the bodies of compound statements: of hundreds of ``elif``, or of tests that
+leave early, the first ones are remembered, since each statement after them is asked about all."""
 
 
 class Place:
@@ -32,18 +36,24 @@ class Place:
     follow the ``if``.
     """
 
-    __slots__ = ("_from", "_whole", "branch", "loop", "node", "parent")
+    __slots__ = ("_from", "_links", "_whole", "branch", "loop", "node", "parent")
 
     def __init__(
         self, parent: Place | None, node: ast.stmt, branch: str, block: list[ast.stmt] | None = None, start: int = 0
     ) -> None:
         self.parent = parent
+        self._links: int = parent._links + 1 if parent else 1
         self.node = node
         self.branch = branch
         self._whole = block
         self._from = start
         inherited = parent.loop if parent else None
         self.loop: Loop | None = node if branch == "body" and isinstance(node, LOOPS) else inherited
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether no more tests that did not hold are added to the chain."""
+        return self._links >= _MOST_LINKS
 
     @property
     def block(self) -> list[ast.stmt]:
@@ -123,6 +133,27 @@ class Scope:
     owner: Class | None
     statements: list[Statement] = field(default_factory=list)
     functions: dict[str, Scope] = field(default_factory=dict)
+    _answers: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    _answered: list[Statement] | None = field(default=None, repr=False)
+
+    def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
+        """What the statements of the scope alone say, worked out when it is first asked.
+
+        Args:
+            question: tells this answer from others.
+            answer: looks at no other scope, and gives names or nodes: an edit elsewhere in the file moves rows.
+        """
+        if self._answered is not self.statements:  # an edit replaces the statements, and not the scope
+            self._answers, self._answered = {}, self.statements
+        if question not in self._answers:
+            self._answers[question] = answer()
+        found: _Answer = self._answers[question]
+        return found
+
+    @property
+    def row(self) -> int:
+        """The row of its ``def``; 1 for a module."""
+        return 1 if isinstance(self.node, ast.Module) else self.node.lineno
 
     @property
     def parameters(self) -> list[str]:
@@ -182,7 +213,7 @@ class FileScopes:
     def _block(self, scope: Scope, body: list[ast.stmt], place: Place | None) -> None:
         for index, node in enumerate(body):
             self._statement(scope, node, place)
-            if isinstance(node, ast.If) and not node.orelse and leaves(node.body):
+            if isinstance(node, ast.If) and not node.orelse and leaves(node.body) and not (place and place.is_deep):
                 place = Place(place, node, "after", body, index + 1)
 
     def _statement(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
@@ -222,7 +253,8 @@ class FileScopes:
             self._block(scope, node.body, Place(place, node, "body"))
             if not node.orelse:
                 return
-            place = Place(place, node, "else")
+            if not (place and place.is_deep):
+                place = Place(place, node, "else")
             inner = node.orelse[0]
             if len(node.orelse) > 1 or not isinstance(inner, ast.If):
                 self._block(scope, node.orelse, place)
@@ -298,6 +330,17 @@ def headers(node: ast.stmt) -> list[ast.expr]:
     return [child for child in children(node) if isinstance(child, ast.expr)]
 
 
+def own_parts(node: ast.stmt) -> list[ast.AST]:
+    """All expressions of a statement that stand in no other statement: its headers, and those of its branches."""
+    if isinstance(node, TRIES):
+        return [handler.type for handler in node.handlers if handler.type is not None]
+    if isinstance(node, ast.Match):
+        return [node.subject, *(part for case in node.cases for part in (case.pattern, case.guard) if part is not None)]
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return [node.target, node.iter]
+    return list(headers(node))
+
+
 def terminal(call: ast.Call) -> str | None:
     """The last name of what a call calls: ``step`` for ``self.optimizer.step()``."""
     if isinstance(call.func, ast.Attribute):
@@ -328,6 +371,18 @@ def statements_on(scopes: FileScopes, rows: list[int]) -> Iterator[tuple[Scope, 
             node = statement.node
             if _any_within(rows, node.lineno, node.end_lineno) and _any_within(rows, node.lineno, last_row(node)):
                 yield scope, statement
+
+
+def statements_calling(scopes: FileScopes, row: int) -> Iterator[tuple[Scope, Statement]]:
+    """The statements with a call that begins on a row, each with its scope: looks at those around the row alone."""
+    scope: Scope | None = scopes.scopes[bisect_right(scopes.scopes, row, lo=1, key=lambda each: each.row) - 1]
+    while scope is not None:
+        at = bisect_right(scope.statements, row, key=lambda statement: statement.node.lineno) - 1
+        while at >= 0 and last_row(scope.statements[at].node) >= row:
+            if any(call.lineno == row for call in scope.statements[at].calls):
+                yield scope, scope.statements[at]
+            at -= 1
+        scope = scope.parent
 
 
 def _any_within(rows: list[int], first: int, last: int | None) -> bool:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _MAX_DEPTH = 2
 """How many functions of files without Paddle are followed to one that trains with it."""
 
+_MOST_VALUES = 64
+"""Values of one name that are followed; a name that is bound to more stands for anything."""
+
 Place = tuple["FileIndex", Scope]
 
 
@@ -94,7 +97,8 @@ class TrainingCalls:
     def _held_by(self, file: FileIndex, scope: Scope, name: str) -> list[Place]:
         """The functions that a name of the scope was bound to: ``step = train_step``, ``step = a if fast else b``."""
         found: list[Place] = []
-        for value in self._values(file, scope, name):
+        values = self._values(file, scope, name)
+        for value in values if len(values) <= _MOST_VALUES else ():
             if not isinstance(value, FUNCTION_VALUES):
                 return []
             kind = self._project.lasting_kind(file, scope, value)
