@@ -14,7 +14,7 @@ from perflint.cli import main
 from perflint.findings import Edit, Fix, Level
 from perflint.index.project import Project
 from perflint.index.version_checks import oldest_for
-from perflint.paddle_versions import Admitted, hold_back, lower_bound, version_of
+from perflint.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of
 from perflint.requirements import nearest, on_disk
 from perflint.server.configuration import EditorSettings
 from perflint.server.configured import Configured
@@ -294,3 +294,11 @@ def test_saving_in_the_background_needs_paddle_2_6(target: str, level: Level) ->
     (finding,) = engine.check({"train.py": Source("train.py", example)}, settings)
     assert finding.fix is not None
     assert (finding.fix.level, bool(finding.fix.edits)) == (level, level is Level.UNSAFE)
+
+
+@pytest.mark.timeout(20)
+def test_runs_of_blanks_are_read_in_one_go() -> None:
+    """A pattern that tries a run of blanks in many ways takes minutes for these rows."""
+    blanks = " \t" * 800
+    text = f"paddlepaddle{blanks}\n" * 2_000 + f"paddlepaddle{blanks}>={blanks[:100]}2.4\n"
+    assert list(stated("requirements.txt", text)) == [(2_001, (2, 4), False)]

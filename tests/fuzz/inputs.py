@@ -43,7 +43,20 @@ PLACES = (
         ".perflint.toml",
         "pyproject.toml",
     ),
-    *("known.json", "other.py", "below/other.py", "below/__init__.py", "setup.py", "README.md", "other", "nb.ipynb"),
+    *(
+        "requirements.txt",
+        "setup.cfg",
+        "environment.yml",
+        "requirements/a.txt",
+        "known.json",
+        "other.py",
+        "below/other.py",
+        "below/__init__.py",
+        "setup.py",
+        "README.md",
+        "other",
+        "nb.ipynb",
+    ),
 )
 KEYS = (
     *("select", "ignore", "extend-select", "per-file-ignores", "exclude", "extend-exclude", "respect-gitignore"),
@@ -270,7 +283,7 @@ def file_name(case: Case) -> None:
     text = os.fsdecode(name)
     case.write(text, rng.choice((HEALTHY.encode(), b"", mutated(rng, HEALTHY.encode()))))
     if os.path.lexists(text) and rng.random() < 0.6:
-        case.paths.append(text)
+        case.paths.append("./-" if text == "-" else text)  # which means standard input otherwise
     elif rng.random() < 0.1:
         case.paths.append(rng.choice((text, "x" * 5000, "gone.py", "below/" * 900)))
         case.is_plain = False  # a path that does not exist ends the run, with an explanation
@@ -293,6 +306,20 @@ def no_file(case: Case) -> None:
             case.paths += [str(place)] if rng.random() < 0.5 and os.path.exists(place) else []  # noqa: PTH110
 
 
+def requirements(case: Case) -> None:
+    """Files that say which Paddle a project needs, damaged."""
+    rng = case.rng
+    texts = {
+        "requirements.txt": "paddlepaddle>=2.4,<3\nnumpy\npaddlepaddle-gpu == 2.5.* ; python_version > '3.8'\n",
+        "setup.cfg": "[options]\ninstall_requires =\n    paddlepaddle>=2.4\n",
+        "setup.py": "from setuptools import setup\nsetup(install_requires=['paddlepaddle>=2.4', 'x' * 9])\n",
+        "environment.yml": "dependencies:\n  - paddlepaddle=2.4\n  - pip:\n    - paddlepaddle>=2\n",
+        "pyproject.toml": '[project]\ndependencies = ["paddlepaddle>=2.4"]\n[tool.poetry]\npaddle = "^2.4"\n',
+    }
+    for name in rng.sample(sorted(texts), rng.randint(1, 3)):
+        case.write(name, mutated(rng, texts[name].encode()))
+
+
 def baseline(case: Case) -> None:
     """A baseline that is damaged."""
     rng = case.rng
@@ -304,8 +331,7 @@ def baseline(case: Case) -> None:
 
 
 def cached(case: Case) -> None:
-    """A cache with damaged entries, of this very input; what they say instead is the cache's own business."""
-    case.is_plain = False
+    """A cache with damaged entries, of this very input."""
     os.environ[cache.VARIABLE] = str(Path("cache").absolute())
     case.note("cache")
     run(case, patience=60)
@@ -348,6 +374,7 @@ STEPS: Sequence[Callable[[Case], None]] = (
     no_file,
     baseline,
     options,
+    requirements,
 )
 
 
