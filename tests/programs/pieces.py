@@ -445,7 +445,7 @@ def reported(draft: Draft) -> Lines:
 def parallel(draft: Draft) -> Lines:
     """Training on several cards, which saves on each of them."""
     draft.top += ["paddle.distributed.init_parallel_env()", "model = paddle.DataParallel(model)"]
-    draft.last.append("paddle.save(model.state_dict(), 'rank.pdparams')")
+    draft.last.append("paddle.save(model.state_dict(), 'final.pdparams')")
     return []
 
 
