@@ -17,22 +17,23 @@ class Draft:
     """What is known of the program while its training is written.
 
     ``counter`` names what counts the steps (empty: nothing does), ``loader`` what is run over; ``sized`` says whether
-    that has a length.  Pieces add lines: ``top`` stands before the epochs, ``before`` before the step loop, ``after``
-    behind it, ``last`` at the end of an epoch, ``prepared`` before the training is called.  ``returned`` are names that
-    it gives back, ``running`` names that hold a running value, with an expression that a log can show.
+    that has a length, ``wide`` that the model is to have a layer which tensor cores do not like.  Pieces add lines:
+    ``top`` stands before the epochs, ``before`` before the step loop, ``after`` behind it, and ``last`` at the end of
+    an epoch.  ``returned`` are names that it gives back, ``running`` names
+    that hold a running value, with an expression that a log can show.
     """
 
     chance: random.Random
     counter: str = ""
     loader: str = "loader"
     sized: bool = True
+    wide: bool = False
     imports: set[str] = field(default_factory=set)
     helpers: dict[str, str] = field(default_factory=dict)
     top: Lines = field(default_factory=list)
     before: Lines = field(default_factory=list)
     after: Lines = field(default_factory=list)
     last: Lines = field(default_factory=list)
-    prepared: Lines = field(default_factory=list)
     returned: list[str] = field(default_factory=list)
     running: dict[str, str] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)

@@ -40,6 +40,7 @@ def broken(batches, at):
 def program(seed: int) -> str:
     """The text of one made-up training program."""
     draft = Draft(random.Random(seed))
+    draft.wide = draft.often(0.06)
     data = _data(draft)
     open_loop, counting = _loop(draft)
     body = _body(draft, counting)
@@ -63,7 +64,6 @@ def program(seed: int) -> str:
             *_model(draft),
             f"optimizer = {_optimizer(draft)}",
             *data,
-            *draft.prepared,
             "state = {}",
             *_called(draft, calls),
             "print(result, state)",
@@ -73,10 +73,10 @@ def program(seed: int) -> str:
 
 
 def _model(draft: Draft) -> Lines:
+    if draft.wide:
+        return ["model = paddle.nn.Sequential(paddle.nn.Linear(2, 250), paddle.nn.ReLU(), paddle.nn.Linear(250, 1))"]
     if "Net" in draft.helpers:
         return ["model = Net()"]
-    if draft.often(0.07):
-        return ["model = paddle.nn.Sequential(paddle.nn.Linear(2, 250), paddle.nn.ReLU(), paddle.nn.Linear(250, 1))"]
     return [
         draft.one(
             (
@@ -209,7 +209,7 @@ def _body(draft: Draft, loop: _Loop) -> Lines:
         *draft.one((["loss.backward()"], ["loss.backward()"], ["(loss / 2).backward()"])),
     ]
     update: Lines = ["optimizer.step()", "optimizer.clear_grad()"]
-    if draft.often(0.07):
+    if draft.often(0.7 if draft.wide else 0.05):
         step, update = _mixed(draft, step)
     elif draft.counter and draft.often(0.15):
         update = inside(f"if ({draft.counter} + 1) % 2 == 0:", update)

@@ -318,7 +318,6 @@ def clean_up(draft: Draft) -> Lines:
             ["if paddle.is_compiled_with_cuda():", "    paddle.device.synchronize()"],
             ["del out", "gc.collect()  # free what the step has left"],
             ["freed = gc.collect()"],
-            ["gc.collect(); print('collected')"],
         )
     )
 
@@ -442,10 +441,10 @@ def reported(draft: Draft) -> Lines:
     return []
 
 
-def barrier(draft: Draft) -> Lines:
+def parallel(draft: Draft) -> Lines:
     """Training on several cards, which saves on each of them."""
-    draft.prepared.append("paddle.distributed.init_parallel_env()")
-    draft.last.append("paddle.save(model.state_dict(), 'rank.pdparams')")
+    draft.top += ["paddle.distributed.init_parallel_env()", "model = paddle.DataParallel(model)"]
+    draft.last.append("paddle.save(model.state_dict(), 'final.pdparams')")
     return []
 
 
@@ -459,7 +458,7 @@ def second_loader(draft: Draft) -> Lines:
 STEP = (
     (yielded, 1),
     (reported, 1),
-    (barrier, 1),
+    (parallel, 1),
     (running_sum, 10),
     (list_of_losses, 8),
     (smoothed, 2),
