@@ -47,7 +47,7 @@ EQUAL: dict[str, dict[str, str]] = {}
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake: ``number`` counts the nodes as ``ast.walk`` meets them, ``row`` is the line, ``what`` what is done."""
+    """``number`` counts the nodes as ``ast.walk`` meets them; ``row`` is the line, ``what`` what is done there."""
 
     number: int
     kind: int
