@@ -57,7 +57,10 @@ def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix | N
     point = context.point
     if point is None or point.loop is None or read.spelling not in ("item", "float", "numpy"):
         return None
-    if not context.may_look_around() or _rebinds_builtins(point.scope, context):
+    scope = point.scope
+    if not context.may_look_around() or context.once(
+        (_rebinds_builtins, scope), lambda: _rebinds_builtins(scope, context)
+    ):
         return None
     return _sum(read, point, point.loop, context) or _list(read, point, point.loop, context)
 
