@@ -6,24 +6,19 @@ import difflib
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint import line_length, plain_files
+from perflint import line_length, plain_files, toml_text
 from perflint.findings import Confidence
 from perflint.output.visible import is_plain, visible
 from perflint.paddle_versions import version_of
 from perflint.patterns import is_valid
 from perflint.selection import ALL, closest, specificity
 from perflint.settings import DeclaredCall, Settings
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]  # not installed where tomllib is there
+from perflint.toml_text import TomlError
 
 OWN_FILES = (".perflint.toml", "perflint.toml")
 PYPROJECT = "pyproject.toml"
@@ -60,12 +55,6 @@ DEFAULT_EXCLUDE = (
 
 _MOST_BYTES = 4_000_000
 """How large a configuration may be: TOML is read at about a megabyte a second."""
-
-_MOST_PARTS = 100
-"""Of a dotted key: tomllib takes time that grows with the square of this number."""
-
-_QUOTED = re.compile(r"""(?s:"[^"\\]*(?:\\.[^"\\]*)*"?|'[^']*'?)""")
-"""A text on one line; one that nothing closes goes on to the end, so that it is not looked for from each place anew."""
 
 _MOST_NUMBER = 1_000_000
 """Of anything that is counted; a larger one is a mistake, or meant to fill the memory."""
@@ -483,38 +472,11 @@ def _text(path: Path) -> str:
 
 
 def _parse(path: Path, text: str) -> Mapping[str, Any]:
-    _insist_on_short_keys(path, text)
     try:
-        data: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        reason = str(error)
-        at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", reason)
-        line = at[1] if at and at[1] else len(text.removesuffix("\n").split("\n"))
-        raise ConfigError(f"{path}:{line}: not valid TOML: {reason[: at.start()] if at else reason}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path}: not valid TOML: brackets nested too deeply") from error
-    except ValueError as error:  # Python reads no numbers of thousands of digits
-        longest = max(re.finditer(r"[0-9][0-9_]*", text), key=lambda match: len(match[0]))
-        line, digits = text.count("\n", 0, longest.start()) + 1, len(longest[0])
-        raise ConfigError(f"{path}:{line}: a number of {digits} digits cannot be read: write a smaller one") from error
-    return data
-
-
-def _insist_on_short_keys(path: Path, text: str) -> None:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.count(".") >= _MOST_PARTS and any(map(_is_long_key, _words(line))):
-            raise ConfigError(f"{path}:{number}: a key with more than {_MOST_PARTS} parts cannot be read")
-
-
-def _words(line: str) -> list[str]:
-    """What stands between the brackets, commas and equals signs of a line of TOML; a quoted text is one character."""
-    plain = _QUOTED.sub("x", line).partition("#")[0]
-    return re.split(r"[\[\]{},=\s]+", re.sub(r"[ \t]+", "", plain))
-
-
-def _is_long_key(word: str) -> bool:
-    parts = word.split(".")
-    return len(parts) > _MOST_PARTS and all(parts)
+        return toml_text.parse(text)
+    except TomlError as error:
+        place = f"{path}:{error.line}" if error.line else str(path)
+        raise ConfigError(f"{place}: {error}") from error
 
 
 def _own_table(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any] | None:

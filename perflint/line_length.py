@@ -9,17 +9,11 @@ from __future__ import annotations
 
 import configparser
 import re
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from perflint import plain_files
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]  # not installed where tomllib is there
+from perflint import plain_files, toml_text
 
 _MOST_BYTES = 1_000_000
 _BLACK = 88
@@ -35,6 +29,7 @@ _INI = (
     ("yapf", "column_limit"),
     ("style", "column_limit"),
 )
+_BLANKS = re.compile(r"(?<=\S)\s{2,}")
 _PYTHON = re.compile(r"(?:^|[.,{*])py(?:$|[,}])")
 
 
@@ -58,13 +53,14 @@ def _length(read: Callable[[str], int | None], path: Path) -> int | None:
     """What one file says; a file that cannot be read, or that is broken, says nothing."""
     try:
         length = read(plain_files.read(path, _MOST_BYTES).decode("utf-8", "replace").removeprefix("\ufeff"))
-    except (OSError, ValueError, RecursionError, configparser.Error):
+    except (OSError, ValueError, configparser.Error, AttributeError):
+        # AttributeError: configparser fails so at a row that goes on below a key without a value.
         return None
     return length if length is not None and _LEAST <= length <= _MOST else None
 
 
 def _pyproject(text: str) -> int | None:
-    tool = tomllib.loads(text).get("tool")
+    tool = toml_text.parse(text).get("tool")
     if not isinstance(tool, Mapping):
         return None
     black, ruff = tool.get("black"), tool.get("ruff")
@@ -74,7 +70,7 @@ def _pyproject(text: str) -> int | None:
 
 
 def _ruff(text: str) -> int | None:
-    return _number(tomllib.loads(text).get("line-length", _BLACK))
+    return _number(toml_text.parse(text).get("line-length", _BLACK))
 
 
 def _ini(text: str) -> int | None:
@@ -96,7 +92,8 @@ def _editorconfig(text: str) -> int | None:
 
 def _parsed(text: str) -> configparser.RawConfigParser:
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
-    parser.read_string(text)
+    # The time that configparser takes for a row grows with the square of the blanks in it.
+    parser.read_string("\n".join(_BLANKS.sub(" ", line) for line in text.split("\n")))
     return parser
 
 

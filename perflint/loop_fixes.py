@@ -20,6 +20,9 @@ _TOGETHER = (_READS, "PPF212")
 """Rules whose fixes in one loop are one fix."""
 
 _MOST_LINES = 6
+_MOST_TOGETHER = 50
+"""Findings of one loop that offer the same edits: each writes out those of all."""
+
 _ONE_FIX = " (one fix for {lines})"
 _STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
 _NEEDS = "nothing is won before the reads at {lines} are gone, too, which have a fix of their own"
@@ -45,7 +48,9 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
     for group, members in groups.items():
         code, loop, _, _ = group
         others = [other for other in reads[loop] if _group_of(other) != group] if code == _READS else []
-        fixes[group] = _fix(members, others)
+        fix = _fix(members, others)
+        if len(members) <= _MOST_TOGETHER or not fix.edits:
+            fixes[group] = fix
     return [_with_fix(draft, fixes) for draft in drafts]
 
 
@@ -61,7 +66,7 @@ def _group_of(draft: Draft) -> _Group | None:
 
 def _with_fix(draft: Draft, fixes: dict[_Group, Fix]) -> Draft:
     group = _group_of(draft)
-    return draft if group is None else replace(draft, fix=fixes[group])
+    return draft if group is None else replace(draft, fix=fixes.get(group, draft.fix))
 
 
 def _fix(members: Sequence[Draft], others: Sequence[Draft]) -> Fix:

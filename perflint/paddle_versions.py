@@ -97,6 +97,7 @@ def stated(name: str, text: str) -> Iterator[tuple[int, Version, bool]]:
     for row, line in enumerate(text.splitlines(), 1):
         if len(line) > _LONGEST_ROW or "paddlepaddle" not in line.lower():
             continue
+        line = " ".join(line.split())  # the patterns below try a run of blanks in many ways
         comment = _COMMENT.search(line)
         found = _bound(name, line[: comment.start()] if comment else line)
         if found is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from perflint import plain_files
 from perflint.paddle_versions import Admitted, oldest, stated
 
 _MOST_BYTES = 1_000_000
@@ -126,10 +126,6 @@ def _listed(directory: Path) -> frozenset[str]:
 def _text(path: Path) -> str:
     """What a file says; nothing where it is a pipe or a device, too large, or cannot be read."""
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-            return ""
-        with path.open("rb") as file:
-            return file.read(_MOST_BYTES).decode("utf-8", "replace")
-    except (OSError, ValueError):
+        return plain_files.read(path, _MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
         return ""

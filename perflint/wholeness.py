@@ -19,13 +19,17 @@ def is_whole(paths: Sequence[Path], root: Path) -> bool:
         paths: the files and directories that are read.
         root: the directory of the configuration.
     """
-    directories = {_real(path) for path in paths if path.is_dir()}
+    directories = {_real(path) for path in paths if _is_directory(path)}
     if not directories:
         return False
     # Hooks name hundreds of files, which stand in few directories.
-    places = directories | {_real(path.parent) for path in paths if not path.is_dir()}
+    places = directories | {_real(path.parent) for path in paths if not _is_directory(path)}
     tops = {_top(place, root.resolve()) for place in places}
     return all(any(top.is_relative_to(directory) for directory in directories) for top in tops)
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - which does not raise where a name is too long
 
 
 def _real(path: Path) -> Path:

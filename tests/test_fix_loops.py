@@ -114,6 +114,14 @@ def test_reads_of_two_loops_are_two_fixes() -> None:
     assert not set(first.edits) & set(second.edits)
 
 
+def test_hundreds_of_reads_keep_their_own_edits() -> None:
+    names = [f"total_{number}" for number in range(60)]
+    before, inside = (f" {sign} loss.item()\n" if sign == "+=" else " = 0.0\n" for sign in ("=", "+="))
+    text = script("".join(name + before for name in names), "".join(name + inside for name in names))
+    assert max(len(fix.edits) for fix in fixes(text, "PPF201")) == 1
+    assert ".item()" not in fixed(text, "PPF201")
+
+
 def test_an_editor_gets_the_same_fix() -> None:
     text = script(START, TWO, "return total, losses")
     session = Session({PATH: Source(PATH, text)}, Settings(select=("PPF201",)), [PATH])

@@ -364,3 +364,12 @@ def test_float_makes_no_number_of_a_tensor_of_shape_1_with_numpy_2_4() -> None:
     if tuple(map(int, np.__version__.split(".")[:2])) >= (2, 4):
         with pytest.raises(TypeError, match="only 0-dimensional"):
             float(tensor)
+
+
+@pytest.mark.parametrize("read", ["part.numpy()", "part.cpu().numpy()"])
+def test_an_array_of_unknown_shape_may_be_a_row_and_has_no_edit(read: str) -> None:
+    for start, statement in (("values = []", f"values.append({read})"), ("values = 0.0", f"values += {read}")):
+        text = script(start, f"part = model(x)[0]\n{statement}", "return values")
+        [found] = check(text, "PPF201")
+        assert found.fix is not None
+        assert (found.fix.level, found.fix.edits) == (Level.DISPLAY, ())

@@ -14,7 +14,10 @@ import pytest
 
 from perflint import cache
 from perflint.cli import main
-from tests.cli_runs import Output, write
+from perflint.config import load
+from perflint.server.disk import Disk
+from perflint.server.logs import Tell
+from tests.cli_runs import Output, pipe, write
 from tests.support import in_step
 
 FINDING = in_step("total += loss.item()\n")
@@ -77,13 +80,13 @@ def put(hostile: Path, path: str) -> str:
     return path
 
 
-def checked(capsys: Output, *arguments: str) -> tuple[int, str]:
+def checked(capsys: Output, *arguments: str, reported: bool = True) -> tuple[int, str]:
     """Exit status and output of a check, which has to report the healthy file."""
     write(train=FINDING)
     capsys.readouterr()
     status = main(["check", "--output-format", "concise", *arguments])
     out, err = capsys.readouterr()
-    assert "train.py:12:" in out or status == 2, out + err
+    assert "train.py:12:" in out or status == 2 or not reported, out + err
     assert "internal error" not in err
     return status, out + err
 
@@ -132,7 +135,7 @@ def test_as_a_baseline(hostile: tuple[Path, str], capsys: Output) -> None:
 def test_as_an_entry_of_the_cache(hostile: tuple[Path, str], capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache.VARIABLE, str(Path("cache").absolute()))
     assert checked(capsys)[0] == 1
-    (entry,) = Path("cache").glob("*.json")
+    (entry,) = Path("cache").glob("*.entry")
     put(hostile[0], str(entry))
     assert checked(capsys)[0] == 1
     assert os.path.lexists(hostile[0])
@@ -172,9 +175,32 @@ def test_a_name_that_is_too_long_is_told(capsys: Output) -> None:
         status, said = checked(capsys, *arguments)
         assert status == 2
         assert said.startswith("perflint: ")
+    for option in ("--write-baseline", "--output-file", "--output=json:"):
+        status, said = checked(capsys, f"{option}{'' if option.endswith(':') else '='}{long}")
+        assert status == 2
+        assert "cannot be written: File name too long" in said
     for setting in (f'context = ["{long}"]', f'baseline = "{long}"'):
         Path("perflint.toml").write_text(setting)
         assert checked(capsys)[0] == 2
+
+
+@pytest.mark.parametrize("options", [[], ["--fix"], ["--diff"]])
+def test_a_long_name_of_standard_input_is_only_a_name(
+    options: list[str], capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe(monkeypatch, FINDING.encode())
+    status, said = checked(capsys, *options, "--stdin-filename", "a" * 5_000 + ".py", "-", reported=False)
+    assert status in (0, 1)
+    assert "PPF201" in said or options
+
+
+def test_the_editor_reads_a_folder_with_odd_files(hostile: tuple[Path, str]) -> None:
+    for name in (".gitignore", "other.py", "perflint.toml", "requirements.txt"):
+        put(hostile[0], name)
+    write(train=FINDING)
+    disk = Disk(str(Path.cwd()), Tell(lambda *_: None, lambda *_: None))
+    disk.look(load(Path.cwd(), known={}))
+    assert [Path(path).name for path in disk.sources] == ["train.py"]
 
 
 def test_a_baseline_with_curious_entries(capsys: Output) -> None:

@@ -19,7 +19,12 @@ from tests.git_runs import commit, git, start
 from tests.support import in_step
 
 FINDING = in_step("total += loss.item()\n")
-CHECKS = (["--changed-since", "HEAD~1"], ["--changed-since", "HEAD~1..."], [], ["--write-baseline"])
+CHECKS: tuple[list[str], ...] = (
+    ["--changed-since", "HEAD~1"],
+    ["--changed-since", "HEAD~1..."],
+    [],
+    ["--write-baseline"],
+)
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None or os.name == "nt", reason="the traps are made for git and sh"),

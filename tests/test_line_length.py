@@ -69,6 +69,32 @@ def test_a_pipe_is_no_such_file(tmp_path: Path) -> None:
     assert of_project(tmp_path) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("setup.cfg", "[options]\ninstall_requires \n    paddlepaddle>=2.4\n"),
+        ("setup.cfg", "[flake8]\nx" + " " * 200_000 + "y\n"),
+        ("setup.cfg", "[flake8]\nx" + "\x0b" * 200_000 + "y\n"),
+        ("setup.cfg", "[" * 200_000),
+        (".editorconfig", "[*.{" + "py" * 200_000 + "]\n"),
+        ("pyproject.toml", "a." * 100_000 + "b = 1\n"),
+        ("ruff.toml", "line-length = " + "9" * 5_000 + "\n"),
+        ("ruff.toml", "line-length = [" * 5_000),
+    ],
+)
+@pytest.mark.timeout(20)
+def test_a_file_that_is_made_to_hurt_says_nothing(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text(text)
+    assert of_project(tmp_path) is None
+
+
+def test_blanks_around_a_value_are_of_no_account(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length" + " " * 2_000 + "=" + "\t" * 2_000 + "99   \n")
+    assert of_project(tmp_path) == (99, str(tmp_path / "setup.cfg"))
+
+
 def test_the_configuration_of_perflint_has_the_last_word(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".flake8").write_text("[flake8]\nmax-line-length = 79\n")

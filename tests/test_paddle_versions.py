@@ -14,8 +14,11 @@ from perflint.cli import main
 from perflint.findings import Edit, Fix, Level
 from perflint.index.project import Project
 from perflint.index.version_checks import oldest_for
-from perflint.paddle_versions import Admitted, hold_back, lower_bound, version_of
+from perflint.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of
 from perflint.requirements import nearest, on_disk
+from perflint.server.configuration import EditorSettings
+from perflint.server.configured import Configured
+from perflint.server.disk import Disk
 from perflint.session import Session
 from perflint.settings import Settings
 from perflint.source import Source
@@ -179,6 +182,15 @@ def test_a_check_in_a_shared_module_holds_for_all_and_one_in_a_script_for_what_i
     }
 
 
+def test_a_function_that_checks_holds_for_all_also_where_nothing_in_sight_imports_it() -> None:
+    texts = {
+        "lib/check.py": "import paddle\n\ndef check_version(version='2.2'):\n    pass\n",
+        "lib/net.py": "import paddle\n",
+    }
+    project = Project({path: Source(path, text) for path, text in texts.items()})
+    assert oldest_for(project.files["lib/net.py"], Settings()) == Admitted((2, 2), "lib/check.py", 3)
+
+
 @pytest.mark.parametrize(
     ("admitted", "kept"),
     [
@@ -235,6 +247,26 @@ def test_a_version_check_that_is_edited_changes_the_fixes_of_other_files() -> No
     ]
 
 
+def test_an_editor_hears_of_requirements_too(tmp_path: Path) -> None:
+    class Quiet:
+        def note(self, text: str) -> None: ...
+
+        def complain(self, text: str) -> None: ...
+
+    _write(tmp_path, {"train.py": SCRIPT, "requirements.txt": "paddlepaddle>=2.2\n"})
+    expected = {str(tmp_path): Admitted((2, 2), "requirements.txt", 1)}
+    configured = Configured(tmp_path, Quiet())  # type: ignore[arg-type]  # all that it needs here
+    configured.look(EditorSettings())
+    assert configured.settings is not None
+    assert configured.settings.requirements == expected
+    disk = Disk(str(tmp_path), Quiet())  # type: ignore[arg-type]
+    disk.look(configured.settings)
+    assert disk.requirements == expected
+    _write(tmp_path, {"requirements.txt": "paddlepaddle>=2.6\n"})
+    configured.look(EditorSettings())
+    assert configured.settings.requirements == {str(tmp_path): Admitted((2, 6), "requirements.txt", 1)}
+
+
 def _write(directory: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -262,3 +294,11 @@ def test_saving_in_the_background_needs_paddle_2_6(target: str, level: Level) ->
     (finding,) = engine.check({"train.py": Source("train.py", example)}, settings)
     assert finding.fix is not None
     assert (finding.fix.level, bool(finding.fix.edits)) == (level, level is Level.UNSAFE)
+
+
+@pytest.mark.timeout(20)
+def test_runs_of_blanks_are_read_in_one_go() -> None:
+    """A pattern that tries a run of blanks in many ways takes minutes for these rows."""
+    blanks = " \t" * 800
+    text = f"paddlepaddle{blanks}\n" * 2_000 + f"paddlepaddle{blanks}>={blanks[:100]}2.4\n"
+    assert list(stated("requirements.txt", text)) == [(2_001, (2, 4), False)]

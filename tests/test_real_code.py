@@ -109,11 +109,13 @@ READ: dict[str, dict[str, list[int]]] = {
 
 # What the fixes of these findings change, row by row.
 EDITED: dict[str, list[str]] = {
-    f"{DETECTION}/engine/trainer.py": ["+    @paddle.no_grad()"],  # on slice_predict
-    f"{DETECTION}/modeling/transformers/utils.py": [
-        "-        paddle.arange(num_pos_feats), paddle.to_tensor(2))",
-        '+        paddle.arange(num_pos_feats), paddle.full([], 2, "int64"))',
+    EFFICIENTNET: [
+        "-                in_features=1536, out_features=625),",
+        "+                in_features=1536, out_features=632),",
+        "-                in_features=625, out_features=256),",
+        "+                in_features=632, out_features=256),",
     ],
+    f"{DETECTION}/engine/trainer.py": ["+    @paddle.no_grad()"],  # on slice_predict
     f"{SEGMENTATION}/core/train.py": [
         "-            avg_loss += float(loss)",
         '+            avg_loss += loss.detach().astype("float64")',

@@ -13,16 +13,18 @@ from perflint.checks.edits import insert_row_after_loop, on_device, source_of
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index import in_place
-from perflint.index.accumulators import Accumulator, Use
+from perflint.index.accumulators import Accumulator, ScopeUses, Use
 from perflint.index.file import Point
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Loop, Scope, Statement
-from perflint.index.tree import walk
 
 _TITLE = "keep the sum on the device and read it once after the loop"
 _LIST_TITLE = "keep the tensors (some 6 KB of memory each) and read them once after the loop"
 _TENSOR_REASON = "only if what is read is a Paddle tensor"
+_ARRAYS = ("numpy", "[0]")
+"""Reads that give what NumPy gives: an array, or the first element of one."""
+
 _SHAPE_REASON = (
     "of a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` makes no number with NumPy 2.4, where "
     "`.item()` does"
@@ -55,20 +57,14 @@ def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix | N
     """The fix of a read that feeds a sum or a list of its function; None where it does not, or others may see that."""
     read = _whole_read(call, tensor, context)
     point = context.point
-    if point is None or point.loop is None or read.spelling not in ("item", "float", "numpy"):
+    if point is None or point.loop is None or read.spelling not in ("item", "float", *_ARRAYS):
         return None
-    scope = point.scope
-    if not context.may_look_around() or context.once(
-        (_rebinds_builtins, scope), lambda: _rebinds_builtins(scope, context)
-    ):
+    if not context.may_look_around() or (read.spelling == "numpy" and not context.kind(read.tensor).scalar):
+        return None  # (`out[i].numpy()` is a row, and no row is a number)
+    scope = context.once((ScopeUses, point.scope), lambda: ScopeUses(point.scope, context.file))
+    if any(scope.binds(name) or context.file.names.is_bound(name) for name in _BUILTINS):
         return None
-    return _sum(read, point, point.loop, context) or _list(read, point, point.loop, context)
-
-
-def _rebinds_builtins(scope: Scope, context: Context) -> bool:
-    bound = {item.id for item in walk(scope.node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
-    bound |= {item.arg for item in walk(scope.node) if isinstance(item, ast.arg)}
-    return any(name in bound or context.file.names.is_bound(name) for name in _BUILTINS)
+    return _sum(read, point, point.loop, scope, context) or _list(read, point, point.loop, scope, context)
 
 
 def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> _Read:
@@ -77,7 +73,7 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
     node: cst.BaseExpression = call
     for parent in reversed(context.parents):
         if isinstance(parent, cst.Subscript) and parent.value is node and context.text(parent).endswith("[0]"):
-            node, spelling = parent, "numpy"
+            node, spelling = parent, "[0]"
         elif isinstance(parent, cst.Arg):
             continue
         elif isinstance(parent, cst.Call) and context.text(parent.func) == "float" and len(parent.args) == 1:
@@ -92,7 +88,7 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
 # -- sums ------------------------------------------------------------------------------------------------------------
 
 
-def _sum(read: _Read, point: Point, loop: Loop, context: Context) -> Fix | None:
+def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> Fix | None:
     """``total += loss.item()``."""
     statement = context.statement
     if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
@@ -100,10 +96,10 @@ def _sum(read: _Read, point: Point, loop: Loop, context: Context) -> Fix | None:
     factors = _factors(statement.value, read.node)
     if not isinstance(statement.target, cst.Name) or factors is None:
         return None
-    held = Accumulator(statement.target.value, loop, point.scope, context.file)
+    held = Accumulator(statement.target.value, loop, scope)
     ending = None if held.is_hidden else held.ending
     starts = _numbers(held, point.scope)
-    if ending is None or starts is None or (read.spelling == "numpy" and _is_indexed(held)):
+    if ending is None or starts is None or (read.spelling in _ARRAYS and _is_indexed(held)):
         return None
     looks = edits.looks(held, loop, ending.last, context)
     if looks is None or any(look.each_step for look in looks):
@@ -241,7 +237,7 @@ def _follow_a_sum(looks: list[edits.Look], held: Accumulator, point: Point) -> b
 # -- lists -----------------------------------------------------------------------------------------------------------
 
 
-def _list(read: _Read, point: Point, loop: Loop, context: Context) -> Fix | None:
+def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> Fix | None:
     """``losses.append(loss.item())``."""
     statement = context.statement
     call = statement.value if isinstance(statement, cst.Expr) else None
@@ -249,7 +245,7 @@ def _list(read: _Read, point: Point, loop: Loop, context: Context) -> Fix | None
         return None
     if not isinstance(call.func.value, cst.Name) or len(call.args) != 1 or call.args[0].value is not read.node:
         return None
-    held = Accumulator(call.func.value.value, loop, point.scope, context.file)
+    held = Accumulator(call.func.value.value, loop, scope)
     if held.is_hidden or not _is_an_empty_list(held):
         return None
     others = [use for use in held.uses if use.statement is not point.statement and isinstance(use.node.ctx, ast.Load)]
@@ -265,14 +261,22 @@ def _list(read: _Read, point: Point, loop: Loop, context: Context) -> Fix | None
         _unsafe(_EARLY_REASON) if ending is None or ending.last is not loop else _SAFE,
         _unsafe(_MEMORY_REASON) if isinstance(loop, ast.While) else _SAFE,
     )
-    tensor = context.expression(read.tensor)
-    copied = tensor is None or in_place.may_change(tensor, loop, point.scope, context.file)
+    copied = _may_change(read, loop, scope, context)
     kept = f"{source_of(read.tensor, context)}.detach(){'.clone()' if copied else ''}"
     changed = (
         Edit(*context.range(read.node), kept),
         insert_row_after_loop(context.file.source, loop, f"{held.name}[:] = [float(x) for x in {held.name}]"),
     )
     return Fix(_LIST_TITLE, tuple(sorted(changed)), *trust)
+
+
+def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> bool:
+    """Whether the memory of what is read may be written to before the loop is over."""
+    tensor = context.expression(read.tensor)
+    if tensor is None:
+        return True
+    key = (in_place.may_change, tensor.id, loop) if isinstance(tensor, ast.Name) else tensor
+    return context.once(key, lambda: in_place.may_change(tensor, loop, scope, context.file))
 
 
 def _is_an_empty_list(held: Accumulator) -> bool:
@@ -303,8 +307,8 @@ def _only_looks(use: Use) -> bool:
 
 def _trust(read: _Read, context: Context) -> _Trust:
     kind: Kind = context.kind(read.tensor)
-    if read.spelling == "numpy":
-        return _unsafe(_NUMPY_REASON)
+    if read.spelling in _ARRAYS:
+        return _unsafe(_NUMPY_REASON if kind.scalar else f"{_NUMPY_REASON}; {_SHAPE_REASON}")
     if not kind.is_tensor or kind.guess:
         return _unsafe(_TENSOR_REASON if read.spelling == "float" else f"{_TENSOR_REASON}; {_SHAPE_REASON}")
     if read.spelling == "float":

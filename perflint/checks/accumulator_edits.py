@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -46,7 +45,8 @@ def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> li
     if node is None:
         return None
     found: list[Look] = []
-    for name, parents in _names(node, held.name, ()):
+    names = context.once((looks, node), lambda: _by_name(node))
+    for name, parents in names.get(held.name, ()):
         parent = parents[-1]
         if isinstance(parent, cst.AssignTarget) or _is_label(name, parent) or _comes_first(name, loop, last, context):
             continue
@@ -153,15 +153,18 @@ def _statement_of(parents: tuple[cst.CSTNode, ...], context: Context) -> Stateme
     return None
 
 
-def _names(
-    node: cst.CSTNode, name: str, parents: tuple[cst.CSTNode, ...]
-) -> Iterator[tuple[cst.Name, tuple[cst.CSTNode, ...]]]:
-    if isinstance(node, cst.Name):
-        if node.value == name:
-            yield node, parents
-        return
-    for child in node.children:
-        yield from _names(child, name, (*parents, node))
+def _by_name(root: cst.CSTNode) -> dict[str, list[tuple[cst.Name, tuple[cst.CSTNode, ...]]]]:
+    """All names inside of a node, each with the nodes around it from the outside in."""
+    found: dict[str, list[tuple[cst.Name, tuple[cst.CSTNode, ...]]]] = {}
+    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(root, ())]
+    while stack:
+        node, parents = stack.pop()
+        if isinstance(node, cst.Name):
+            found.setdefault(node.value, []).append((node, parents))
+        else:
+            inner = (*parents, node)
+            stack += [(child, inner) for child in reversed(node.children)]
+    return found
 
 
 def _node_of(statement: ast.stmt, context: Context) -> cst.CSTNode | None:

@@ -98,6 +98,12 @@ def _refuse_places(outputs: list[Output]) -> None:
 def _refuse_place(output: Output) -> None:
     """Before a long check, not after it."""
     path = Path(output.place)
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:  # such as a name that is too long
+        raise CommandError(f"{output.option} cannot be written: {error.strerror or error}") from error
     if path.is_dir():
         raise CommandError(f"{output.option} cannot be written: {path} is a directory: name a file in it")
     insist_inside(output.option, path)

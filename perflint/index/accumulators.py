@@ -26,11 +26,82 @@ _LEAVES_THE_FUNCTION = (ast.Return, ast.Raise)
 
 @dataclass(frozen=True)
 class Use:
-    """One place that mentions the name: its node, the node around that, and the statement that both are in."""
+    """One place that mentions a name.
+
+    Attributes:
+        node: the name.
+        parents: the nodes around it, from its statement to the one right around the name.
+        statement: the statement that it is in.
+    """
 
     node: ast.Name
-    parent: ast.AST
+    parents: tuple[ast.AST, ...]
     statement: Statement
+
+    @property
+    def parent(self) -> ast.AST:
+        """The node right around the name."""
+        return self.parents[-1]
+
+
+class ScopeUses:
+    """What a function or a module does with all of its names, looked up once for all that ask.
+
+    Args:
+        scope: the function or the module.
+        file: its file.
+    """
+
+    def __init__(self, scope: Scope, file: FileIndex) -> None:
+        self.scope = scope
+        self.by_name: dict[str, list[Use]] = {}
+        self.statements = {statement.node: statement for statement in scope.statements}
+        self.jumps = [item for item in scope.statements if isinstance(item.node, (ast.Break, ast.Continue))]
+        self.sees_all_names = False
+        """Whether it calls ``locals()`` or the like."""
+
+        self.generators: dict[str, list[ast.GeneratorExp]] = {}
+        self._hidden: set[str] = _names_of_functions(scope, file)
+        for statement in scope.statements:
+            for use in _uses(statement):
+                self.by_name.setdefault(use.node.id, []).append(use)
+        for item in walk(scope.node):
+            self._look_at(item)
+        self._bound = {
+            use.node.id for uses in self.by_name.values() for use in uses if isinstance(use.node.ctx, ast.Store)
+        }
+        self._bound |= {item.arg for item in walk(scope.node) if isinstance(item, ast.arg)}
+
+    def binds(self, name: str) -> bool:
+        """Whether the scope gives a name a value of its own."""
+        return name in self._bound
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether something may see or change the value of a name that no use of it shows.
+
+        That is a function, a lambda or a class with the name in it, or an import, a ``global`` or an ``except ... as``
+        that binds it.
+        """
+        return self.sees_all_names or name in self._hidden
+
+    def _look_at(self, item: ast.AST) -> None:
+        if isinstance(item, (ast.Global, ast.Nonlocal)):
+            self._hidden.update(item.names)
+        elif isinstance(item, (ast.Lambda, ast.ClassDef, *FUNCTIONS)):
+            self._hidden |= set() if item is self.scope.node else _names(item)
+        elif isinstance(item, ast.GeneratorExp):
+            for name in _names(item):
+                self.generators.setdefault(name, []).append(item)
+        elif isinstance(item, ast.comprehension):
+            self._hidden |= _names(item.target)
+        elif isinstance(item, ast.Call):
+            called = (dotted(item.func) or "").rpartition(".")[2]
+            sees = called in _SEES_ALL_NAMES and not (called == "vars" and item.args) and not _is_method(item, called)
+            self.sees_all_names = self.sees_all_names or sees
+        elif isinstance(item, ast.alias):
+            self._hidden.add(item.asname or item.name)
+        else:  # `except ... as name`, `case name`
+            self._hidden |= {name for name in (getattr(item, "name", None), getattr(item, "rest", None)) if name}
 
 
 @dataclass(frozen=True)
@@ -55,59 +126,20 @@ class Accumulator:
     Args:
         name: a plain name, such as ``total``.
         loop: the loop that adds to it.
-        scope: the function or module of the loop.
-        file: the file of both.
+        scope: what the function or the module of the loop does with its names.
     """
 
-    def __init__(self, name: str, loop: Loop, scope: Scope, file: FileIndex) -> None:
+    def __init__(self, name: str, loop: Loop, scope: ScopeUses) -> None:
         self.name = name
+        self.uses = scope.by_name.get(name, [])
         self._loop = loop
         self._scope = scope
-        self._file = file
 
-    @cached_property
-    def uses(self) -> list[Use]:
-        """All places that mention the name, in the order of the statements."""
-        return [
-            Use(node, parent, statement)
-            for statement in self._scope.statements
-            for node, parent in _mentions(statement.node, self.name)
-        ]
-
-    @cached_property
+    @property
     def is_hidden(self) -> bool:
-        """Whether something may see or change the value that no use of the name shows.
-
-        That is a function, a lambda or a generator with the name in it, a call of ``locals()``, or a name that is bound
-        by an import, a ``global`` or an ``except ... as``.
-        """
-        return self._is_shared_by_functions() or any(self._hides(item) for item in walk(self._scope.node))
-
-    def _is_shared_by_functions(self) -> bool:
-        is_module = isinstance(self._scope.node, ast.Module)
-        return any(
-            isinstance(item, ast.Name) and item.id == self.name
-            for other in self._file.scopes.scopes
-            if other is not self._scope and (is_module or _is_within(other, self._scope))
-            for item in walk(other.node)
-        )
-
-    def _hides(self, item: ast.AST) -> bool:
-        if isinstance(item, (ast.Global, ast.Nonlocal)):
-            return self.name in item.names
-        if isinstance(item, (ast.Lambda, ast.ClassDef, *FUNCTIONS)):
-            own = () if item is self._scope.node else walk(item)
-            return any(isinstance(part, ast.Name) and part.id == self.name for part in own)
-        if isinstance(item, ast.GeneratorExp):
-            return not _is_inside(item, self._loop) and self.name in _names(item)
-        if isinstance(item, ast.comprehension):
-            return self.name in _names(item.target)
-        if isinstance(item, ast.Call):
-            called = (dotted(item.func) or "").rpartition(".")[2]
-            return called in _SEES_ALL_NAMES and not (called == "vars" and item.args) and not _is_method(item, called)
-        if isinstance(item, ast.alias):
-            return (item.asname or item.name) == self.name
-        return self.name in (getattr(item, "name", None), getattr(item, "rest", None))  # `except ... as`, `case`
+        """Whether something may see or change the value that no use of the name shows: a closure, a generator."""
+        made_before = [item for item in self._scope.generators.get(self.name, ()) if not _is_inside(item, self._loop)]
+        return self._scope.is_hidden(self.name) or bool(made_before)
 
     @cached_property
     def entering(self) -> list[Statement] | None:
@@ -141,7 +173,7 @@ class Accumulator:
         """Where the value may be made a number again; None where a jump leads past every such place."""
         last, after_errors = self._last_with_handlers()
         beyond = [use for use in self.uses if self._is_behind(use.statement, last)]
-        is_read = bool(beyond) or isinstance(self._scope.node, ast.Module)
+        is_read = bool(beyond) or isinstance(self._scope.scope.node, ast.Module)
         if is_read and self._is_jumped_over(last):
             return None
         return Ending(last, is_read, after_errors)
@@ -162,7 +194,7 @@ class Accumulator:
     @cached_property
     def _chain(self) -> list[Place]:
         """The compound statements around the loop, from the inside out."""
-        own = next((item for item in self._scope.statements if item.node is self._loop), None)
+        own = self._scope.statements.get(self._loop)
         return list(_links(own)) if own is not None else []
 
     @cached_property
@@ -206,19 +238,15 @@ class Accumulator:
         return any(_is_in(use.statement, node) for use in self.uses)
 
     def _is_used_behind(self, node: ast.stmt) -> bool:
-        return isinstance(self._scope.node, ast.Module) or any(
+        return isinstance(self._scope.scope.node, ast.Module) or any(
             self._is_behind(use.statement, node) for use in self.uses
         )
 
     def _is_jumped_over(self, last: ast.stmt) -> bool:
         """Whether a ``break`` or ``continue`` for a loop around ``last`` leaves it."""
         return any(
-            isinstance(item.node, (ast.Break, ast.Continue))
-            and _is_in(item, last)
-            and item.loop is not None
-            and item.loop is not last
-            and _is_inside(last, item.loop)
-            for item in self._scope.statements
+            _is_in(item, last) and item.loop is not None and item.loop is not last and _is_inside(last, item.loop)
+            for item in self._scope.jumps
         )
 
 
@@ -260,16 +288,28 @@ def _is_method(call: ast.Call, name: str) -> bool:
     return isinstance(call.func, ast.Attribute) and name in ("eval", "exec", "vars", "locals", "globals")
 
 
-def _mentions(node: ast.stmt, name: str) -> Iterator[tuple[ast.Name, ast.AST]]:
-    """The places in a statement's own parts that mention a name, each with the node around it."""
-    stack: list[tuple[ast.AST, ast.AST]] = [(part, node) for part in reversed(_own_parts(node))]
+def _uses(statement: Statement) -> Iterator[Use]:
+    """The places in a statement's own parts that mention a name, in the order of the text."""
+    stack: list[tuple[ast.AST, tuple[ast.AST, ...]]]
+    stack = [(part, (statement.node,)) for part in reversed(_own_parts(statement.node))]
     while stack:
-        item, parent = stack.pop()
+        item, parents = stack.pop()
         if isinstance(item, ast.Name):
-            if item.id == name:
-                yield item, parent
+            yield Use(item, parents, statement)
         else:
-            stack += [(child, item) for child in reversed(children(item))]
+            inner = (*parents, item)
+            stack += [(child, inner) for child in reversed(children(item))]
+
+
+def _names_of_functions(scope: Scope, file: FileIndex) -> set[str]:
+    """The names in the functions inside of a scope; for a module, in all functions of the file."""
+    is_module = isinstance(scope.node, ast.Module)
+    return {
+        name
+        for other in file.scopes.scopes
+        if other is not scope and (is_module or _is_within(other, scope))
+        for name in _names(other.node)
+    }
 
 
 def _own_parts(node: ast.stmt) -> Sequence[ast.AST]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
+from perflint.index.accumulators import ScopeUses
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
-from perflint.index.scopes import LOOPS, Loop, Scope, Statement
-from perflint.index.tree import children
+from perflint.index.scopes import LOOPS, Loop, Statement
 
 _WRITES = frozenset({"set_value", "copy_", "fill_", "set_data", "__setitem__", "data"})
 _SHARE = frozenset(
@@ -38,7 +39,7 @@ _ONLY_LOOK_METHODS = frozenset({"scale", "minimize", "format", "info", "debug", 
 """Methods of other objects that a loss is handed to, and that leave it as it is."""
 
 
-def may_change(tensor: ast.expr, loop: Loop, scope: Scope, file: FileIndex) -> bool:
+def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses, file: FileIndex) -> bool:
     """Whether the memory of a tensor may be written to after an expression in a loop has given it.
 
     False for the result of arithmetic, which nobody else has, and for a name that each step binds to the result of a
@@ -51,8 +52,8 @@ def may_change(tensor: ast.expr, loop: Loop, scope: Scope, file: FileIndex) -> b
         return False
     if not isinstance(tensor, ast.Name):
         return True
-    inside = [item for item in scope.statements if _is_in(item, loop)]
-    return any(_changes(node, parents, file) for item in inside for node, parents in _places(item.node, tensor.id))
+    inside = (use for use in scope.by_name.get(tensor.id, ()) if _is_in(use.statement, loop))
+    return any(_changes(use.node, use.parents, file) for use in inside)
 
 
 def _is_in(statement: Statement, loop: Loop) -> bool:
@@ -61,23 +62,7 @@ def _is_in(statement: Statement, loop: Loop) -> bool:
     )
 
 
-def _places(statement: ast.stmt, name: str) -> list[tuple[ast.Name, list[ast.AST]]]:
-    """The places in a statement that have a name, each with the nodes around it, the nearest last."""
-    found: list[tuple[ast.Name, list[ast.AST]]] = []
-    stack: list[tuple[ast.AST, list[ast.AST]]] = [
-        (child, [statement]) for child in children(statement) if not isinstance(child, (ast.stmt, ast.ExceptHandler))
-    ]
-    while stack:
-        item, parents = stack.pop()
-        if isinstance(item, ast.Name):
-            if item.id == name:
-                found.append((item, parents))
-        else:
-            stack += [(child, [*parents, item]) for child in children(item)]
-    return found
-
-
-def _changes(node: ast.Name, parents: list[ast.AST], file: FileIndex) -> bool:
+def _changes(node: ast.Name, parents: Sequence[ast.AST], file: FileIndex) -> bool:
     if isinstance(node.ctx, ast.Store):
         return not _is_fresh(parents)
     if isinstance(node.ctx, ast.Del):
@@ -85,7 +70,7 @@ def _changes(node: ast.Name, parents: list[ast.AST], file: FileIndex) -> bool:
     return _handed_on(node, parents, file)
 
 
-def _is_fresh(parents: list[ast.AST]) -> bool:
+def _is_fresh(parents: Sequence[ast.AST]) -> bool:
     """Whether the statement that binds a name gives it a tensor of its own: ``loss, output = step(x)``."""
     statement = parents[0]
     if isinstance(statement, ast.AugAssign):
@@ -95,7 +80,7 @@ def _is_fresh(parents: list[ast.AST]) -> bool:
     return isinstance(statement.value, (ast.Call, ast.BinOp, ast.UnaryOp))
 
 
-def _handed_on(node: ast.expr, parents: list[ast.AST], file: FileIndex) -> bool:
+def _handed_on(node: ast.expr, parents: Sequence[ast.AST], file: FileIndex) -> bool:
     """Whether what stands around a tensor may write to its memory, or hands it to something that may."""
     for index in reversed(range(len(parents))):
         parent = parents[index]

@@ -116,7 +116,11 @@ def _one_turns_off(
             return value == isinstance(operator, ast.NotIn) and _notes(left, right, block, lasting)
         if isinstance(operator, ast.NotEq if value else ast.Eq) and _follows(left, right, block, lasting, definitions):
             return True
-        if isinstance(operator, _LIMITS) and value and _starts_over(test, block, lasting):
+        if (
+            isinstance(operator, _LIMITS)
+            and value
+            and (_starts_over(test, block, lasting) or _catches_up(test, block, lasting))
+        ):
             return True
     return any(
         lasting.keeps(name) and rare(test, value, {name: bound})
@@ -204,6 +208,29 @@ def _starts_over(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) ->
         elif any(_sets_back(node, name, other) for node in block) and lasting.keeps(name):
             return True
     return False
+
+
+def _catches_up(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> bool:
+    """Whether a branch takes down where it ran last, and runs again only well beyond that.
+
+    ``if step - last >= n: last = step``, ``if step // n >= due: due += 1``, also in a ``while`` with the same test.
+    """
+    inner = [part for node in block if isinstance(node, ast.While) and _is_same(node.test, test) for part in node.body]
+    left, right = test.left, test.comparators[0]
+    for node in [*block, *inner]:
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+            name = dotted(node.target)
+            if name is not None and name == dotted(right) and _is_slow(left, {}) and lasting.keeps(name):
+                return True
+        if isinstance(node, ast.Assign) and isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub):
+            name = dotted(left.right)
+            if name in map(dotted, node.targets) and _is_same(node.value, left.left):
+                return name is not None and lasting.keeps(name)
+    return False
+
+
+def _is_same(one: ast.expr, other: ast.expr) -> bool:
+    return ast.dump(one) == ast.dump(other)
 
 
 def _empties(node: ast.stmt, name: str) -> bool:

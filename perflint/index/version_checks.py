@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,13 +44,13 @@ def oldest_for(file: FileIndex, settings: Settings) -> Admitted | None:
     """The oldest Paddle that a file has to run on; None where nothing says.
 
     That is the configuration's ``target-paddle``.  Without one it is the oldest that the requirements next to the file,
-    or the version checks of the code, admit.  A check in a module that others import holds for the whole project; one
-    in a script holds for the files that the script loads.
+    or the version checks of the code, admit.  A function that checks holds for the whole project, and so does a check
+    in a module that others import; one in a script holds for the files that the script loads.
     """
     target = version_of(settings.target_paddle)
     if target is not None:
         return Admitted(target, "target-paddle")
-    checked = [found for other in checking(file.project) if _concerns(other, file) for found in _of_file(other)]
+    checked = [found for other in checking(file.project) for found in _of_file(other, file)]
     required = nearest(file.source.path, settings.requirements)
     return oldest([*checked, *([required] if required is not None else [])])
 
@@ -61,21 +61,21 @@ def checking(project: Project) -> tuple[FileIndex, ...]:
     return tuple(file for file in named if _stated_in(file))
 
 
-def _stated_in(file: FileIndex) -> tuple[tuple[Version, int], ...]:
+def _stated_in(file: FileIndex) -> tuple[tuple[Version, int, bool], ...]:
     return file.of_text(("version checks", ""), lambda text: tuple(stated(text)) if "paddle" in text else ())
 
 
-def stated(text: str) -> Iterator[tuple[Version, int]]:
-    """The releases that the version checks in a text ask for, each with its row."""
+def stated(text: str) -> Iterator[tuple[Version, int, bool]]:
+    """The releases that the version checks in a text ask for: each with its row, and whether a function is defined."""
     for match in _ASKED.finditer(text):
         version = version_of(match["version"] or match["asserted"] or match["refused"])
         if version is not None and not _is_comment(text, match.start()):
-            yield version, _row(text, match.start())
+            yield version, _row(text, match.start()), text.endswith("def ", 0, match.start())
     for match in _BY_NAME.finditer(text):
         bound = re.search(rf"^{match['name']}\s*=\s*{_NUMBER}", text, re.MULTILINE)
         version = version_of(bound["version"]) if bound is not None else None
         if version is not None and not _is_comment(text, match.start()):
-            yield version, _row(text, match.start())
+            yield version, _row(text, match.start()), False
 
 
 def _is_comment(text: str, offset: int) -> bool:
@@ -86,8 +86,10 @@ def _row(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def _of_file(file: FileIndex) -> Iterable[Admitted]:
-    return [Admitted(version, file.source.path, row) for version, row in _stated_in(file)]
+def _of_file(checking_file: FileIndex, file: FileIndex) -> Iterator[Admitted]:
+    for version, row, is_defined in _stated_in(checking_file):
+        if is_defined or _concerns(checking_file, file):
+            yield Admitted(version, checking_file.source.path, row)
 
 
 def _concerns(checking_file: FileIndex, file: FileIndex) -> bool:

@@ -18,12 +18,14 @@ def path_of(uri: str) -> str | None:
     '/tmp/a b;c.py'
     >>> path_of("untitled:Untitled-1") is None
     True
+    >>> path_of("file:///tmp/a%00b.py") is None  # no file has such a name
+    True
     """
     try:
         parts = urlsplit(uri)
     except ValueError:
         return None
-    if parts.scheme != "file" or not parts.path:
+    if parts.scheme != "file" or not parts.path or "\0" in unquote(parts.path):
         return None
     if os.name == "nt":
         path = url2pathname(parts.path)
