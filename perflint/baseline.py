@@ -139,10 +139,16 @@ class Baseline:
 
 def entries(findings: Sequence[Finding], sources: Mapping[str, Source], root: str) -> list[Entry]:
     """The entries for findings, for a baseline in the directory ``root``; the arguments are those of `fingerprints`."""
-    return [
-        Entry(_place(finding.path, root), finding.code, _text(finding, sources.get(finding.path)), each)
-        for finding, each in zip(findings, fingerprints(findings, sources, root), strict=True)
-    ]
+    places = {path: _place(path, root) for path in {finding.path for finding in findings}}
+    texts: dict[tuple[str, int], str] = {}
+    found = []
+    for finding, each in zip(findings, fingerprints(findings, sources, root), strict=True):
+        source = sources.get(finding.path)
+        row = source.lines.position(finding.start)[0] if source is not None else 0
+        if (finding.path, row) not in texts:
+            texts[finding.path, row] = _text(source, row)
+        found.append(Entry(places[finding.path], finding.code, texts[finding.path, row], each))
+    return found
 
 
 def _place(path: str, root: str) -> str:
@@ -160,10 +166,10 @@ def _is_there(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110 - which does not raise where a name is too long
 
 
-def _text(finding: Finding, source: Source | None) -> str:
+def _text(source: Source | None, row: int) -> str:
     if source is None:
         return ""
-    text = " ".join(source.lines.line(source.lines.position(finding.start)[0]).split())
+    text = " ".join(source.lines.line(row).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 

@@ -25,19 +25,30 @@ def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source], roo
         sources: the texts that they point into, by path; a file that could not be read may be missing.
         root: the directory that paths are seen from, so that a checkout elsewhere gives the same.
     """
-    seen: Counter[tuple[str, ...]] = Counter()
+    seen: Counter[bytes] = Counter()
+    begun: dict[tuple[str, str, int, int], hashlib._Hash] = {}
     found = []
     for finding in findings:
-        key = (finding.code, relative(finding.path, root), _words(finding, sources.get(finding.path)))
-        found.append(hashlib.sha256("\0".join((*key, str(seen[key]))).encode("utf-8", "surrogatepass")).hexdigest())
-        seen[key] += 1
-    return [digest[:_LENGTH] for digest in found]
+        source = sources.get(finding.path)
+        first, last = _rows(finding, source) if source is not None else (0, 0)
+        place = finding.code, finding.path, first, last
+        if place not in begun:  # the row may be megabytes long, and hold thousands of findings
+            words = _words(source, first, last) if source is not None else ""
+            text = "\0".join((finding.code, relative(finding.path, root), words, ""))
+            begun[place] = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+        alike = begun[place].digest()
+        digest = begun[place].copy()
+        digest.update(str(seen[alike]).encode())
+        seen[alike] += 1
+        found.append(digest.hexdigest()[:_LENGTH])
+    return found
 
 
-def _words(finding: Finding, source: Source | None) -> str:
-    """The lines of a finding, without what only lays them out."""
-    if source is None:
-        return ""
+def _rows(finding: Finding, source: Source) -> tuple[int, int]:
     table = source.lines
-    first, last = (table.position(offset)[0] for offset in (finding.start, max(finding.start, finding.end - 1)))
-    return " ".join(" ".join(table.line(row) for row in range(first, last + 1)).split())
+    return table.position(finding.start)[0], table.position(max(finding.start, finding.end - 1))[0]
+
+
+def _words(source: Source, first: int, last: int) -> str:
+    """Some rows, without what only lays them out."""
+    return " ".join(" ".join(source.lines.line(row) for row in range(first, last + 1)).split())

@@ -6,20 +6,20 @@ never kept: the file keeps the text it had before, and the outcome says which ru
 
 from __future__ import annotations
 
-import ast
-import warnings
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import accumulate
 
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.reading import Reading
 from perflint.fix.unused_imports import removals, taking, unused_imports
 from perflint.import_place import ImportPlace
 from perflint.source import Source
+from perflint.taken_edits import Taken
+from perflint.valid import compiles, parses
 
 Check = Callable[[Mapping[str, Source]], list[Finding]]
 _Mark = tuple[str, str, tuple[str, ...]]
@@ -135,22 +135,22 @@ def apply(text: str, fixes: Iterable[Fix]) -> Applied:
     """
     chosen: list[Fix] = []
     skipped: list[Fix] = []
-    taken: list[Edit] = []
+    taken = Taken(text)
     wanted: list[str] = []
     place = ImportPlace(text)
     for fix in sorted(dict.fromkeys(fixes), key=lambda fix: (min(fix.edits, default=Edit(0, 0, "")), fix.edits)):
         missing = [statement for statement in place.missing(fix.imports) if statement not in wanted]
-        fits = bool(fix.edits) and _fits(fix, taken, text)
+        fits = bool(fix.edits) and taken.fits(fix)
         if fits and (missing or wanted):
-            fits = place.free([*taken, *fix.edits])
+            fits = taken.leave(place) and place.free(fix.edits)
         if not fits:
             skipped.append(fix)
             continue
         chosen.append(fix)
         wanted += missing
-        taken += [edit for edit in dict.fromkeys(fix.edits) if edit not in taken]
+        taken.add(fix)
     # The sort is stable and compares positions only: edits of one fix at one place keep the order the rule gave.
-    edits = in_order([*place.edits(wanted), *taken])
+    edits = in_order([*place.edits(wanted), *taken.edits])
     return Applied(spliced(text, 0, len(text), edits), tuple(chosen), tuple(skipped), edits)
 
 
@@ -164,7 +164,7 @@ def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
 
     What is inserted at one place is one edit, since formats of reports do not say in which order two are made.
     """
-    place = ImportPlace(text)
+    place = _import_place(text)
     edits = [*place.edits(place.missing(fix.imports)), *dict.fromkeys(fix.edits)]
     merged: list[Edit] = []
     for edit in in_order(edits):
@@ -172,6 +172,11 @@ def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
             edit = Edit(edit.start, edit.end, merged.pop().content + edit.content)
         merged.append(edit)
     return tuple(merged)
+
+
+@lru_cache(maxsize=4)
+def _import_place(text: str) -> ImportPlace:
+    return ImportPlace(text)  # which parses the text, and is asked for each finding of a file
 
 
 def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:
@@ -221,26 +226,6 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
     )
 
 
-def parses(text: str) -> bool:
-    """Whether ``text`` is Python for the interpreter that runs perflint."""
-    return _accepted(text, ast.PyCF_ONLY_AST)
-
-
-def _compiles(text: str) -> bool:
-    """The stricter question: compiling also finds a keyword given twice or a ``return`` outside a function."""
-    return _accepted(text, 0)
-
-
-def _accepted(text: str, flags: int) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(text, "<fixed>", "exec", flags, dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
-
-
 class _Shown:
     """The places whose fixes are shown and not made, as the first check has said, wherever edits move them.
 
@@ -251,6 +236,7 @@ class _Shown:
 
     def __init__(self, first: Iterable[Finding], level: Level) -> None:
         self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        self._sorted: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
         for finding in first:
             if finding.fix is None or finding.fix.level < level:
                 place = finding.statement or (finding.start, finding.end)
@@ -258,6 +244,7 @@ class _Shown:
 
     def without(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings whose fixes may be made: those at none of these places."""
+        self._sorted = {}
         return [finding for finding in findings if not self._is_shown(finding)]
 
     def move(self, results: Mapping[str, Applied]) -> None:
@@ -267,8 +254,17 @@ class _Shown:
                 self._places[path, code] = [results[path].moved(*place) for place in places]
 
     def _is_shown(self, finding: Finding) -> bool:
-        places = self._places.get((finding.path, finding.code), ())
-        return any(start <= finding.start < max(end, start + 1) for start, end in places)
+        starts, ends = self._ends_up_to(finding.path, finding.code)
+        before = bisect_right(starts, finding.start)
+        return before > 0 and finding.start < ends[before - 1]
+
+    def _ends_up_to(self, path: str, code: str) -> tuple[list[int], list[int]]:
+        """Where the places of a rule in a file begin, in order, and the last end of those up to each of them."""
+        key = path, code
+        if key not in self._sorted:
+            places = sorted((start, max(end, start + 1)) for start, end in self._places.get(key, ()))
+            self._sorted[key] = [start for start, _ in places], list(accumulate((end for _, end in places), max))
+        return self._sorted[key]
 
 
 @dataclass
@@ -279,7 +275,8 @@ class _Refused:
     reports: list[Rejected] = field(default_factory=list)
 
     def allows(self, source: Source, finding: Finding) -> bool:
-        return _mark(source, finding) not in self.marks.get(source.path, ())
+        marks = self.marks.get(source.path)
+        return not marks or _mark(source, finding) not in marks
 
     def add(self, source: Source, findings: Sequence[Finding], reason: str, bug: bool) -> None:
         self.marks.setdefault(source.path, set()).update(_mark(source, finding) for finding in findings)
@@ -325,7 +322,8 @@ def _apply_checked(
             return _tidied(sources, source, result)
         if not parses(source.text):
             return None
-        used = [finding for finding in findings if finding.fix in result.fixes]
+        made = frozenset(result.fixes)
+        used = [finding for finding in findings if finding.fix in made]
         blamed = [item for item in used if _problem(source, apply(source.text, _fixes([item])).text)] or used
         refused.add(source, blamed, *problem)
         findings = [finding for finding in findings if refused.allows(source, finding)]
@@ -349,7 +347,7 @@ def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> A
 
 def _problem(source: Source, text: str) -> tuple[str, bool] | None:
     """Why ``text`` cannot stand in this file, and whether that is perflint's fault."""
-    if not parses(text) or (_compiles(source.text) and not _compiles(text)):
+    if not parses(text) or (compiles(source.text) and not compiles(text)):
         return "the result is not valid Python", True
     try:
         source.encode(text)
@@ -396,15 +394,12 @@ def _judge(before: Iterable[Finding], after: Iterable[Finding], results: Mapping
         if path not in results:
             continue
         result = results[path]
-        left = list(now.get(path, ()))
+        made, left = frozenset(result.fixes), _Left(now.get(path, ()))
         # Findings that were not touched claim theirs first, so that each applied one is judged by its own place.
-        for finding in sorted(findings, key=lambda item: item.fix in result.fixes):
+        for finding in sorted(findings, key=lambda item: item.fix in made):
             low, high = result.moved(finding.start, finding.end)
-            place = range(low, max(high, low + 1))
-            same = next((item for item in left if item.code == finding.code and item.start in place), None)
-            if same:
-                left.remove(same)
-            if finding.fix not in result.fixes:
+            same = left.claims(finding.code, low, max(high, low + 1))
+            if finding.fix not in made:
                 continue
             applied.append(finding)
             if same:
@@ -414,30 +409,21 @@ def _judge(before: Iterable[Finding], after: Iterable[Finding], results: Mapping
     return _Judged(gone, tuple(applied), tuple(item for item in applied if (item.path, item.fix) in useless))
 
 
-def _fits(fix: Fix, taken: Sequence[Edit], text: str) -> bool:
-    """Whether a fix can join the edits already taken, and does not contradict itself."""
-    own = sorted(set(fix.edits))
-    if any(left.end > right.start for left, right in pairwise(own)):
-        return False
-    # An edit shared with an earlier fix is already made, and this fix knows how its other edits stand to it.
-    others = [edit for edit in taken if edit not in own]
-    return not any(_clash(edit, other, text) for edit in own if edit not in taken for other in others)
+class _Left:
+    """Findings of a later check, each of which one finding of an earlier check may be."""
 
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self._starts: dict[str, list[int]] = {}
+        for finding in findings:
+            self._starts.setdefault(finding.code, []).append(finding.start)
+        for starts in self._starts.values():
+            starts.sort()
 
-def _clash(one: Edit, other: Edit, text: str) -> bool:
-    """Whether two edits overlap, or touch so that their order matters."""
-    if one.start > other.end or other.start > one.end:
-        return False
-    return not (_is_row(one, text) and _is_row(other, text) and _indent(one) == _indent(other))
-
-
-def _is_row(edit: Edit, text: str) -> bool:
-    """Whether an edit inserts one line that is a whole statement, as fixes do behind a loop, one for each sum in it."""
-    if edit.start != edit.end or text[edit.start - 1 : edit.start] not in ("\n", "\r"):
-        return False
-    line = edit.content.rstrip("\r\n")
-    return line != edit.content and not {"\n", "\r"} & set(line) and parses(line.strip())
-
-
-def _indent(edit: Edit) -> str:
-    return edit.content[: len(edit.content) - len(edit.content.lstrip())]
+    def claims(self, code: str, low: int, high: int) -> bool:
+        """Whether a finding of a rule begins in ``low:high``; it is claimed then, and none any more."""
+        starts = self._starts.get(code, [])
+        at = bisect_left(starts, low)
+        if at == len(starts) or starts[at] >= high:
+            return False
+        del starts[at]
+        return True

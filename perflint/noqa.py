@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tokenize
-from collections.abc import Mapping
 from functools import lru_cache
 
 from perflint.code_lines import CodeLine, code_lines, tokens
@@ -26,10 +25,8 @@ def suppressed(finding: Finding, source: Source) -> bool:
     runs on in a triple-quoted string or after a backslash is one with those that follow, text in a string counts as
     well as a comment, a listed code silences those it is the beginning of, and codes are told apart by case.
     """
-    joined = _joined_lines(source)
-    if joined is None:
-        return False
-    return any(_silences(joined.get(row) or source.lines.line(row), finding.code) for row in rows_of(finding, source))
+    rows = _rows(source)
+    return rows is not None and any(rows.silence(row, finding.code) for row in rows_of(finding, source))
 
 
 def skips_file(source: Source) -> bool:
@@ -58,26 +55,38 @@ def rows_of(finding: Finding, source: Source) -> set[int]:
     return {source.lines.position(offset)[0] for start, end in ranges for offset in (start, max(start, end - 1))}
 
 
-def _silences(line: str, code: str) -> bool:
+class _Rows:
+    """What the rows of a file silence: each line is looked at once, however long it is and whatever stands on it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        # Where there are no lines, each row stands for itself, as in flake8 with a file that cannot be read to its end.
+        lines = [line for line in code_lines(source) or () if line.first < line.last]
+        self._lines = {row: line for line in lines for row in range(line.first, line.last + 1)}
+        self._codes: dict[CodeLine | int, tuple[str, ...]] = {}
+
+    def silence(self, row: int, code: str) -> bool:
+        """Whether a comment on the line of a row silences findings of a rule there."""
+        line = self._lines.get(row, row)
+        if line not in self._codes:
+            text = joined_text(self._source, line) if isinstance(line, CodeLine) else self._source.lines.line(row)
+            self._codes[line] = _silenced(text)
+        return code.startswith(self._codes[line])
+
+
+def _silenced(line: str) -> tuple[str, ...]:
+    """What the codes begin with that a line silences; no code begins with nothing where it silences none."""
     match = DIRECTIVE.search(line)
     if match is None:
-        return False
+        return ()
     codes = match["codes"]
-    return codes is None or code.startswith(tuple(filter(None, CODE_END.split(codes))))
+    return ("",) if codes is None else tuple(filter(None, CODE_END.split(codes)))
 
 
 @lru_cache(maxsize=16)
-def _joined_lines(source: Source) -> Mapping[int, str] | None:
-    """The text that each row of a line of several rows belongs to; None when the file has no ``# noqa`` at all."""
-    if DIRECTIVE.search(source.text) is None:
-        return None
-    joined: dict[int, str] = {}
-    # Where there are no lines, each row stands for itself, as in flake8 with a file that cannot be read to its end.
-    for line in code_lines(source) or ():
-        if line.first < line.last:
-            text = joined_text(source, line)
-            joined.update(dict.fromkeys(range(line.first, line.last + 1), text))
-    return joined
+def _rows(source: Source) -> _Rows | None:
+    """The rows of a file; None when the file has no ``# noqa`` at all."""
+    return _Rows(source) if DIRECTIVE.search(source.text) is not None else None
 
 
 def joined_text(source: Source, line: CodeLine) -> str:

@@ -17,6 +17,8 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _ELSE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """What ``str.splitlines`` takes for a line end, and Python does not."""
 BOM = "\ufeff"
+_GOING_ON = bytes(range(0x80, 0xC0))
+"""The bytes with which UTF-8 goes on with a character."""
 _USUAL = ("utf-8", "utf-8-sig", "iso-8859-1", "ascii")
 _PLAIN = b"# -*- coding: x -*- " + b"plain_text, " * 20 + b"\n\n"
 """A line that every encoding for source files leaves as it is; longer than a name in a network may be (``idna``)."""
@@ -43,12 +45,39 @@ def _starts(text: str) -> list[int]:
     return [0, *(end + number for number, end in enumerate(accumulate(map(len, rows[:-1])), 1))]
 
 
+class _Columns:
+    """The columns of a row in UTF-8 bytes and in characters: each is asked for without reading the whole row."""
+
+    _PIECE = 512
+
+    def __init__(self, line: str) -> None:
+        self._bytes = None if line.isascii() else line.encode("utf-8", "surrogatepass")
+        pieces = range(0, len(self._bytes or b""), self._PIECE)
+        counts = (self._characters(at, at + self._PIECE) for at in pieces)
+        self._before = [0, *accumulate(counts)]
+        """How many characters begin before each piece of the bytes."""
+
+    def character(self, utf8_column: int) -> int:
+        """The column in characters (from 0)."""
+        if self._bytes is None:
+            return utf8_column
+        piece = min(utf8_column // self._PIECE, len(self._before) - 1)
+        return self._before[piece] + self._characters(piece * self._PIECE, utf8_column)
+
+    def _characters(self, start: int, end: int) -> int:
+        """How many characters begin in some of the bytes: all bytes but those that go on with one."""
+        return len((self._bytes or b"")[start:end].translate(None, _GOING_ON))
+
+
 class LineTable:
     """Rows and columns of a text, with Python's own line ends (``\\n``, ``\\r\\n``, ``\\r`` and no others)."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._starts = _starts(text)
+        self._is_ascii = text.isascii()
+        self._last_row = (0, "")
+        self._columns: dict[int, _Columns] = {}
 
     def position(self, offset: int) -> tuple[int, int]:
         """Row and column of a character offset, both counted from 1."""
@@ -58,10 +87,11 @@ class LineTable:
     def offset(self, row: int, utf8_column: int) -> int:
         """Character offset of an ``ast`` position: row from 1, column from 0 in UTF-8 bytes."""
         start = self._starts[row - 1]
-        line = self.line(row)
-        if line.isascii():
+        if self._is_ascii:
             return start + utf8_column
-        return start + len(line.encode("utf-8")[:utf8_column].decode("utf-8", "ignore"))
+        if row not in self._columns:
+            self._columns[row] = _Columns(self.line(row))
+        return start + self._columns[row].character(utf8_column)
 
     def between(self, first: int, last: int) -> str:
         """The text of some rows (from 1), with their line ends."""
@@ -77,7 +107,11 @@ class LineTable:
 
     def line(self, row: int) -> str:
         """A row's text without its line end."""
-        return self.text[self.line_start(row) : self.line_end(row)].rstrip("\r\n")
+        known, line = self._last_row
+        if row != known:  # a thousand findings on one row of megabytes copy it once
+            line = self.text[self.line_start(row) : self.line_end(row)].rstrip("\r\n")
+            self._last_row = row, line
+        return line
 
     @property
     def rows(self) -> int:

@@ -13,8 +13,10 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from perflint import catalogue, noqa, selection
 from perflint.catalogue import Rule
@@ -23,6 +25,9 @@ from perflint.findings import Edit, Finding, Fix
 from perflint.output.facts import FILE_CODES
 from perflint.settings import Settings
 from perflint.source import Source
+
+if TYPE_CHECKING:
+    from perflint.units import Unit
 
 CODE = "PPF002"
 _OWN = re.compile(r"PPF[0-9]+")
@@ -63,11 +68,21 @@ def find(
     for source in worth:
         ignored = selection.ignored_for(source.path, settings)
         judged = {code for code in codes if code not in ignored and code not in FILE_CODES} if is_whole else set()
+        found_on, units = _by_row(by_path[source.path], source), _Units(source)
         for comment in _comments(source):
-            about = _Judge(source, comment, rules, judged, by_path[source.path]).finding()
+            about = _Judge(source, comment, rules, judged, found_on, units).finding()
             if about is not None:
                 result.append(about)
     return result
+
+
+def _by_row(found: Iterable[Finding], source: Source) -> Mapping[int, set[str]]:
+    """The codes of the findings that a comment on a row may silence, by that row."""
+    rows: dict[int, set[str]] = defaultdict(set)
+    for finding in found:
+        for row in noqa.rows_of(finding, source):
+            rows[row].add(finding.code)
+    return rows
 
 
 @dataclass(frozen=True)
@@ -109,15 +124,57 @@ def _is_code(word: tuple[str, int]) -> bool:
     return _CODE.fullmatch(word[0]) is not None
 
 
+class _Units:
+    """Whether LibCST can read the pieces of a file, each of them asked once."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._read: dict[tuple[int, int], bool] = {}
+
+    def are_read(self, rows: Iterable[int]) -> bool:
+        """Whether it can read all pieces with one of these rows."""
+        from perflint.units import chosen  # LibCST comes with it
+
+        return self._all is not None and all(map(self._is_read, chosen(self._all, rows)))
+
+    @cached_property
+    def _all(self) -> list[Unit] | None:
+        from perflint.units import units_of
+
+        try:
+            return units_of(ast.parse(self._source.text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    def _is_read(self, unit: Unit) -> bool:
+        place = unit.first, unit.last
+        if place not in self._read:
+            self._read[place] = not unit.is_too_deep and self._is_parsed(unit)
+        return self._read[place]
+
+    def _is_parsed(self, unit: Unit) -> bool:
+        from perflint import units
+
+        try:
+            units.parse(self._source, replace(unit, rows=None))
+        except (units.UnparsableError, RecursionError):
+            return False
+        return True
+
+
 @dataclass(frozen=True)
 class _Judge:
-    """What becomes of one comment.  ``judged`` are the codes of which it is known where they are found."""
+    """What becomes of one comment.
+
+    ``judged`` are the codes of which it is known where they are found, ``found`` those that are found on each row.
+    """
 
     source: Source
     comment: _Comment
     rules: Mapping[str, Rule]
     judged: Collection[str]
-    found: list[Finding]
+    found: Mapping[int, set[str]]
+    units: _Units
 
     def finding(self) -> Finding | None:
         """The finding about the codes that are of no use, if there are any."""
@@ -147,10 +204,7 @@ class _Judge:
         if CODE in meant or not all(code in self.judged for code in meant) or self._is_explained(meant):
             return False
         rows = range(self.comment.line.first, self.comment.line.last + 1)
-        return not any(
-            finding.code.startswith(listed) and any(row in rows for row in noqa.rows_of(finding, self.source))
-            for finding in self.found
-        )
+        return not any(code.startswith(listed) for row in rows for code in self.found.get(row, ()))
 
     def _is_explained(self, codes: Iterable[str]) -> bool:
         """Whether the comment has words that may be why a rule has found nothing."""
@@ -163,17 +217,7 @@ class _Judge:
 
     def _is_read(self) -> bool:
         """Whether LibCST can read the code here: what it cannot read was not checked."""
-        from perflint import units  # LibCST comes with it
-
-        rows = range(self.comment.line.first, self.comment.line.last + 1)
-        try:
-            for unit in units.chosen(units.units_of(ast.parse(self.source.text)), rows):
-                if unit.is_too_deep:
-                    return False
-                units.parse(self.source, unit)
-        except (units.UnparsableError, SyntaxError, ValueError, RecursionError):
-            return False
-        return True
+        return self.units.are_read(range(self.comment.line.first, self.comment.line.last + 1))
 
     def _edits(self, useless: Collection[int]) -> tuple[Edit, ...]:
         """Take these codes out; nothing where something else would be silenced then."""

@@ -204,7 +204,8 @@ def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: 
     point = context.point
     if point is None or point.loop is None:
         return Fix(title, (), Level.DISPLAY, f"{_ELSEWHERE}; {reason}")
-    index = step_index(point.scope, point.loop, context.file.identifiers)
+    scope, loop, used = point.scope, point.loop, context.file.identifiers
+    index = context.once((step_index, loop), lambda: step_index(scope, loop, used))
     if index is None or index.enumerate or index.unnamed is not None:
         return Fix(title, (), Level.DISPLAY, _UNCOUNTED + reason)
     rare = f"{index.name} % {interval} {'!= 0 or' if isinstance(owner, cst.Assert) else '== 0 and'} "

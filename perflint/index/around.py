@@ -19,7 +19,7 @@ from perflint.index.guards import (
 )
 from perflint.index.names import dotted
 from perflint.index.one_shot import turns_itself_off
-from perflint.index.scopes import LOOPS, Place, Scope, Statement, exits
+from perflint.index.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
 from perflint.index.tree import walk
 
 if TYPE_CHECKING:
@@ -41,45 +41,62 @@ _ASKS_WHAT_IT_IS = frozenset(
 _MAX_DEPTH = 5
 
 
-def off_the_hot_path(
-    place: Place | None, loop: ast.stmt | None, definitions: Definitions, scope: Scope | None = None
-) -> bool:
-    """Whether a guard stands between a place and its step loop (None: the top of a function called each step).
+class HotPath:
+    """Which places of a scope run at each step, as far as the tests around them say.
+
+    A link of a chain of places is looked at once: each of a thousand statements stands behind the same early exits.
 
     Args:
-        scope: the function around the place, where all of it counts: what else it binds tells whether a test is
+        definitions: what the names in the tests stand for.
+        scope: the function around the places, where all of it counts: what else it binds tells whether a test is
             turned off by its own branch (log once).
     """
-    if place is None:
-        return False
-    counters = counted_by(loop)
-    for link in place.chain():
+
+    def __init__(self, definitions: Definitions, scope: Scope | None = None) -> None:
+        self._definitions = definitions
+        self._scope = scope
+        self._known: dict[tuple[Place, ast.stmt | None], bool] = {}
+
+    def is_off(self, place: Place | None, loop: ast.stmt | None) -> bool:
+        """Whether a guard stands between a place and its step loop (None: the top of a function called each step)."""
+        waiting: list[Place] = []
+        found = False
+        for link in place.chain() if place is not None else ():
+            if (link, loop) in self._known:
+                found = self._known[link, loop]
+                break
+            if link.node is loop and link.branch == "body":
+                break
+            waiting.append(link)
+        for link in reversed(waiting):
+            found = self._known[link, loop] = found or self._guards(link, loop)
+        return found
+
+    def _guards(self, link: Place, loop: ast.stmt | None) -> bool:
         node, branch = link.node, link.branch
-        if node is loop and branch == "body":
-            return False
         if branch == "handler" or (branch == "else" and isinstance(node, (ast.For, ast.While))):
             return True
         if not isinstance(node, ast.If):
-            continue
-        value = branch == "body"
-        if rare(node.test, value, definitions, counters=counters):
+            return False
+        value, scope = branch == "body", self._scope
+        if rare(node.test, value, self._definitions, counters=counted_by(loop)):
             return True
-        if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, definitions):
+        if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):
             return True
-        if (branch == "else" and _skips_the_step(node)) or (value and _ends_the_loop(node.body, link, loop)):
-            return True
-    return False
+        return (branch == "else" and _skips_the_step(node)) or (value and _ends_the_loop(node.body, link, loop))
 
 
-def leads_to_an_error(statement: Statement, scope: Scope) -> bool:
-    """Whether a function certainly raises once it has come to one of its statements: it makes the error's message."""
+def leading_to_an_error(scope: Scope) -> set[ast.stmt]:
+    """The statements of a function from which it certainly raises: they make the error's message."""
     body = scope.node.body
     if isinstance(scope.node, ast.Module) or not exits(body):
-        return False
-    if statement.place is not None and any(link.branch != "after" for link in statement.place.chain()):
-        return False
-    rest = body[body.index(statement.node) + 1 :] if statement.node in body else []
-    return bool(rest) and not any(isinstance(item, ast.Return) for node in rest for item in walk(node))
+        return set()
+    found: set[ast.stmt] = set()
+    for node in reversed(body[:-1]):
+        found.add(node)
+        if any(isinstance(item, ast.Return) for item in walk(node)):
+            break
+    return found if not any(isinstance(item, ast.Return) for item in walk(body[-1])) else set()
 
 
 def _skips_the_step(node: ast.If) -> bool:
@@ -125,12 +142,10 @@ def deciding_test(project: Project, point: Point) -> Deciding | None:
         return found
     for path, line in reversed(step.via):
         file = project.files[path]
-        for scope in file.scopes.scopes:
-            for statement in scope.statements:
-                if any(call.lineno == line for call in statement.calls):
-                    found = _deciding(project, file, scope, statement, step_loop(statement, path, step.path, step.line))
-                    if found is not None:
-                        return found
+        for scope, statement in statements_calling(file.scopes, line):
+            found = _deciding(project, file, scope, statement, step_loop(statement, path, step.path, step.line))
+            if found is not None:
+                return found
     return None
 
 

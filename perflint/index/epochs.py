@@ -25,7 +25,7 @@ def loop_of(statement: Statement) -> Loop | None:
 
 
 def _guarded(statement: Statement, loop: Loop) -> bool:
-    if around.off_the_hot_path(statement.place, loop, {}):
+    if around.HotPath({}).is_off(statement.place, loop):
         return True
     # What is no guard for a step is one for an epoch: ``epoch % k``, and whether the model has become better.
     for link in statement.place.chain() if statement.place else ():

@@ -90,6 +90,15 @@ class Load:
 
 
 @dataclass(eq=False)
+class _Calls:
+    """The calls of a text by their last names, as far as they have been asked for (``is_all``: all of them)."""
+
+    text: str
+    of: dict[str, list[tuple[Scope, Statement, ast.Call]]] = field(default_factory=dict)
+    is_all: bool = False
+
+
+@dataclass(eq=False)
 class FileIndex:
     """One parsed file of the project; also the ``Resolver`` of its expressions."""
 
@@ -97,7 +106,7 @@ class FileIndex:
     parts: tuple[str, ...]
     project: Project
     points: dict[ast.stmt, Point] = field(default_factory=dict)
-    _asked_calls: tuple[str, set[str], dict[str, list[tuple[Scope, Statement, ast.Call]]]] | None = None
+    _asked_calls: _Calls | None = None
     reading_calls: dict[int, Read] = field(default_factory=dict)
     """Calls in step loops, by offset, of which a helper in another file reads the device; with the read's place."""
 
@@ -253,20 +262,19 @@ class FileIndex:
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
         """The calls whose last name is this one, each with its statement: looks only where the text has the name."""
         known = self._asked_calls
-        # After an edit, all begins anew.
-        asked, calls = known[1:] if known is not None and known[0] is self.source.text else (set(), {})
-        asked.add(name)
-        if len(asked) > _MOST_LOOKS:
-            calls = calls or self._all_calls()
-        self._asked_calls = self.source.text, asked, calls
-        if calls:
-            return calls.get(name, [])
-        return [
-            (scope, statement, call)
-            for scope, statement in self._statements_at(places(self.source.text, name))
-            for call in statement.calls
-            if terminal(call) == name
-        ]
+        if known is None or known.text is not self.source.text:  # after an edit, all begins anew
+            known = self._asked_calls = _Calls(self.source.text)
+        if name not in known.of and not known.is_all:
+            if len(known.of) >= _MOST_LOOKS:
+                known.of, known.is_all = self._all_calls(), True
+            else:
+                known.of[name] = [
+                    (scope, statement, call)
+                    for scope, statement in self._statements_at(places(self.source.text, name))
+                    for call in statement.calls
+                    if terminal(call) == name
+                ]
+        return known.of.get(name, [])
 
     def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
         """All calls of the file by their last names: quicker than to look for each of hundreds of names."""

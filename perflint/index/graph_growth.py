@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from perflint.index.bindings import bound_by
 from perflint.index.callers import argument_for
@@ -26,6 +27,8 @@ _CUTS = frozenset(
 _HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
 _MOST_RENEWALS = 256
 """Statements that make one object anew of which each is asked whether it is in the loop."""
+_MOST_BESIDE = 200
+"""Statements of the step that are looked at for the sake of one beside them."""
 _EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 _BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
 _COUNTS = re.compile(r"acc|precision|recall|f1|auc|top_?k|correct|iou|confusion|hit|rank", re.IGNORECASE)
@@ -80,10 +83,9 @@ def _stored_graph(
 
 def _is_beside_growth(point: Point) -> bool:
     """Whether another statement of the same step stores the graph of the loss."""
-    for statement in point.scope.statements:
-        other = point.file.points.get(statement.node)
-        if other is None or other.step is None or statement is point.statement or other.loop is not point.loop:
-            continue
+    points = (point.file.points.get(item.node) for item in point.scope.statements if item is not point.statement)
+    beside = (other for other in points if other is not None and other.step is not None and other.loop is point.loop)
+    for other in islice(beside, _MOST_BESIDE):
         carriers = _Carriers(other)
         if _stored_graph(other, carriers, carriers.within) is not None:
             return True
@@ -91,15 +93,20 @@ def _is_beside_growth(point: Point) -> bool:
 
 
 def _seen(point: Point, target: ast.expr) -> str:
-    for statement in point.scope.statements:
-        for call in statement.calls:
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and _retains(call):
-                return _WANTED
+    if point.scope.once(_retains, lambda: _retains_graphs(point.scope)):
+        return _WANTED
     base = target
     while isinstance(base, ast.Subscript):
         base = base.value
     name = dotted(base)
     return _PRINTED if name is not None and is_printed(point.file, point.scope, name) else ""
+
+
+def _retains_graphs(scope: Scope) -> bool:
+    calls = (call for statement in scope.statements for call in statement.calls)
+    return any(
+        isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and _retains(call) for call in calls
+    )
 
 
 def _retains(call: ast.Call) -> bool:

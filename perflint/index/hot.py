@@ -130,11 +130,12 @@ class Hot:
         flow = Flow(scope, file, self._project.base_env(file, scope, handed), guess_losses=True).run()
         steps = {loop: Step(file.source.path, loop.lineno) for loop in loops}
         definitions = self._project.guards(file, scope)
+        path = around.HotPath(definitions, scope)
         for statement in scope.statements:
             loop = next(
                 (link.node for link in _chain(statement.place) if link.branch == "body" and link.node in steps), None
             )
-            hot = loop is not None and not around.off_the_hot_path(statement.place, loop, definitions, scope)
+            hot = loop is not None and not path.is_off(statement.place, loop)
             outer = _outermost(statement.place, steps)
             step = steps[outer] if hot and outer is not None else None
             if isinstance(statement.node, ast.While) and statement.node in steps:
@@ -194,12 +195,11 @@ class Hot:
         flow = Flow(scope, file, env, guess_losses=True).run()
         definitions = self._project.guards(file, scope, self._defaults.get(scope))
         drawn = yielding_loops(scope) if is_generator(scope) else None
+        path, failing = around.HotPath(definitions, scope), around.leading_to_an_error(scope)
         for statement in scope.statements:
             loop = _outermost(statement.place, drawn) if drawn is not None else None
             cold = (
-                around.off_the_hot_path(statement.place, loop, definitions, scope)
-                or (drawn is not None and loop is None)
-                or around.leads_to_an_error(statement, scope)
+                path.is_off(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
             )
             self._point(file, scope, statement, None if cold else step, flow, None, depth)
 

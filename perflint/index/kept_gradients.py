@@ -50,8 +50,8 @@ def kept_gradient(file: FileIndex, scope: Scope, loop: Loop, calls: Iterable[ast
 
 def is_printed(file: FileIndex, scope: Scope, name: str) -> bool:
     """Whether a scope prints what a name holds as it is, and not only a number of it."""
-    followed = _Followed(file, scope, None, frozenset())
-    return followed.shows(name)
+    question = is_printed, file.names  # which tell NumPy's functions from others
+    return name in scope.once(question, lambda: _Followed(file, scope, None, frozenset()).shown())
 
 
 class _Followed:
@@ -82,14 +82,16 @@ class _Followed:
             yield from self._reasons_at(statement)
             self._follow(statement)
 
-    def shows(self, name: str) -> bool:
-        """Whether a statement prints what a name holds."""
-        self._names = {name}
-        return any(
-            self._shows(item)
+    def shown(self) -> frozenset[str]:
+        """The names of which a statement prints what they hold."""
+        return frozenset(
+            name
             for statement in self._statements
             for header in _own(statement.node)
             for item in walk(header)
+            for value in _printed(item)
+            for name in self._holding(value)
+            if isinstance(name, str)
         )
 
     def _reasons_at(self, statement: Statement) -> Iterator[str]:
@@ -145,24 +147,26 @@ class _Followed:
 
     def _carries(self, node: ast.expr) -> bool:
         """Whether the value of an expression is, or holds, a tensor with a gradient."""
+        return any(item in self._names or item in self._calls for item in self._holding(node))
+
+    def _holding(self, node: ast.expr) -> Iterator[str | ast.AST]:
+        """The names and calls whose results the value of an expression is, or holds."""
         waiting: list[ast.AST] = [node]
         while waiting:
             item = waiting.pop()
-            if item in self._calls:
-                return True
+            if isinstance(item, ast.Call):
+                yield item
             if isinstance(item, ast.Name):
-                if item.id in self._names:
-                    return True
+                yield item.id
             elif isinstance(item, ast.Attribute):
                 name = dotted(item)
-                if name is not None and name in self._names:
-                    return True
+                if name is not None:
+                    yield name
                 waiting += [] if item.attr in _HOST_ATTRIBUTES else [item.value]
             elif isinstance(item, ast.Call):
                 waiting += [] if self._is_cut(item) else children(item)
             elif not isinstance(item, (ast.Compare, ast.JoinedStr)):
                 waiting += children(item)
-        return False
 
     def _is_cut(self, call: ast.Call) -> bool:
         last = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func) or ""
@@ -172,18 +176,23 @@ class _Followed:
         return name is not None and self._file.resolve(name).startswith("numpy.")
 
     def _shows(self, item: ast.AST) -> bool:
-        """Whether a tensor itself becomes a text: ``print(p)``, ``"%s" % p``, ``f"{p}"``."""
-        if isinstance(item, ast.FormattedValue):
-            return item.format_spec is None and self._carries(item.value)
-        if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
-            text = item.left.value if isinstance(item.left, ast.Constant) else None
-            return isinstance(text, str) and bool(_WHOLE.search(text)) and self._carries(item.right)
-        if not isinstance(item, ast.Call):
-            return False
-        name = dotted(item.func) or ""
-        logs = isinstance(item.func, ast.Attribute) and item.func.attr in _LOGS
-        made = isinstance(item.func, ast.Attribute) and item.func.attr == "format"
-        return (name in _SHOWS or logs or made) and any(map(self._carries, item.args))
+        """Whether a tensor itself becomes a text."""
+        return any(map(self._carries, _printed(item)))
+
+
+def _printed(item: ast.AST) -> list[ast.expr]:
+    """What becomes a text as it is: ``print(p)``, ``"%s" % p``, ``f"{p}"``."""
+    if isinstance(item, ast.FormattedValue):
+        return [item.value] if item.format_spec is None else []
+    if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
+        text = item.left.value if isinstance(item.left, ast.Constant) else None
+        return [item.right] if isinstance(text, str) and _WHOLE.search(text) else []
+    if not isinstance(item, ast.Call):
+        return []
+    name = dotted(item.func) or ""
+    logs = isinstance(item.func, ast.Attribute) and item.func.attr in _LOGS
+    made = isinstance(item.func, ast.Attribute) and item.func.attr == "format"
+    return item.args if name in _SHOWS or logs or made else []
 
 
 def _links(statement: Statement) -> Iterator[Place]:

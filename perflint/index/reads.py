@@ -83,8 +83,9 @@ class Reads:
         before = Flow(scope, file, self._project.base_env(file, scope, parameters), guess_losses=False).run().before
         definitions = self._project.guards(file, scope, defaults)
         possible: Read | None = None
+        path = around.HotPath(definitions, scope)
         for statement in scope.statements:
-            if not statement.calls or around.off_the_hot_path(statement.place, None, definitions, scope):
+            if not statement.calls or path.is_off(statement.place, None):
                 continue
             env = with_comprehensions(statement.node, before.get(statement.node, {}), file)
             found = self._in_statement(file, scope, statement, env, depth)
