@@ -16,6 +16,7 @@ from paddle.distributed import fleet
 from paddle.io import DataLoader, IterableDataset, TensorDataset
 from paddle.metric import Accuracy, Auc, Precision, Recall
 from paddle.optimizer import Optimizer
+from paddle.vision.transforms import Compose, Normalize, ToTensor, Transpose
 
 RAISES: dict[str, type[Exception]] = {
     # The page or message says that the first five raise; the others need a GPU.
@@ -48,6 +49,9 @@ NOT_RUN = {
     "is not None": "half of a comparison",
     "with": "a keyword",
     "except": "a keyword",
+    "finally": "a keyword",
+    "decides how often this runs: raise": "words between two pieces of code",
+    "register_buffer(..., persistable=False)": "stands for a call with a name and a tensor",
 }
 """What stands in backticks and is not run, and why."""
 
@@ -65,6 +69,7 @@ def names(code: str) -> dict[str, Any]:
         "np": np, "paddle": paddle, "nn": nn, "F": nn.functional, "vision": vision, "fleet": fleet,
         "dist": paddle.distributed, "os": os, "gc": gc, "math": math, "pickle": pickle, "time": time,
         "DataLoader": DataLoader, "IterableDataset": IterableDataset, "TensorDataset": TensorDataset,
+        "Compose": Compose, "Normalize": Normalize, "ToTensor": ToTensor, "Transpose": Transpose,
         "Accuracy": Accuracy, "Auc": Auc, "Precision": Precision, "Recall": Recall, "Optimizer": Optimizer,
         "model": model, "set_state_dict": model.set_state_dict, "loader": [x], "metric": metric, "step": 1,
         "x": x, "x16": x.astype("float16"), "y": labels, "z": x, "labels": labels, "logits": logits, "loss": loss,
@@ -99,6 +104,7 @@ PARAMETERS = {
     "sync_other_task": paddle.async_save,
     "use_structured_name": nn.Layer.set_state_dict,
     "find_unused_parameters": paddle.DataParallel,
+    "persistable": nn.Layer.register_buffer,
     "verbose": paddle.Model.fit,
     "log_freq": paddle.Model.fit,
 }

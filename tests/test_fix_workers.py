@@ -71,7 +71,7 @@ from tests.support import fixed, levels
         ),
         (
             "DataLoader(data, shuffle=True, dataset=DataLoader(d, shuffle=True))",
-            "DataLoader(data, shuffle=True, dataset=DataLoader(d, shuffle=True, num_workers=4), num_workers=4)",
+            "DataLoader(\n    data, shuffle=True, dataset=DataLoader(d, shuffle=True, num_workers=4), num_workers=4\n)",
         ),
     ],
 )

@@ -97,7 +97,8 @@ def try_line(place: str, line: str) -> None:
     elif isinstance(node, ast.Call) and any(isinstance(item, ast.Constant) and item.value is ... for item in node.args):
         has_keywords(resolve(ast.unparse(node.func), known), node)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-        assert hasattr(paddle.Tensor, node.func.id) or hasattr(builtins, node.func.id)
+        name = node.func.id
+        assert hasattr(paddle.Tensor, name) or hasattr(builtins, name) or name in known
     elif isinstance(node, ast.Call) and ast.unparse(node) in ("np.array()",):
         resolve("np.array", known)
     else:
