@@ -48,7 +48,7 @@ def _would_be_empty(block: cst.CSTNode, statement: cst.Expr, deletable: Deletabl
         if not isinstance(line, cst.SimpleStatementLine):
             return False
         found += line.body
-    return found[-1] is statement and all(deletable(other) for other in found)
+    return found[-1] is statement and all(other is statement or deletable(other) for other in found)
 
 
 def _in_row(row: object, statement: cst.Expr, may_be_empty: bool, context: Context) -> list[Edit]:
