@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-import multiprocessing
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
@@ -38,14 +36,6 @@ def _ended(device: Device) -> int:
     return waits
 
 
-def _end_workers() -> None:
-    """End the processes of loaders that a program has left: an interrupted one waits for the end of this process."""
-    gc.collect()  # a loader that nothing holds ends its processes itself
-    for child in multiprocessing.active_children():
-        child.kill()
-        child.join()
-
-
 class Paddle:
     """Paddle itself, on the CPU; imported when it is asked for."""
 
@@ -75,12 +65,22 @@ class Paddle:
 
             return written
 
+        loader, made = paddle.io.DataLoader, []
+        begin = loader.__iter__
+
+        def begun(data: Any) -> Any:
+            made.append(begin(data))
+            return made[-1]
+
         paddle.Tensor.backward, paddle.save, paddle.async_save = counted, noted(save), noted(async_save)
+        loader.__iter__ = begun
         try:
             yield self._ended
         finally:
             paddle.Tensor.backward, paddle.save, paddle.async_save = backward, save, async_save
-            _end_workers()
+            loader.__iter__ = begin
+            for item in made:  # a loop that was left early keeps the processes of its loader until this one ends
+                getattr(item, "_try_shutdown_all", lambda: None)()
 
     def _ended(self) -> int:
         self._paddle.clear_async_save_task_queue()
