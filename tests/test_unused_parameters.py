@@ -161,7 +161,7 @@ def test_the_fix_has_a_reason_and_waits_to_be_asked_for() -> None:
     assert finding.fix.level is Level.UNSAFE
     assert "two GPUs" in finding.fix.reason
     assert "parameters=True)" in fixed(text, CODE)
-    assert "comm_buffer_size=32, find_unused_parameters=False)  # both" in fixed(text, CODE, level=Level.UNSAFE)
+    assert "comm_buffer_size=32, find_unused_parameters=False\n)  # both" in fixed(text, CODE, level=Level.UNSAFE)
 
 
 def test_not_in_code_that_only_predicts() -> None:
