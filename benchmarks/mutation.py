@@ -87,7 +87,7 @@ def main() -> int:
 
 def _load_libraries() -> None:
     """Import what the tests need and what is not tested, once for all processes."""
-    for name in ("pytest", "libcst", "yaml", "pathspec", "numpy", "pyflakes.checker"):
+    for name in ("pytest", "libcst", "yaml", "numpy", "pyflakes.checker"):
         __import__(name)
     import libcst
 
