@@ -41,7 +41,17 @@ _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
 }  # fmt: skip
-EQUAL: dict[str, dict[str, str]] = {}
+EQUAL: dict[str, dict[str, str]] = {
+    "noqa": {
+        'if ("flake8" in text or "FLAKE8" in text) and _NOT_FOR_FLAKE8.search(text):: first part dropped': (
+            "looking for the words first only saves the search for the pattern"
+        ),
+        "@lru_cache(maxsize=16): 16 to 17": "how many answers are kept changes none of them",
+        "if line.first < line.last:: Lt to LtE": "a line of one row is joined to itself",
+        "row = 1: 1 to 2": "a comment in row 1 is the first token, so an error comes after it",
+        "return max(rows) >= row: GtE to Gt": "a row in which a token begins is no row inside of a string",
+    },
+}
 """Mistakes that change nothing: by module, the row of code with what was changed, and why nothing can show it."""
 
 

@@ -661,7 +661,10 @@ def _(n: int) -> Files:
     made = indent(_rows(n, "self.g{i} = f{i}"), " " * 8)
     calls = indent(_rows(n, "self.g{i}(loss)"), " " * 12)
     loop = indent(_LOOP, "    ").replace("model", "self.model").replace("loader", "self.loader")
-    init = "class Trainer:\n    def __init__(self, model, loader):\n        self.model = model\n        self.loader = loader\n"
+    init = (
+        "class Trainer:\n    def __init__(self, model, loader):\n"
+        "        self.model = model\n        self.loader = loader\n"
+    )
     return {"train.py": _HEAD + functions + init + made + "    def run(self, optimizer):\n" + loop + calls}
 
 
@@ -742,7 +745,8 @@ def _(n: int) -> Files:
 def _(n: int) -> Files:
     made = _rows(
         n,
-        "for epoch in range(9):\n    l{i} = paddle.io.DataLoader(data, num_workers=2)\n    for x in l{i}:\n        f(x)",
+        "for epoch in range(9):\n    l{i} = paddle.io.DataLoader(data, num_workers=2)\n"
+        "    for x in l{i}:\n        f(x)",
     )
     return _program(before=made)
 

@@ -216,3 +216,15 @@ def test_flake8_leaves_them_out(tmp_path: Path) -> None:
     # A process for each would take long: those with codes, words and in a string stand for their kind.
     for text, expected in (FILES[5], FILES[7], FILES[9], FILES[15]):
         assert (reported(tmp_path, text + "x = loss.item()\n") == []) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"""\nskip-file is named here, and nothing ends this text\n', False),
+        ('"""\n# perflint: skip-file\n', True),  # no tokens: the row is taken at its word
+        ('# another comment\n"""\n# perflint: skip-file\n"""\n', False),
+    ],
+)
+def test_a_file_without_tokens_and_a_directive_in_a_text(text: str, expected: bool) -> None:
+    assert skips_file(Source("a.py", text)) is expected

@@ -63,7 +63,7 @@ def test_fixes_change_what_they_admit_to_with_paddle(first: int) -> None:
 
 
 OPEN = {
-    "row_with_two_statements": "the second run guards what PPF704 has left alone on its row; `pieces.clean_up` lacks it so far"
+    "row_with_two_statements": "a second run guards what PPF704 has left on its row; then add it to `pieces.clean_up`"
 }
 """Those that a fix still changes, with what remains to be done."""
 

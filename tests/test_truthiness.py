@@ -423,6 +423,7 @@ def test_what_is_shown_is_spelled_as_the_file_imports_paddle() -> None:
         ("best = loss if loss > 1 else 2 * loss", "best"),
         ("best = max(loss, loss * 2)", "best"),
         ("best = loss * 1\nif loss > 1:\n    best = best / loss", "best"),
+        ("best = loss * 1\nif best > 1:\n    best = best.clip(max=1.0)", "best"),
     ],
 )
 def test_what_is_shown_chooses_what_the_code_chose(body: str, name: str) -> None:

@@ -42,6 +42,7 @@ _ON_THE_HOST = frozenset({"numel", "shape", "rank", "is_empty", "get_shape"})
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _EQUALITY = (ast.Eq, ast.NotEq)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
+_WRITES = frozenset({"set_value", "backward", "register_hook"})
 _LISTS = frozenset({"list", "tuple", "set", "dict", "sorted", "zip", "map", "collections.deque"})
 _MAX_DEPTH = 6
 
@@ -165,7 +166,9 @@ class Evidence:
         qualified = self._names.resolve(name) if name else ""
         if qualified.startswith("paddle."):
             return not qualified.endswith("_") and not qualified.startswith("paddle.distributed.")
-        return self._is_tensor_call(call) and isinstance(call.func, ast.Attribute)
+        if not isinstance(call.func, ast.Attribute) or call.func.attr.endswith("_") or call.func.attr in _WRITES:
+            return False
+        return self.is_one_tensor(call.func.value)
 
     def _compared(self, node: ast.Compare) -> Kind | None:
         sides = [node.left, *node.comparators]

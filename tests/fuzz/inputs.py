@@ -283,7 +283,7 @@ def file_name(case: Case) -> None:
     text = os.fsdecode(name)
     case.write(text, rng.choice((HEALTHY.encode(), b"", mutated(rng, HEALTHY.encode()))))
     if os.path.lexists(text) and rng.random() < 0.6:
-        case.paths.append("./-" if text == "-" else text)  # which means standard input otherwise
+        case.paths += [text] if text != "-" else []  # which means standard input
     elif rng.random() < 0.1:
         case.paths.append(rng.choice((text, "x" * 5000, "gone.py", "below/" * 900)))
         case.is_plain = False  # a path that does not exist ends the run, with an explanation

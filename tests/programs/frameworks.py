@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import multiprocessing
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
@@ -34,6 +36,14 @@ def _ended(device: Device) -> int:
     waits = device.waits
     device.finish_writes()
     return waits
+
+
+def _end_workers() -> None:
+    """End the processes of loaders that a program has left: an interrupted one waits for the end of this process."""
+    gc.collect()  # a loader that nothing holds ends its processes itself
+    for child in multiprocessing.active_children():
+        child.kill()
+        child.join()
 
 
 class Paddle:
@@ -70,6 +80,7 @@ class Paddle:
             yield self._ended
         finally:
             paddle.Tensor.backward, paddle.save, paddle.async_save = backward, save, async_save
+            _end_workers()
 
     def _ended(self) -> int:
         self._paddle.clear_async_save_task_queue()
