@@ -398,8 +398,10 @@ def _judge(before: Iterable[Finding], after: Iterable[Finding], results: Mapping
         # Findings that were not touched claim theirs first, so that each applied one is judged by its own place.
         for finding in sorted(findings, key=lambda item: item.fix in made):
             low, high = result.moved(finding.start, finding.end)
-            same = left.claims(finding.code, low, max(high, low + 1))
-            if finding.fix not in made:
+            is_made = finding.fix in made
+            # One that begins inside of the place is another one, which the first had kept from being reported.
+            same = left.claims(finding.code, low, low + 1 if is_made else max(high, low + 1))
+            if not is_made:
                 continue
             applied.append(finding)
             if same:

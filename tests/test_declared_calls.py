@@ -227,7 +227,8 @@ def test_a_declared_host_read_is_reported_in_step_code() -> None:
     calls = {"mylib.dist.mean": DeclaredCall(), "mylib.Meter.update": DeclaredCall("value", 0)}
     findings = found(text, "PPF201", sync_calls=calls)
     assert rows(findings, text) == [("PPF201", 15), ("PPF201", 16)]
-    assert [item.fix.level for item in findings if item.fix] == [Level.DISPLAY, Level.UNSAFE]
+    assert [item.fix.level for item in findings if item.fix] == [Level.DISPLAY, Level.DISPLAY]
+    assert [item.fix.reason for item in findings if item.fix][1].startswith("nothing is won while the same step reads")
     assert found(text, "PPF201") == []
 
 

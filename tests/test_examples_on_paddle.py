@@ -229,7 +229,7 @@ LOADERS = [
     ("PPF101", "A wrapper that hands on what it is given, and is given no workers"),
     ("PPF101", "A dict of settings, a constant and a class of settings"),
     ("PPF101", "A subclass of the loader"),
-    ("PPF101", "A loader in a dict"),
+    ("PPF101", "A loader in a dict, given as many workers as the one beside it"),
     *[("PPF101", title) for title in list(CALLS)[:3]],
     ("PPF102", "A training loader with workers and without shared memory"),
     ("PPF102", "On one line, imported by name"),

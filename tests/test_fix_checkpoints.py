@@ -72,7 +72,7 @@ def test_two_checkpoints_are_waited_for_once() -> None:
 def test_paddle_is_imported_where_only_its_save_was() -> None:
     text = epochs("from paddle import save", "save(model.state_dict(), f'{epoch}')")
     assert fixed(text, "PPF402", level=Level.UNSAFE) == epochs(
-        "from paddle import save\nimport paddle", later("f'{epoch}'"), f"{FLUSH}\nprint('done')"
+        "import paddle", later("f'{epoch}'"), f"{FLUSH}\nprint('done')"
     )
     text = epochs("import paddle as pd", "pd.save(model.state_dict(), f'{epoch}')")
     assert fixed(text, "PPF402", level=Level.UNSAFE) == epochs(

@@ -282,7 +282,7 @@ import paddle
 
 
 def train(model, loader, optimizer, iters):
-    iter = 0
+    iter = seen = global_step = 0
     {header}
         {first}loss = model(x).mean()
         loss.backward()

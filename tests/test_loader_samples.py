@@ -234,7 +234,8 @@ def test_the_workers_of_the_loader_beside_it(above: str, value: str) -> None:
     text = text.replace("def train(model, optimizer, paths)", "def train(model, optimizer, paths, cfg)")
     finding = of(text)
     assert finding.fix is not None
-    assert [edit.content for edit in finding.fix.edits] == [f", num_workers={value}"]
+    written = [edit.content.strip() for edit in finding.fix.edits]  # a row that gets too long is broken
+    assert [text for text in written if text] == [f", num_workers={value}"]
     assert f"give it num_workers={value} to load" in finding.message
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perflint.bench.results import ALL_FIXES, BEFORE
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, Fix, Level
 from perflint.fixer import Check, apply, fix_all
 from perflint.source import Source
 
@@ -52,8 +52,11 @@ class Fixes:
         return State(ALL_FIXES, sorted({item.code for item in findings}), self._places(findings), changed)
 
     def each(self, findings: Sequence[Finding]) -> list[State]:
-        """A state for each finding."""
-        return [self._state(f"{item.code} {self._places([item])[0]}", [item]) for item in findings]
+        """A state for each fix, named for the first of the findings that share it."""
+        shared: dict[tuple[str, Fix | None], list[Finding]] = {}
+        for item in findings:
+            shared.setdefault((item.path, item.fix), []).append(item)
+        return [self._state(f"{items[0].code} {self._places(items)[0]}", items) for items in shared.values()]
 
     def by_rule(self, findings: Sequence[Finding]) -> list[State]:
         """A state for each rule, with the fixes of all its findings."""

@@ -85,7 +85,7 @@ class Trials:
         if not _is_valid(before, after):
             return _in_words(fix, "the edit does not fit the code here: the file would not compile")
         new = self._new_messages(region, before, after, fix)
-        extra = self._tidying(new, edits) if new else ()
+        extra = self._tidying(new, edits, fix.imports) if new else ()
         if extra is None:
             return _in_words(fix, f"the edit does not fit the code here: {next(iter(new.values()))}")
         broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
@@ -101,10 +101,10 @@ class Trials:
             return list(edits)
         return [Edit(edit.start + region.start, edit.end + region.start, edit.content) for edit in fitting]
 
-    def _tidying(self, new: Messages, edits: Sequence[Edit]) -> list[Edit] | None:
+    def _tidying(self, new: Messages, edits: Sequence[Edit], imports: Sequence[str]) -> list[Edit] | None:
         """The edits that take out the imports which nothing uses any more; None where something else is new."""
         names = [name for kind, name in new if kind == "UnusedImport" and not self._is_taken(name)]
-        extra = removals(self._source, self._tree, names) if len(names) == len(new) else None
+        extra = removals(self._source, self._tree, names, imports) if len(names) == len(new) else None
         if extra is None or any(one.start < two.end and two.start < one.end for one in extra for two in edits):
             return None
         text = self._source.text

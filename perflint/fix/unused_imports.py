@@ -28,21 +28,27 @@ def unused_imports(before: Reading, after: Reading) -> list[str] | None:
     return [name for _, name in new] if all(kind == "UnusedImport" for kind, _ in new) else None
 
 
-def removals(source: Source, tree: ast.Module, names: Iterable[str]) -> list[Edit] | None:
+def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iterable[str] = ()) -> list[Edit] | None:
     """The edits that take some imports out of a file; None where one of them has to stay, or cannot be told.
 
     Args:
         source: the file.
         tree: the same, parsed.
         names: imports, as pyflakes names them.
+        added: import statements that the file gets.
     """
     if PurePath(source.path).name == "__init__.py":
         return None  # what a package imports, others take from it
     edits = []
     imports = list(_imports(tree))
+    new = [node for statement in added for node in _imports(ast.parse(statement))]
     for name in names:
         found = [(node, alias) for node in imports for alias in node.names if _spelling(node, alias) == name]
-        edit = _removal(source, *found[0]) if len(found) == 1 and _is_needless(*found[0], imports) else None
+        edit = (
+            _removal(source, *found[0], is_first=not new)
+            if len(found) == 1 and _is_needless(*found[0], [*imports, *new])
+            else None
+        )
         if edit is None:
             return None
         edits.append(edit)
@@ -97,7 +103,7 @@ def _spelling(node: _Import, alias: ast.alias) -> str:
     return f"{name} as {alias.asname}"
 
 
-def _removal(source: Source, node: _Import, alias: ast.alias) -> Edit | None:
+def _removal(source: Source, node: _Import, alias: ast.alias, is_first: bool) -> Edit | None:
     """Take out a whole import statement with its rows, or one of the names in it."""
     lines = source.lines
     names = node.names
@@ -109,9 +115,8 @@ def _removal(source: Source, node: _Import, alias: ast.alias) -> Edit | None:
         if comment >= 0 and not source.text[lines.line_start(node.lineno) : start] + source.text[end:comment].strip():
             return Edit(start, comment, "")
         is_alone = not (source.text[lines.line_start(node.lineno) : start] + source.text[end:below]).strip()
-        return (
-            Edit(lines.line_start(node.lineno), _past_blank_rows(source, node.lineno, below), "") if is_alone else None
-        )
+        below = _past_blank_rows(source, node.lineno, below) if is_first else below
+        return Edit(lines.line_start(node.lineno), below, "") if is_alone else None
     at = names.index(alias)
     own, other = _span(lines, alias), _span(lines, names[at + 1 if at == 0 else at - 1])
     edit = Edit(own[0], other[0], "") if at == 0 else Edit(other[1], own[1], "")
