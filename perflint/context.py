@@ -63,6 +63,8 @@ class Context:
     drafts: list[Draft] = field(default_factory=list)
     _statements: list[tuple[cst.CSTNode, Point | None]] = field(default_factory=list)
     _claimed: set[cst.CSTNode] = field(default_factory=set)
+    _inside_claimed: dict[cst.CSTNode, tuple[int, bool]] = field(default_factory=dict)
+    """Whether a node stands in a claimed one, as of so many claims."""
     _expressions: dict[cst.CSTNode, ast.expr | None] = field(default_factory=dict)
     _within: dict[cst.CSTNode | None, bool] = field(default_factory=dict)
     _rare: dict[tuple[cst.CSTNode, bool], bool] = field(default_factory=dict)
@@ -170,7 +172,20 @@ class Context:
     def claimed(self) -> bool:
         """Whether a finding already stands for the current node or the place around it."""
         claimed = self._claimed
-        return bool(claimed) and (self.node in claimed or any(parent in claimed for parent in self.parents))
+        if not claimed or self.node in claimed:
+            return bool(claimed)
+        now, found = len(claimed), False
+        waiting: list[cst.CSTNode] = []
+        for parent in reversed(self.parents):  # hundreds of them, in a chain of ``elif``
+            known = self._inside_claimed.get(parent)
+            if known is not None and known[0] == now:
+                found = known[1]
+                break
+            waiting.append(parent)
+        for parent in reversed(waiting):
+            found = found or parent in claimed
+            self._inside_claimed[parent] = now, found
+        return found
 
     def report(
         self,

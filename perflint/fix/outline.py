@@ -45,6 +45,11 @@ class Outline:
         self._starts = [self._lines.line_start(_first_row(node)) for node in self._body]
         self._ends = [self._lines.line_end(node.end_lineno or node.lineno) for node in self._body]
 
+    @property
+    def size(self) -> int:
+        """How many statements the module has."""
+        return len(self._body)
+
     def region(self, edits: Sequence[Edit]) -> Region:
         """The statements that hold some edits, and those that an insertion between two rows touches."""
         low, high = min(edit.start for edit in edits), max(edit.end for edit in edits)

@@ -32,6 +32,9 @@ _BUDGET_PER_CHARACTER = 8
 edits.  A file made up of thousands of costly calls in one function takes time that grows with its size, no faster.
 """
 
+_PER_FUNCTION = 30
+"""What it takes to read an emptied function, or another statement of the module, in characters."""
+
 
 class Trials:
     """The trials of the fixes of one file.
@@ -118,6 +121,7 @@ class Trials:
         missing = ImportPlace(text).missing(fix.imports) if fix.imports else []
         if not missing and inside.names == self._inside(region, before).names:
             return {}  # no name has come or gone, so there is nothing new to say
+        self._left -= _PER_FUNCTION * outline.size
         module = outline.around(region, inside, missing)
         if not module.new_messages(self._module(region, before)):
             return {}

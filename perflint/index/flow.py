@@ -23,6 +23,9 @@ _NOT_A_LOSS = re.compile(
 _MOST_LOOPS = 6
 """Loops inside each other that are gone through twice: each doubles what those inside it take."""
 
+_MOST_BRANCHES = 16
+"""Branches of one chain of ``elif`` that are merged as if each stood inside the ``else`` of the one before."""
+
 
 def is_loss_name(name: str) -> bool:
     """Whether a name alone suggests the loss tensor of a step (``loss``, ``loss_G``, ``losses``)."""
@@ -101,7 +104,7 @@ class Flow:
             self.before[node] = env
             try:
                 env = self._statement(node, env)
-            except RecursionError:  # a chain of hundreds of ``elif``: what its end binds stays unknown
+            except RecursionError:  # hundreds of blocks inside each other: what the inner ones bind stays unknown
                 continue
         return env
 
@@ -207,13 +210,22 @@ class Flow:
         self.result = kind if self.result is None else join(self.result, kind)
 
     def _if(self, node: ast.If, env: Environment) -> Environment:
-        body = self._block(node.body, env.copy())
-        orelse = self._block(node.orelse, env.copy()) if node.orelse else env
-        if leaves(node.body):
-            return orelse
-        if node.orelse and leaves(node.orelse):
-            return body
-        return body.merged(orelse)
+        chain = [node]
+        while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If):  # hundreds of ``elif``
+            chain.append(chain[-1].orelse[0])
+            self.before[chain[-1]] = env
+        bodies = [self._block(each.body, env.copy()) for each in chain]
+        result = self._block(chain[-1].orelse, env.copy()) if chain[-1].orelse else env
+        for number, each in reversed(list(enumerate(chain))):
+            if leaves(each.body):
+                continue
+            if each.orelse and leaves(each.orelse):
+                result = bodies[number]
+            elif number < _MOST_BRANCHES:
+                result = bodies[number].merged(result)
+            else:  # the same but for the order, and quicker: the result has what all branches below have bound
+                result = result.merged(bodies[number])
+        return result
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Environment) -> Environment:
         self._loops += 1

@@ -104,7 +104,8 @@ def rare(
         answer = definitions.get(f"{dotted(test.func)}()")
         if answer is not None:
             return rare(answer, value, definitions, depth + 1, counters)
-        if (dotted(test.func) or "").rpartition(".")[2] in _IS_THERE and len(test.args) == 1:
+        called = dotted(test.func) or ""
+        if called.rpartition(".")[2] in _IS_THERE and len(test.args) == 1 and not called.endswith("path.exists"):
             there = ast.Compare(test.args[0], [ast.IsNot()], [ast.Constant(None)])
             return rare(there, value, definitions, depth + 1, counters)
         if dotted(test.func) == "bool" and test.args:
@@ -383,7 +384,9 @@ def counts_steps(node: ast.expr, counters: frozenset[str] = _NO_NAMES) -> bool:
     """Whether an expression is worked out from a count of steps, as its names say."""
     if isinstance(node, ast.Call):
         return False
-    return any(name in counters or (_STEP.search(name) and not _NO_STEP.search(name)) for name in _names(node))
+    called = {item.func for item in walk(node) if isinstance(item, ast.Call)}  # ``perf_counter`` counts no steps
+    names = (name for item in walk(node) if item not in called for name in _own_names(item))
+    return any(name in counters or (_STEP.search(name) and not _NO_STEP.search(name)) for name in names)
 
 
 def _is_length(node: ast.expr) -> bool:
@@ -409,14 +412,14 @@ def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
         return False
     name = dotted(test.func) or (test.func.attr if isinstance(test.func, ast.Attribute) else "")
     last = name.rpartition(".")[2]
-    if last in ("isfinite",) or name.endswith("os.path.exists") or last in ("is_file", "isfile"):
+    if last in ("isfinite", "exists", "is_file", "isfile"):
         return not value  # what is made when it is missing is made once
     if last in ("isnan", "isinf"):
         return value
-    if last in ("any", "all", "item", "numpy", "bool") and isinstance(test.func, ast.Attribute):
-        inner = test.func.value
-        return isinstance(inner, ast.Call) and _rare_call(inner, value, depth + 1)
-    if last == "any" and test.args and isinstance(test.args[0], (ast.Name, ast.Attribute)):
+    inner = test.func.value if isinstance(test.func, ast.Attribute) else None
+    if last in ("any", "all", "item", "numpy", "bool") and isinstance(inner, ast.Call):
+        return _rare_call(inner, value, depth + 1)
+    if name == "any" and test.args and isinstance(test.args[0], (ast.Name, ast.Attribute)):
         return not value  # nothing is there at all
     if last in ("any", "all", "bool") and test.args and isinstance(test.args[0], ast.Call):
         return _rare_call(test.args[0], value, depth + 1)
@@ -426,10 +429,10 @@ def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
 
 
 def _names(node: ast.expr) -> list[str]:
-    found = []
-    for item in walk(node):
-        if isinstance(item, ast.Name):
-            found.append(item.id)
-        elif isinstance(item, ast.Attribute):
-            found.append(item.attr)
-    return found
+    return [name for item in walk(node) for name in _own_names(item)]
+
+
+def _own_names(item: ast.AST) -> tuple[str, ...]:
+    if isinstance(item, ast.Name):
+        return (item.id,)
+    return (item.attr,) if isinstance(item, ast.Attribute) else ()

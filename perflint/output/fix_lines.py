@@ -46,8 +46,11 @@ def _blocks(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, list
 
 def _common(one: str, other: str) -> int:
     """How many characters two lines have in common at their start."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))
+    low, high = 0, min(len(one), len(other))
+    while low < high:  # by halves, since a line may have megabytes
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
 
 
 def _groups(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, int, list[Edit]]]:

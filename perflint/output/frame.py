@@ -46,7 +46,7 @@ def _columns(lines: LineTable, row: int, start: int, end: int) -> tuple[int, int
     """The characters of a row that belong to the range, without the blanks around them."""
     line = lines.line(row)
     at = lines.line_start(row)
-    indent = len(line) - len(line.lstrip())
+    indent = next((index for index, char in enumerate(line) if not char.isspace()), len(line))
     left = max(start - at, indent if start < at else 0)
     right = min(end - at, len(line.rstrip()))
     return min(left, len(line)), max(min(left, len(line)), right)

@@ -14,6 +14,8 @@ from perflint.output.visible import visible, visible_path
 from perflint.output.width import clip
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
+_LONGEST = 50_000
+"""Characters of a row that is shown as it is and as it would be."""
 _MOST = 24
 """Changed lines shown for one fix."""
 
@@ -48,7 +50,17 @@ def _fix(report: Report, path: str, fix: Fix) -> Iterator[str]:
         yield f"  {paint.frame('= suggestion (never applied):')} {visible(fix.message)}"
     else:
         yield f"  {paint.frame(f'= fix ({fix.level}):')} {visible(fix.message)}"
+    yield from _diff(report, path, fix)
+    if fix.reason and fix.level is not Level.SAFE:
+        yield f"  {paint.frame('= reason:')} {visible(fix.reason)}"
+
+
+def _diff(report: Report, path: str, fix: Fix) -> Iterator[str]:
+    """The lines that the fix changes, as they are and as they would be."""
     table = report.lines(path)
+    if any(len(table.line(table.position(edit.start)[0])) > _LONGEST for edit in fix.edits):
+        yield "    (the row is too long to be shown as it would be: --diff)"
+        return
     changed = list(changed_lines(table, complete_edits(table.text, fix)))
     gutter = max((len(str(line.row)) for line in changed if line and line.row), default=1)
     for line in changed[:_MOST]:
@@ -56,8 +68,6 @@ def _fix(report: Report, path: str, fix: Fix) -> Iterator[str]:
     left = sum(line is not None for line in changed[_MOST:])
     if left:
         yield f"    {' ' * gutter} ... {left} more lines (all of them: --diff)"
-    if fix.reason and fix.level is not Level.SAFE:
-        yield f"  {paint.frame('= reason:')} {visible(fix.reason)}"
 
 
 def _changed(report: Report, line: Changed | None, gutter: int) -> str:

@@ -12,6 +12,8 @@ TAB = 4
 LIMIT = 160
 """Columns of a code line that are shown; longer lines are cut around what matters."""
 _LEAD = 30
+_AROUND = 1000
+"""Characters on either side of what matters that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,17 @@ def clip(line: str, start: int, end: int) -> tuple[str, int, int]:
 
     Of a line longer than `LIMIT` columns only the part around ``start`` is kept, with an ellipsis for the rest.
     """
+    if len(line) > 2 * _AROUND:  # only the part that can be shown is looked at: a line may have megabytes
+        low = max(0, start - _AROUND)
+        near = line[low : start + _AROUND]
+        text, left, right = _clipped(near, start - low, min(end - low, len(near)))
+        head = "" if low == 0 or text.startswith("…") else "…"
+        tail = "" if low + len(near) == len(line) or text.endswith("…") else "…"
+        return head + text + tail, len(head) + left, len(head) + right
+    return _clipped(line, start, end)
+
+
+def _clipped(line: str, start: int, end: int) -> tuple[str, int, int]:
     whole = show(line)
     if whole.columns[-1] <= LIMIT:
         return whole.text, whole.columns[start], whole.columns[end]
