@@ -122,6 +122,17 @@ def test_hundreds_of_reads_keep_their_own_edits() -> None:
     assert ".item()" not in fixed(text, "PPF201")
 
 
+def test_a_sum_that_goes_on_in_a_second_loop() -> None:
+    text = script("total = 0.0", "total += loss.item()")
+    loop = text[text.index("    for ") : text.index("    return")]
+    text = text.replace("    return None", f"    print(total)\n{loop}    return total")
+    first, second = fixes(text)
+    assert first != second
+    result = fixed(text, "PPF201")
+    assert result.count("    total = float(total)\n") == 2
+    assert run(result) == run(text)
+
+
 def test_an_editor_gets_the_same_fix() -> None:
     text = script(START, TWO, "return total, losses")
     session = Session({PATH: Source(PATH, text)}, Settings(select=("PPF201",)), [PATH])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perflint.bench.results import ALL_FIXES, BEFORE
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, Fix, Level
 from perflint.fixer import Check, apply, fix_all
 from perflint.source import Source
 
@@ -51,9 +51,17 @@ class Fixes:
         changed = {self._place(path): source.encode(source.text) for path, source in outcome.changed.items()}
         return State(ALL_FIXES, sorted({item.code for item in findings}), self._places(findings), changed)
 
+    def of_one_fix(self, findings: Sequence[Finding]) -> list[list[Finding]]:
+        """The findings by their fix, which several of one loop may share."""
+        sharing: dict[tuple[str, str, Fix | None], list[Finding]] = {}
+        for item in findings:
+            sharing.setdefault((item.code, item.path, item.fix), []).append(item)
+        return list(sharing.values())
+
     def each(self, findings: Sequence[Finding]) -> list[State]:
-        """A state for each finding."""
-        return [self._state(f"{item.code} {self._places([item])[0]}", [item]) for item in findings]
+        """A state for each fix."""
+        groups = self.of_one_fix(findings)
+        return [self._state(f"{group[0].code} {', '.join(self._places(group))}", group) for group in groups]
 
     def by_rule(self, findings: Sequence[Finding]) -> list[State]:
         """A state for each rule, with the fixes of all its findings."""
