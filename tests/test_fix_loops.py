@@ -133,6 +133,17 @@ def test_a_sum_that_goes_on_in_a_second_loop() -> None:
     assert run(result) == run(text)
 
 
+def test_a_sum_of_arrays_that_the_log_indexes_is_fixed_in_no_pass() -> None:
+    """Once the log line has its guard, `float(total)[0]` was written: a TypeError."""
+    text = script(
+        "total = 0.0", "total += loss.reshape([1]).numpy()\nprint(step, total[0], float(loss))", "return total"
+    )
+    result = fixed(text, *READS, level=Level.UNSAFE)
+    assert "float(total)" not in result
+    assert "total += loss.reshape([1]).numpy()" in result
+    assert run(result)[1:] == run(text)[1:]
+
+
 def test_an_editor_gets_the_same_fix() -> None:
     text = script(START, TWO, "return total, losses")
     session = Session({PATH: Source(PATH, text)}, Settings(select=("PPF201",)), [PATH])
