@@ -33,6 +33,7 @@ def test_each_read_of_a_loop_offers_the_edits_for_all() -> None:
     assert "(one fix for lines 12, 13)" in first.message
     applied = fixer.apply(text, [first]).text
     assert ".item()" not in applied
+    assert len({edit.start for edit in first.edits}) == len(first.edits) == 3
     assert applied == fixed(text, "PPF201")
     assert run(applied) == run(text)
 
