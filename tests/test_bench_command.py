@@ -30,6 +30,7 @@ for (batch,) in loader:
     optimizer.clear_grad()
     total += loss.item()
 """
+LOOP = SCRIPT[SCRIPT.index("for ") :]
 QUICK = ("--steps", "6", "--warmup", "2", "--rounds", "3")
 
 
@@ -153,7 +154,7 @@ def test_fixes_are_made_where_the_script_runs(tmp_path: Path) -> None:
 
 
 def test_many_fixes_are_measured_by_rule(tmp_path: Path) -> None:
-    directory = project(tmp_path / "p", train=SCRIPT + "    total += loss.item()\n" * 7)
+    directory = project(tmp_path / "p", train=SCRIPT + LOOP * 7)
     report = measured(directory, "train.py", "--unsafe-fixes")
     assert names(report) == ["before", "PPF101", "PPF201", "all fixes"]
     assert report.notes == ["9 fixes are measured by rule; --by fix measures each."]
@@ -228,15 +229,21 @@ def test_a_fix_that_fails_is_named(tmp_path: Path) -> None:
 
 
 def test_what_fails_keeps_the_others_from_nothing(tmp_path: Path) -> None:
-    """Only one of two reads may be fixed; the other one fails, alone and with all."""
+    """Only the first of two loops may be fixed; the other one fails, alone and with all."""
     script = REFUSES.format(words="again += loss.detach()") + SCRIPT.replace("total = 0.0", "total = again = 0.0")
-    report = measured(project(tmp_path / "p", train=script + "    again += loss.item()\n"), "train.py")
+    report = measured(project(tmp_path / "p", train=script + LOOP.replace("total", "again")), "train.py")
     assert names(report) == ["before", "PPF201 train.py:13"]
     assert [item.variant for item in report.comparisons] == ["PPF201 train.py:13"]
     assert report.notes == [
         f"Left out: with {name}: train.py failed (exit status 1): RuntimeError: changed"
-        for name in ("PPF201 train.py:14", "all fixes")
+        for name in ("PPF201 train.py:19", "all fixes")
     ]
+
+
+def test_the_fix_of_two_reads_of_a_loop_is_measured_once(tmp_path: Path) -> None:
+    script = SCRIPT.replace("total = 0.0", "total = again = 0.0") + "    again += loss.item()\n" + LOOP
+    report = measured(project(tmp_path / "p", train=script), "train.py")
+    assert names(report) == ["before", "PPF201 train.py:11, train.py:12", "PPF201 train.py:18", "all fixes"]
 
 
 def test_an_interpreter_without_paddle(tmp_path: Path) -> None:

@@ -296,6 +296,10 @@ def test_uses_of_a_sum_stay_in_its_loop() -> None:
         """,
     )
     expect_left(
+        "try:\n    for a in b:\n        n += a  #?\n    c = 1\nexcept E:\n    d = 1\n    f(n)\nfinally:\n    g = n\n",
+        "try:\n    for a in b:\n        n += a  #?\n    0\nexcept E:\n    0\n    f(n)\nfinally:\n    g = n\n",
+    )
+    expect_left(
         "while a:\n    kept.append(b)  #?\n    c = 1\n    d = len(kept)\n",
         "while a:\n    kept.append(b)  #?\n    0\n    d = len(kept)\n",
     )

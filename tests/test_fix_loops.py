@@ -33,6 +33,7 @@ def test_each_read_of_a_loop_offers_the_edits_for_all() -> None:
     assert "(one fix for lines 12, 13)" in first.message
     applied = fixer.apply(text, [first]).text
     assert ".item()" not in applied
+    assert len({edit.start for edit in first.edits}) == len(first.edits) == 3
     assert applied == fixed(text, "PPF201")
     assert run(applied) == run(text)
 
@@ -120,6 +121,28 @@ def test_hundreds_of_reads_keep_their_own_edits() -> None:
     text = script("".join(name + before for name in names), "".join(name + inside for name in names))
     assert max(len(fix.edits) for fix in fixes(text, "PPF201")) == 1
     assert ".item()" not in fixed(text, "PPF201")
+
+
+def test_a_sum_that_goes_on_in_a_second_loop() -> None:
+    text = script("total = 0.0", "total += loss.item()")
+    loop = text[text.index("    for ") : text.index("    return")]
+    text = text.replace("    return None", f"    print(total)\n{loop}    return total")
+    first, second = fixes(text)
+    assert first != second
+    result = fixed(text, "PPF201")
+    assert result.count("    total = float(total)\n") == 2
+    assert run(result) == run(text)
+
+
+def test_a_sum_of_arrays_that_the_log_indexes_is_fixed_in_no_pass() -> None:
+    """Once the log line has its guard, `float(total)[0]` was written: a TypeError."""
+    text = script(
+        "total = 0.0", "total += loss.reshape([1]).numpy()\nprint(step, total[0], float(loss))", "return total"
+    )
+    result = fixed(text, *READS, level=Level.UNSAFE)
+    assert "float(total)" not in result
+    assert "total += loss.reshape([1]).numpy()" in result
+    assert run(result)[1:] == run(text)[1:]
 
 
 def test_an_editor_gets_the_same_fix() -> None:

@@ -28,6 +28,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 ACCUMULATORS = (
     "accumulate_item",
+    "accumulate_interrupted",
     "accumulate_float",
     "accumulate_weighted",
     "accumulate_weighted_left",

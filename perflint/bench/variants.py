@@ -51,12 +51,17 @@ class Fixes:
         changed = {self._place(path): source.encode(source.text) for path, source in outcome.changed.items()}
         return State(ALL_FIXES, sorted({item.code for item in findings}), self._places(findings), changed)
 
-    def each(self, findings: Sequence[Finding]) -> list[State]:
-        """A state for each fix, named for the first of the findings that share it."""
-        shared: dict[tuple[str, Fix | None], list[Finding]] = {}
+    def of_one_fix(self, findings: Sequence[Finding]) -> list[list[Finding]]:
+        """The findings by their fix, which several of one loop may share."""
+        sharing: dict[tuple[str, str, Fix | None], list[Finding]] = {}
         for item in findings:
-            shared.setdefault((item.path, item.fix), []).append(item)
-        return [self._state(f"{items[0].code} {self._places(items)[0]}", items) for items in shared.values()]
+            sharing.setdefault((item.code, item.path, item.fix), []).append(item)
+        return list(sharing.values())
+
+    def each(self, findings: Sequence[Finding]) -> list[State]:
+        """A state for each fix."""
+        groups = self.of_one_fix(findings)
+        return [self._state(f"{group[0].code} {', '.join(self._places(group))}", group) for group in groups]
 
     def by_rule(self, findings: Sequence[Finding]) -> list[State]:
         """A state for each rule, with the fixes of all its findings."""

@@ -164,7 +164,7 @@ def _numbers(held: Accumulator, scope: Scope) -> list[int | float] | None:
         node, outside = statement.node, not held.is_in_loop(statement)
         if isinstance(node, ast.AugAssign):
             reaches = statement in entering or (isinstance(node.op, ast.Add) and _is_in_last(statement, held))
-            if outside and reaches and not _plain(node.value, scope, 0):
+            if outside and reaches and not (_plain(node.value, scope, 0) or _ends_in_a_read(node.value)):
                 return None
             continue
         values = [_number(value) for value in _bound_to(node, held.name)]

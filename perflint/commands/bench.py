@@ -144,9 +144,10 @@ def _states(options: argparse.Namespace, fixes: Fixes, plan: Plan) -> tuple[list
     notes = [f"{elsewhere} more fixes are in files that the script does not run."] if elsewhere else []
     if not findings:
         raise CommandError(_nothing(options, plan, elsewhere))
-    way = options.by or ("fix" if len(findings) < _MANY else "rule")
+    count = len(fixes.of_one_fix(findings))
+    way = options.by or ("fix" if count < _MANY else "rule")
     if not options.by and way == "rule":
-        notes.append(f"{len(findings)} fixes are measured by rule; --by fix measures each.")
+        notes.append(f"{count} fixes are measured by rule; --by fix measures each.")
     alone = fixes.each(findings) if way == "fix" else fixes.by_rule(findings) if way == "rule" else []
     return [before(), *(alone if len(alone) > 1 else []), fixes.together(findings)], notes
 
