@@ -124,6 +124,13 @@ def test_an_edit_between_two_functions_belongs_to_the_first() -> None:
     assert trials.tried(bad) != bad
 
 
+def test_an_edit_between_two_loops_that_touch() -> None:
+    """Of the second loop only the first row was read, which does not parse."""
+    loop = "for x in range(3):\n    print(x)\n"
+    text = 'total = "0"\n' + loop + "    total += x\n" + loop + "print(total)\n"
+    assert tried(text, ("    total += x\n", "    total += x\ntotal = str(total)\n")).edits
+
+
 def test_two_statements_of_one_row_and_a_decorator_are_read_whole() -> None:
     assert tried("a = 1; b = 2\nprint(a, b)\n", ("2", "a")).edits
     assert tried("import d\n\n\n@d.one\ndef f():\n    pass\n", ("one", "two")).edits

@@ -61,7 +61,8 @@ class Outline:
         start = min(low, self._starts[first]) if first < last else low
         end = max(high, self._ends[last - 1]) if first < last else high
         start = self._lines.line_start(self._lines.position(start)[0])
-        end = self._lines.line_end(self._lines.position(end)[0]) if end > start else end
+        if end > start:  # up to the end of the row, unless it is the end of one already
+            end = self._lines.line_end(self._lines.position(end - 1)[0])
         return Region(start, end, first, max(first, last), frozenset(self._touched(edits, first, last)))
 
     def inside(self, region: Region, part: Reading) -> Reading:
