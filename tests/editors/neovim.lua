@@ -45,7 +45,7 @@ local function work()
   wait("the findings again", has("PPF204"))
   answers.mended = rows()
 
-  vim.api.nvim_win_set_cursor(0, { 11, 8 })
+  vim.api.nvim_win_set_cursor(0, { 11, 26 })
   local replies = vim.lsp.buf_request_sync(0, "textDocument/hover", vim.lsp.util.make_position_params(), 10000)
   for _, reply in pairs(replies) do
     answers.hover = reply.result.contents.value
@@ -53,7 +53,7 @@ local function work()
 
   vim.cmd("write")
   wait("the finding to be gone", function()
-    return not has("PPF202")()
+    return not has("PPF205")()
   end)
   answers.fixed = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n") .. "\n"
   return answers

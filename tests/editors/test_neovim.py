@@ -18,6 +18,6 @@ def test_neovim(tmp_path: Path) -> None:
     assert answers["first"] == BYTES
     assert [row[4] for row in answers["broken"]] == ["PPF001"]
     assert answers["mended"] == BYTES
-    assert "PPF202" in answers["hover"] and "tensor-print-in-step" in answers["hover"]
+    assert "PPF205" in answers["hover"] and "to-tensor-in-hot-path" in answers["hover"]
     assert answers["fixed"] == FIXED == workplace.fixed()
     assert workplace.script.read_text(encoding="utf-8") == FIXED

@@ -25,7 +25,7 @@ def test_node(tmp_path: Path, encodings: list[str], agreed: str, expected: list[
     assert [row[4] for row in answers["broken"]] == ["PPF001"]
     assert answers["mended"] == expected
     assert answers["ignored"] == expected[1:]  # PPF204 is left out once the settings have changed
-    assert any("log every 10th step" in title for title in answers["quickfixes"])
+    assert any("fill the tensor on the device" in title for title in answers["quickfixes"])
     assert "PPF204" in answers["hover"] and "explicit-synchronize" in answers["hover"]
     assert _edited(answers["fixAll"], agreed) == FIXED == workplace.fixed()
     assert answers["messages"] == []  # neither pushed beside what is pulled, nor any complaint

@@ -49,7 +49,7 @@ function! s:Mended() abort
 endfunction
 
 function! s:Fixed() abort
-  if s:Has('PPF202') | return 0 | endif
+  if s:Has('PPF205') | return 0 | endif
   let s:answers.fixed = join(getline(1, '$'), "\n") . "\n"
   return 1
 endfunction

@@ -27,26 +27,23 @@ def train(model, loader, optimizer):
         optimizer.step()
         optimizer.clear_grad()
         名 = "损失😀"; paddle.device.synchronize()
-        print("损失😀", loss.item())
+        put("损失😀", paddle.to_tensor(0.5))
         print(名)
 """
-FIXED = SCRIPT.replace(
-    '        print("损失😀", loss.item())\n',
-    '        if step % 10 == 0:\n            print("损失😀", loss.item())\n',
-)
-"""With the only safe fix: that of PPF202.  PPF405 has one too, and every editor is told to leave that rule out."""
+FIXED = SCRIPT.replace("paddle.to_tensor(0.5)", "paddle.full([], 0.5)")
+"""With the only safe fix: that of PPF205.  PPF405, which every editor is told to leave out, has an unsafe one."""
 
 BREAK = "\n)\n"
 """What makes the script no Python when it stands at the end."""
 
 # Rows and columns from 0, ends exclusive, each character counted by hand:
 #   |        名 = "损失😀"; paddle.device.synchronize()|   8 blanks, 名, 4 of ` = "`, 损失, 😀, 3 of `"; `, then 27
-#   |        print("损失😀", loss.item())|                 8 blanks, 7 of `print("`, 损失, 😀, then 15
+#   |        put("损失😀", paddle.to_tensor(0.5))|         8 blanks, 5 of `put("`, 损失, 😀, 3 of `", `, then 21
 #   |        print(名)|                                   8 blanks, 6 of `print(`, 名, 1: PPF405, which is left out
 # 名, 损 and 失 are 3 bytes and 1 unit of UTF-16 each, 😀 is 4 bytes and 2 units.
-CHARACTERS = [[9, 19, 9, 46, "PPF204"], [10, 8, 10, 33, "PPF202"]]
-UTF16_UNITS = [[9, 20, 9, 47, "PPF204"], [10, 8, 10, 34, "PPF202"]]
-BYTES = [[9, 28, 9, 55, "PPF204"], [10, 8, 10, 40, "PPF202"]]
+CHARACTERS = [[9, 19, 9, 46, "PPF204"], [10, 19, 10, 40, "PPF205"]]
+UTF16_UNITS = [[9, 20, 9, 47, "PPF204"], [10, 20, 10, 41, "PPF205"]]
+BYTES = [[9, 28, 9, 55, "PPF204"], [10, 26, 10, 47, "PPF205"]]
 
 
 def snippet(name: str) -> str:
