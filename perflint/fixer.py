@@ -159,19 +159,23 @@ def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
 
 
-def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
-    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks.
+def merged(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits by their places, each once, and one for all that is inserted at one place.
 
-    What is inserted at one place is one edit, since formats of reports do not say in which order two are made.
+    Formats of reports do not say in which order two insertions at one place are made.
     """
+    found: list[Edit] = []
+    for edit in in_order(dict.fromkeys(edits)):
+        if found and edit.start == edit.end == found[-1].start == found[-1].end:
+            edit = Edit(edit.start, edit.end, found.pop().content + edit.content)
+        found.append(edit)
+    return tuple(found)
+
+
+def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
+    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks."""
     place = _import_place(text)
-    edits = [*place.edits(place.missing(fix.imports)), *dict.fromkeys(fix.edits)]
-    merged: list[Edit] = []
-    for edit in in_order(edits):
-        if merged and edit.start == edit.end == merged[-1].start == merged[-1].end:
-            edit = Edit(edit.start, edit.end, merged.pop().content + edit.content)
-        merged.append(edit)
-    return tuple(merged)
+    return merged([*place.edits(place.missing(fix.imports)), *fix.edits])
 
 
 @lru_cache(maxsize=4)

@@ -14,6 +14,7 @@ from itertools import pairwise
 from perflint.beside import Loop, Places, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.context import Draft
 from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.fixer import merged
 
 _READS = "PPF201"
 _TOGETHER = (_READS, "PPF212")
@@ -79,7 +80,7 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft]) -> Fix:
     title = "; ".join(dict.fromkeys(fix.message for fix in own))
     if len(own) > 1:
         title += _said(_ONE_FIX, members, members[0].path)
-    edits = _merged(edit for fix in own for edit in fix.edits)
+    edits = merged(edit for fix in own for edit in fix.edits)
     level = min(fix.level for fix in own)
     reasons = [fix.reason for fix in own if fix.reason]
     beside = _beside(members, others)
@@ -93,17 +94,6 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft]) -> Fix:
         reasons.append(_said(_NEEDS, needed, members[0].path))
     imports = tuple(dict.fromkeys(statement for fix in own for statement in fix.imports))
     return Fix(title, tuple(edits), level, "; ".join(dict.fromkeys(reasons)), imports)
-
-
-def _merged(edits: Iterable[Edit]) -> list[Edit]:
-    """Edits in the order of the text, with one for all that is inserted at one place."""
-    found: list[Edit] = []
-    for edit in sorted(dict.fromkeys(edits), key=lambda edit: (edit.start, edit.end)):
-        if found and edit.start == edit.end and (found[-1].start, found[-1].end) == (edit.start, edit.end):
-            found[-1] = replace(edit, content=found[-1].content + edit.content)
-        else:
-            found.append(edit)
-    return found
 
 
 def _beside(members: Sequence[Draft], others: Iterable[Draft]) -> list[Draft]:
