@@ -45,6 +45,12 @@ class Draft:
     is_silenced: bool = False
     """Whether a ``# noqa`` at the place says that it shall stay as it is."""
 
+    logs: tuple[int, ...] = ()
+    """Where the log statements begin that would read at each step what the fix keeps on the device."""
+
+    otherwise: Fix | None = None
+    """What is offered instead where not all of those logs have a fix that makes them run more rarely."""
+
 
 @dataclass
 class Context:
@@ -197,15 +203,18 @@ class Context:
         confidence: Confidence = Confidence.HIGH,
         claims: bool = True,
         costs_on_cpu: bool = False,
+        logs: tuple[int, ...] = (),
+        otherwise: Fix | None = None,
         **fields: str,
     ) -> None:
         """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
-
 
         Args:
             claims: nothing inside the node is reported again.  False for a rule whose cost is another one than that
                 of what stands inside.
             costs_on_cpu: a wait for the device is none where a run is pinned to the CPU; this costs there too.
+            logs: where the log statements begin without whose fixes this one wins nothing.
+            otherwise: the fix where they have none.
         """
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.file.runs_on_cpu:
             return
@@ -227,7 +236,22 @@ class Context:
             Finding(code, source.path, start, end, "", statement=around), source
         )
         self.drafts.append(
-            Draft(code, source.path, start, end, row, fields, step, fix, related, around, confidence, silenced)
+            Draft(
+                code,
+                source.path,
+                start,
+                end,
+                row,
+                fields,
+                step,
+                fix,
+                related,
+                around,
+                confidence,
+                silenced,
+                logs,
+                otherwise,
+            )
         )
 
     def enter(self, node: cst.CSTNode) -> None:

@@ -7,7 +7,7 @@ Where a read of the same step stays, there is nothing to win, and the fix says s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -27,6 +27,8 @@ _MOST_TOGETHER = 50
 _ONE_FIX = " (one fix for {lines})"
 _STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
 _NEEDS = "nothing is won before the reads at {lines} are gone, too, which have a fix of their own"
+_LOGS = ("PPF202", "PPF405")
+_NEEDS_GUARDS = "nothing is won before the log at {lines} runs more rarely, which has a fix of its own"
 _OVERLAP = "the edits for the reads of this loop overlap"
 _Group = tuple[str, Loop, str, bool]
 
@@ -37,6 +39,8 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
     Args:
         drafts: those of a whole project.
     """
+    guarded = {(draft.path, draft.statement[0]): draft for draft in drafts if draft.statement and _is_made_rarer(draft)}
+    drafts = [_as_its_logs_allow(draft, guarded) if draft.logs else draft for draft in drafts]
     groups: dict[_Group, list[Draft]] = defaultdict(list)
     reads: dict[Loop, list[Draft]] = defaultdict(list)
     for draft in drafts:
@@ -53,6 +57,22 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
         if len(members) <= _MOST_TOGETHER or not fix.edits:
             fixes[group] = fix
     return [_with_fix(draft, fixes) for draft in drafts]
+
+
+def _is_made_rarer(draft: Draft) -> bool:
+    """Whether a finding is a log statement with a fix that lets it run at some steps only."""
+    return draft.code in _LOGS and _has_edits(draft)
+
+
+def _as_its_logs_allow(draft: Draft, guarded: Mapping[tuple[str, int], Draft]) -> Draft:
+    """A read whose value is logged at each step: with its edits if those logs have a fix, too, and else in words."""
+    found = [guarded.get((draft.path, start)) for start in draft.logs]
+    logs = [log for log in found if log is not None and log.confidence >= draft.confidence]
+    if draft.fix is None or not draft.fix.edits or len(logs) < len(found):
+        return replace(draft, fix=draft.otherwise)
+    needs = _said(_NEEDS_GUARDS, logs, draft.path)
+    reason = f"{draft.fix.reason}; {needs}" if draft.fix.reason else needs
+    return replace(draft, fix=replace(draft.fix, level=min(draft.fix.level, Level.UNSAFE), reason=reason))
 
 
 def _group_of(draft: Draft) -> _Group | None:

@@ -86,6 +86,39 @@ def test_a_read_with_a_fix_of_its_own_has_to_be_fixed_too() -> None:
     assert ".item()\n" not in fixed(text, *READS, level=Level.UNSAFE)
 
 
+@pytest.mark.parametrize(
+    "log", ["print(total / (step + 1))", "print(step)\nprint(total)", "logging.info('%.3f', total / (step + 1))"]
+)
+def test_a_sum_that_a_log_shows_at_each_step_goes_along_with_the_guard_of_the_log(log: str) -> None:
+    """The run after the one that wrote the guard used to change the file again."""
+    text = script("total = 0.0", f"total += loss.item()\n{log}", "return total", "import logging")
+    fix = fixes(text, *READS, "PPF405")[0]
+    assert fix.level is Level.UNSAFE
+    assert "nothing is won before the log at line 1" in fix.reason
+    result = fixed(text, *READS, "PPF405", level=Level.UNSAFE)
+    assert ".item()" not in result
+    assert "if step % 10 == 0:" in result
+    assert "float(total)" in result
+    assert fixed(result, *READS, "PPF405", level=Level.UNSAFE) == result
+    assert fixed(text, *READS, "PPF405", level=Level.SAFE) == text
+
+
+@pytest.mark.parametrize(
+    ("log", "select"),
+    [
+        ("print(total)", ("PPF201",)),  # without its rule the log is not guarded
+        ("print(total)  # noqa: PPF405", (*READS, "PPF405")),
+        ("args.seen = total", (*READS, "PPF405")),
+        ("if args.verbose:\n    print(total)\nargs.seen.append(total)", (*READS, "PPF405")),
+    ],
+)
+def test_a_sum_that_is_shown_at_each_step_by_what_stays_is_for_a_person(log: str, select: tuple[str, ...]) -> None:
+    text = script("total = 0.0", f"total += loss.item()\n{log}", "return total")
+    fix = fixes(text, *select)[0]
+    assert (fix.level, fix.edits) == (Level.DISPLAY, ())
+    assert "total += loss.item()" in fixed(text, *select, level=Level.UNSAFE)
+
+
 def test_a_read_that_a_comment_keeps_stays() -> None:
     text = script(
         "total, old = 0.0, 0.0", "total += loss.item()\nold += loss.item()  # noqa: PPF201", "return total, old"

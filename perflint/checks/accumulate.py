@@ -53,7 +53,18 @@ class _Read:
     spelling: str
 
 
-def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Fix | None:
+@dataclass(frozen=True)
+class Kept:
+    """The fix of a read.
+
+    ``logs`` is where the log statements begin that look at the sum at each step: while they do, nothing is won.
+    """
+
+    fix: Fix
+    logs: tuple[int, ...] = ()
+
+
+def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Kept | None:
     """The fix of a read that feeds a sum or a list of its function; None where it does not, or others may see that."""
     read = _whole_read(call, tensor, context)
     point = context.point
@@ -88,7 +99,7 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
 # -- sums ------------------------------------------------------------------------------------------------------------
 
 
-def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> Fix | None:
+def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> Kept | None:
     """``total += loss.item()``."""
     statement = context.statement
     if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
@@ -102,7 +113,8 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     if ending is None or starts is None or (read.spelling in _ARRAYS and _is_indexed(held)):
         return None
     looks = edits.looks(held, loop, ending.last, context)
-    if looks is None or any(look.each_step for look in looks):
+    logs = _logs(looks or [], context)
+    if looks is None or logs is None:
         return None
     whole = any(isinstance(start, int) for start in starts)
     trust = _least(
@@ -120,7 +132,20 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     if ending.is_read:
         row = f"{held.name} = {_as_number(held, whole)}"
         changed.append(insert_row_after_loop(context.file.source, ending.last, row))
-    return Fix(_TITLE, tuple(sorted(changed)), *trust)
+    return Kept(Fix(_TITLE, tuple(sorted(changed)), *trust), logs)
+
+
+def _logs(looks: list[edits.Look], context: Context) -> tuple[int, ...] | None:
+    """Where the statements begin that look at a sum at each step; None where one is no call by itself, so no log."""
+    found = []
+    for look in looks:
+        if not look.each_step:
+            continue
+        node = look.statement.node if look.statement is not None else None
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+            return None
+        found.append(context.file.source.lines.offset(node.lineno, node.col_offset))
+    return tuple(dict.fromkeys(found))
 
 
 def _as_number(held: Accumulator, whole: bool) -> str:
@@ -237,7 +262,7 @@ def _follow_a_sum(looks: list[edits.Look], held: Accumulator, point: Point) -> b
 # -- lists -----------------------------------------------------------------------------------------------------------
 
 
-def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> Fix | None:
+def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> Kept | None:
     """``losses.append(loss.item())``."""
     statement = context.statement
     call = statement.value if isinstance(statement, cst.Expr) else None
@@ -267,7 +292,7 @@ def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Cont
         Edit(*context.range(read.node), kept),
         insert_row_after_loop(context.file.source, loop, f"{held.name}[:] = [float(x) for x in {held.name}]"),
     )
-    return Fix(_LIST_TITLE, tuple(sorted(changed)), *trust)
+    return Kept(Fix(_LIST_TITLE, tuple(sorted(changed)), *trust))
 
 
 def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> bool:

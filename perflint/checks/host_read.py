@@ -92,8 +92,10 @@ def host_read(call: cst.Call, context: Context) -> None:
     tensor = tensor_read_by(call, context)
     if tensor is not None:
         confidence = certainty(tensor, context)
-        fix = accumulate.fix(call, tensor, context) or read_advice.advice(call, context)
-        context.report(CODE, call, fix, step, confidence=confidence, tensor=context.text(tensor))
+        kept, advice = accumulate.fix(call, tensor, context), read_advice.advice(call, context)
+        fix, logs = (kept.fix, kept.logs) if kept is not None else (advice, ())
+        text = context.text(tensor)
+        context.report(CODE, call, fix, step, confidence=confidence, logs=logs, otherwise=advice, tensor=text)
         return
     read = context.file.reading_calls.get(context.range(call)[0])
     if read is not None:
