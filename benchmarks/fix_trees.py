@@ -76,7 +76,7 @@ def _tree(tree: Path) -> dict[str, int]:
         "new pyflakes messages": sum(sum((_flakes(after) - _flakes(before)).values()) for before, after in pairs),
         "changed by a second run": len(again.changed),
         "shown fixes made": len(_shown_and_made(outcome, sources)),
-        "strays": sum(_strays(before, after) for before, after in pairs),
+        "beyond the edits": sum(_strays(before, after) for before, after in pairs),
     }
 
 
@@ -121,9 +121,9 @@ def _strays(before: str, after: str) -> bool:
         for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
         for offset in range(block.size)
     }
-    found = {(node.lineno, type(node)): ast.dump(node) for node in _leaves(after)}
+    found = {(node.lineno, ast.dump(node)) for node in _leaves(after)}  # several may share a row
     return any(
-        (kept[node.lineno], type(node)) not in found or found[kept[node.lineno], type(node)] != ast.dump(node)
+        (kept[node.lineno], ast.dump(node)) not in found
         for node in _leaves(before)
         if all(row in kept for row in range(node.lineno, (node.end_lineno or node.lineno) + 1))
     )
