@@ -123,10 +123,14 @@ def _strays(before: str, after: str) -> bool:
     }
     found = {(node.lineno, ast.dump(node)) for node in _leaves(after)}  # several may share a row
     return any(
-        (kept[node.lineno], ast.dump(node)) not in found
-        for node in _leaves(before)
-        if all(row in kept for row in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        (kept[node.lineno], ast.dump(node)) not in found for node in _leaves(before) if _is_untouched(node, kept)
     )
+
+
+def _is_untouched(node: ast.stmt, kept: Mapping[int, int]) -> bool:
+    """Whether all rows of a statement are left, and none has come between them."""
+    rows = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    return all(row in kept and kept[row] - row == kept.get(node.lineno, 0) - node.lineno for row in rows)
 
 
 def _leaves(text: str) -> list[ast.stmt]:
