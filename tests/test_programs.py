@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -62,19 +61,7 @@ def test_fixes_change_what_they_admit_to_with_paddle(first: int) -> None:
         )
 
 
-OPEN = {
-    "row_with_two_statements": "a second run guards what PPF704 has left on its row; then add it to `pieces.clean_up`"
-}
-"""Those that a fix still changes, with what remains to be done."""
-
-
-def known() -> list[Any]:
-    """The programs, those of ``OPEN`` marked as failing; when one is mended, its mark makes the test fail."""
-    marks = {name: [pytest.mark.xfail(reason=why, strict=True)] for name, why in OPEN.items()}
-    return [pytest.param(path, id=path.stem, marks=marks.get(path.stem, [])) for path in KNOWN]
-
-
-@pytest.mark.parametrize("path", known())
+@pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
 def test_programs_that_a_fix_has_changed_once(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert run(text, StandIn()).steps > 10

@@ -14,7 +14,7 @@ Deletable = Callable[["cst.BaseSmallStatement"], bool]
 
 
 def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
-    """The edits that delete the current statement, None where it is more than the current node.
+    """The edits that delete the current statement, None where it is more than the current node, or beside other calls.
 
     Args:
         deletable: whether a statement may be deleted together with this one.  Where all statements of a block may,
@@ -33,10 +33,17 @@ def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
         return _in_row(line.body, statement, True, context)
     assert isinstance(line, cst.SimpleStatementLine)
     if len(line.body) > 1:
+        if any(_calls(other) and not deletable(other) for other in line.body if other is not statement):
+            return None  # alone on its row that call may get a guard, which would be a second change of the same row
         return _in_row(line.body, statement, _would_be_empty(block, statement, deletable), context)
     if _would_be_empty(block, statement, deletable):
         return [Edit(start, end, "pass")]
     return [whole_rows(start, end, source)]
+
+
+def _calls(statement: cst.BaseSmallStatement) -> bool:
+    """Whether a statement is nothing but a call."""
+    return isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
 
 
 def _would_be_empty(block: cst.CSTNode, statement: cst.Expr, deletable: Deletable) -> bool:

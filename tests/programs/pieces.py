@@ -318,6 +318,8 @@ def clean_up(draft: Draft) -> Lines:
             ["if paddle.is_compiled_with_cuda():", "    paddle.device.synchronize()"],
             ["del out", "gc.collect()  # free what the step has left"],
             ["freed = gc.collect()"],
+            ["gc.collect(); print('freed')"],
+            ["gc.collect(); paddle.device.cuda.empty_cache()"],
         )
     )
 
