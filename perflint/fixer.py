@@ -6,7 +6,7 @@ never kept: the file keeps the text it had before, and the outcome says which ru
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -401,11 +401,9 @@ def _judge(before: Iterable[Finding], after: Iterable[Finding], results: Mapping
         made, left = frozenset(result.fixes), _Left(now.get(path, ()))
         # Findings that were not touched claim theirs first, so that each applied one is judged by its own place.
         for finding in sorted(findings, key=lambda item: item.fix in made):
-            low, high = result.moved(finding.start, finding.end)
-            is_made = finding.fix in made
             # One that begins inside of the place is another one, which the first had kept from being reported.
-            same = left.claims(finding.code, low, low + 1 if is_made else max(high, low + 1))
-            if not is_made:
+            same = left.claims(finding.code, result.moved(finding.start, finding.end)[0])
+            if finding.fix not in made:
                 continue
             applied.append(finding)
             if same:
@@ -419,17 +417,9 @@ class _Left:
     """Findings of a later check, each of which one finding of an earlier check may be."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
-        self._starts: dict[str, list[int]] = {}
-        for finding in findings:
-            self._starts.setdefault(finding.code, []).append(finding.start)
-        for starts in self._starts.values():
-            starts.sort()
+        self._places = Counter((finding.code, finding.start) for finding in findings)
 
-    def claims(self, code: str, low: int, high: int) -> bool:
-        """Whether a finding of a rule begins in ``low:high``; it is claimed then, and none any more."""
-        starts = self._starts.get(code, [])
-        at = bisect_left(starts, low)
-        if at == len(starts) or starts[at] >= high:
-            return False
-        del starts[at]
-        return True
+    def claims(self, code: str, start: int) -> bool:
+        """Whether a finding of a rule begins at a place; it is claimed then, and none any more."""
+        self._places[code, start] -= 1
+        return self._places[code, start] >= 0

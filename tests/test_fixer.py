@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.fixer import Check, FixOutcome, apply, complete_edits, fix_all
+from perflint.fixer import Check, FixOutcome, apply, complete_edits, fix_all, merged
 from perflint.source import Source, decode
 
 BOM = b"\xef\xbb\xbf"
@@ -115,6 +115,16 @@ def test_an_edit_inside_another_one_waits() -> None:
     assert result.text == "x"
 
 
+def test_what_is_inserted_at_one_place_becomes_one_edit() -> None:
+    first, second, other = Edit(3, 3, "a"), Edit(3, 3, "b"), Edit(1, 2, "c")
+    assert merged([first, second, other, first]) == (other, Edit(3, 3, "ab"))
+    assert merged([Edit(3, 3, "a"), Edit(3, 5, "b"), Edit(5, 5, "c")]) == (
+        Edit(3, 3, "a"),
+        Edit(3, 5, "b"),
+        Edit(5, 5, "c"),
+    )
+
+
 def test_findings_that_share_a_fix_apply_it_once() -> None:
     shared = fix((0, 0, "x"))
     result = apply("abc", [shared, shared, fix((0, 0, "x"))])
@@ -154,6 +164,9 @@ def test_a_fix_without_edits_is_skipped() -> None:
         ([(2, 8, "abc")], (3, 5), (2, 5)),  # inside it: the whole new content
         ([(3, 3, "ab")], (3, 5), (5, 7)),  # inserted in front
         ([(0, 2, ""), (4, 6, "abcd")], (2, 8), (0, 8)),  # around a later edit
+        ([(0, 1, "xx"), (4, 8, "y")], (5, 6), (5, 6)),  # inside of the second edit
+        ([(2, 4, "long")], (0, 2), (0, 2)),  # up to an edit
+        ([(4, 8, "longer")], (2, 5), (2, 10)),  # into an edit
     ],
 )
 def test_where_a_range_moves(
@@ -243,6 +256,12 @@ def test_imports_of_several_fixes_are_added_together_and_once() -> None:
     first = swap(text, "= HERE", "= 1", ("import paddle", "import os"))
     second = swap(text, "THERE", "2", ("import paddle", "import re"))
     assert apply(text, [first, second]).text == "import paddle\nimport os\nimport re\na = 1\nb = 2\n"
+
+
+def test_an_import_waits_for_an_edit_that_rewrites_its_place() -> None:
+    text = "import os\nx = HERE\n"
+    clash = fix((0, len("import os\nx"), "y"))
+    assert apply(text, [clash, swap(text, "HERE", "1", IMPORT)]).text == "y = HERE\n"
 
 
 def test_an_import_comes_before_an_edit_at_its_place() -> None:
@@ -380,6 +399,33 @@ def test_a_place_that_is_only_shown_is_known_again_where_edits_have_moved_it() -
     assert run(check, a="one\nonly\n").changed["a"].text == "much\nlonger\nonly\n"
 
 
+def test_another_finding_of_a_statement_that_is_only_shown_is_not_fixed_either() -> None:
+    def check(sources: Mapping[str, Source]) -> list[Finding]:
+        # The rule names another part of the same statement once the row above is gone.
+        text = sources["a"].text
+        row = text.index("f(")
+        is_first = text.startswith("one")
+        start = row + (2 if is_first else 5)
+        level = Level.DISPLAY if is_first else Level.SAFE
+        edit = fix((start, start + 1, "z"), level=level)
+        found = [Finding("PPF201", "a", start, start + 1, "m", edit, statement=(row, row + 7))]
+        return [*found, Finding("PPF201", "a", 0, 3, "m", fix((0, 3, "two")))] if is_first else found
+
+    assert run(check, a="one\nf(a, b)\n").changed["a"].text == "two\nf(a, b)\n"
+
+
+def test_the_row_of_a_fix_is_known_without_its_blanks() -> None:
+    outcome = run(rule("one", "two"), a="if x:\n    one  \n")
+    assert [[made.row for made in round_] for round_ in outcome.applied] == [["one"]]
+
+
+@pytest.mark.parametrize(("path", "expected"), [("a.py", "pass\npass\n"), ("__init__.py", "import gc\npass\npass\n")])
+def test_an_import_that_all_fixes_together_leave_unused(path: str, expected: str) -> None:
+    sources = {path: Source(path, "import gc\ngc.collect()\ngc.collect()\n")}
+    outcome = fix_all(sources, rule(r"gc[.]collect[(][)]", "pass"), Level.SAFE)
+    assert outcome.changed[path].text == expected
+
+
 def test_what_only_appears_in_a_later_round_is_fixed_in_it() -> None:
     outcome = run(both(rule("one", "two"), rule("two", "three", "PPF405")), a="one\n")
     assert outcome.changed["a"].text == "three\n"
@@ -396,6 +442,16 @@ def test_findings_that_vanish_with_another_fix_are_not_counted_as_fixed() -> Non
     outcome = run(check, a="bad\nx\n")
     assert outcome.fixed == {("a", "PPF201"): 1}
     assert outcome.remaining == ()
+
+
+def test_a_finding_that_only_now_begins_behind_the_place_is_another_one() -> None:
+    def check(sources: Mapping[str, Source]) -> list[Finding]:
+        start = sources["a"].text.find("bad") if "bad" in sources["a"].text else 1
+        return [Finding("PPF201", "a", start, start + 1, "m", fix((0, 3, "new")) if start == 0 else None)]
+
+    outcome = run(check, a="bad\n")
+    assert outcome.changed["a"].text == "new\n"
+    assert outcome.fixed_count == 1
 
 
 def test_neighbours_that_share_one_fix_both_count() -> None:
@@ -490,7 +546,7 @@ def test_a_text_that_the_encoding_cannot_hold_is_left_out_and_is_no_bug() -> Non
     (rejected,) = outcome.rejected
     assert not rejected.bug
     assert rejected.codes == ("PPF201",)
-    assert "iso-8859-1" in rejected.reason
+    assert rejected.reason == "the file's encoding (iso-8859-1) cannot hold '\u635f\u5931'"
 
 
 def test_a_finding_about_an_unreadable_file_passes_through() -> None:

@@ -72,7 +72,12 @@ def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidenc
 def _deletion(rule: Rule, context: Context) -> Fix:
     edits = deletion(context, lambda statement: is_for_each_step(statement, context))
     if edits is None:
-        return Fix(rule.fix_title, (), Level.DISPLAY, "the call is part of a larger statement, or shares its row with another call: take it out by hand")
+        return Fix(
+            rule.fix_title,
+            (),
+            Level.DISPLAY,
+            "the call is part of a larger statement, or shares its row with another call: take it out by hand",
+        )
     level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
     return Fix(rule.fix_title, tuple(edits), level, reason)
 
