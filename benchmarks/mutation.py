@@ -46,8 +46,26 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
 }  # fmt: skip
 EQUAL: dict[str, dict[str, str]] = {
+    "baseline": {
+        "moved = self._moved([item for item, each in zip(findings, known, strict=True) if each is None], sources): "
+        "True to False": "there is one for each finding",
+        "return {id(item): each for item, each in zip(findings, prints, strict=True) if each in self.entries}: "
+        "True to False": "there is one for each finding",
+        "for finding, each in zip(findings, fingerprints(findings, sources, root), strict=True):: True to False": (
+            "there is one for each finding"
+        ),
+        "for finding, each in zip(findings, known, strict=True):: True to False": "there is one for each finding",
+    },
+    "delete": {
+        "Deletable = Callable[[\"cst.BaseSmallStatement\"], bool]: 'cst.BaseSmallStateme' changed": (
+            "only annotations name it"
+        ),
+        'Deletable = Callable[["cst.BaseSmallStatement"], bool]: statement dropped': "only annotations name it",
+        "if comment >= 0:: GtE to Gt": "no comment of a statement begins the file",
+        "if comment >= 0:: 0 to 1": "no comment of a statement begins the file",
+    },
     "fixer": {
-        "_Mark = tuple[str, str, tuple[str, ...]]: statement dropped": "only annotations name it, and nothing reads them",
+        "_Mark = tuple[str, str, tuple[str, ...]]: statement dropped": "only annotations name it",
         'for fix in sorted(dict.fromkeys(fixes), key=lambda fix: (min(fix.edits, default=Edit(0, 0, "")), fix.edits)):'
         ": 0 to 1": "a fix without edits is skipped, wherever it comes",
     },

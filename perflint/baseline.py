@@ -245,7 +245,7 @@ def _entries(path: Path, data: object) -> dict[str, Entry]:
 
 def _is_handed_over(path: Path) -> bool:
     """Whether a path is a pipe that a shell hands over: ``--baseline <(git show ...)``."""
-    return stat.S_ISFIFO(path.stat().st_mode) and path.absolute().parts[1:2] in (("dev",), ("proc",))
+    return stat.S_ISFIFO(path.stat().st_mode) and path.parts[1:2] in (("dev",), ("proc",))
 
 
 def looks_like_one(path: Path) -> bool:

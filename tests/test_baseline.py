@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from perflint import baseline
 from perflint.cli import main
 from tests.cli_runs import Output, write
 from tests.support import in_step
@@ -74,6 +76,18 @@ def test_no_findings_make_an_empty_baseline(capsys: Output) -> None:
     assert json.loads(Path("known.json").read_text())["findings"] == []
     assert main(["check", "--baseline", "known.json"]) == 0
     assert capsys.readouterr() == ("No findings in 1 file.\n", "")
+
+
+def test_the_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "known.json"
+    baseline.write(path, [])
+    about = "Findings that perflint does not report; perflint check --write-baseline writes them anew."
+    assert path.read_text() == f'{{\n  "version": 1,\n  "about": "{about}",\n  "findings": []\n}}\n'
+    entry = baseline.Entry("caf\udce9.py", "PPF201", "損失", "1")  # a name that is no UTF-8
+    baseline.write(path, [entry])
+    item = '{"path": "caf\\udce9.py", "code": "PPF201", "fingerprint": "1", "text": "損失"}'
+    assert f'  "findings": [\n    {item}\n  ]\n' in path.read_text(encoding="utf-8")
+    assert baseline.read(path).entries == {"1": entry}
 
 
 def test_words_of_any_script_and_long_lines() -> None:
@@ -184,6 +198,14 @@ def test_a_file_that_was_renamed_keeps_its_entries(capsys: Output) -> None:
     assert check("-q", "sub") == 1
 
 
+def test_the_file_that_is_most_like_it_is_the_renamed_one() -> None:
+    write(a=in_step("y = loss.numpy()\n"), b=in_step(SUM))
+    assert main(["check", "-q", "--write-baseline"]) == 0
+    Path("a.py").unlink()
+    Path("b.py").rename("new.py")
+    assert check("-q") == 0
+
+
 @pytest.mark.usefixtures("known")
 def test_all_formats_leave_it_out(capsys: Output) -> None:
     write(other=in_step(SUM))
@@ -279,17 +301,76 @@ def test_what_is_gone_is_told_and_changes_no_exit_status(capsys: Output) -> None
 
 # --- files that are none
 
+ANEW = ": write it anew with --write-baseline"
+
+
+@pytest.mark.parametrize("name", ["/dev/fd/{}", "/proc/self/fd/{}", "/dev/fd/../fd/{}"])
+@pytest.mark.usefixtures("known")
+def test_a_pipe_of_the_shell_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``--baseline <(git show main:perflint-baseline.json)``"""
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("this system has no /proc")
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, FILE.read_bytes())
+        os.close(writing)
+        assert main(["check", "-q", "--baseline", name.format(reading)]) == 0
+    finally:
+        os.close(reading)
+
+
+def test_any_other_pipe_is_not_waited_for(capsys: Output) -> None:
+    write(train=TRAIN)
+    os.mkfifo("known.json")
+    assert main(["check", "--baseline", "known.json"]) == 2
+    assert "known.json: the baseline cannot be read: " in capsys.readouterr().err
+
+
+def test_what_the_system_says_of_a_file_that_cannot_be_read(capsys: Output) -> None:
+    write(train=TRAIN)
+    Path("known.json").write_bytes(b"\xff")
+    assert main(["check", "--baseline", "known.json"]) == 2
+    assert "known.json: the baseline cannot be read: 'utf-8' codec can't decode byte 0xff" in capsys.readouterr().err
+    Path("folder").mkdir()
+    assert main(["check", "--baseline", "folder"]) == 2
+    err = capsys.readouterr().err
+    assert "folder: the baseline cannot be read: " in err
+    assert "[Errno" not in err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", True),
+        (" \n", True),
+        ('{"version": 1, "findings": []}', True),
+        ('<<<<<<< HEAD\n{"path": "a.py", "fingerprint": "1"}', True),
+        ('{"version": 1}', False),
+        ('{"findings": 1}', False),
+        ("x = 1", False),
+    ],
+)
+def test_what_may_be_replaced(text: str, expected: bool, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(text)
+    assert baseline.looks_like_one(tmp_path / "file") is expected
+
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ["known.json:1:", "not valid JSON", "--write-baseline"]),
+        ("", ["known.json:1: the baseline is not valid JSON: Expecting value", ANEW]),
         ('{\n  "version": 1,\n  "findings": [\n    {}\n    {}\n  ]\n}\n', ["known.json:5:", "not valid JSON"]),
-        ('{\n<<<<<<< HEAD\n"version": 1\n', ["known.json:2:", "merge conflict", "--write-baseline"]),
-        ("[]", ["known.json:", "no baseline of perflint"]),
-        ('{"version": 2, "findings": []}', ["known.json:", "version 2", "version 1", "--write-baseline"]),
-        ('{"version": 1}', ["known.json:", "no list of findings"]),
-        ('{"version": 1, "findings": [{"path": "a.py"}]}', ["known.json:", "finding 1"]),
+        ('{\n<<<<<<< HEAD\n"version": 1\n', ["known.json:2: the baseline holds a merge conflict: keep the lines"]),
+        ("[]", ["known.json: this is no baseline of perflint: name another file, or write it anew"]),
+        (
+            '{"version": 2, "findings": []}',
+            ["the baseline has version 2, and this perflint reads version 1: use the perflint that wrote it, or "],
+        ),
+        ('{"version": 1}', ["known.json: the baseline has no list of findings", ANEW]),
+        (
+            '{"version": 1, "findings": [{"path": "a.py"}]}',
+            ["known.json: finding 1 of the baseline is not as perflint writes them", ANEW],
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_exits_2(text: str, words: list[str], capsys: Output) -> None:

@@ -11,10 +11,11 @@ from textwrap import dedent
 
 import pytest
 
-from perflint import catalogue, engine
+from perflint import catalogue, engine, fixer
 from perflint.catalogue import CatalogueError
 from perflint.findings import Confidence, Level
 from perflint.settings import Settings
+from perflint.source import Source
 from tests.support import check, expect_marked, expect_marked_in_step, fixed, fixed_body, in_step, sources
 
 STEP_CALLS = ("PPF204", "PPF703", "PPF704", "PPF705")
@@ -137,6 +138,92 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
         pytest.param(
             """
             import gc
+            gc.collect(); del y
+            """,
+            """
+            del y
+            """,
+            id="before a semicolon",
+        ),
+        pytest.param(
+            """
+            import gc
+            gc.collect(); ...
+            """,
+            """
+            ...
+            """,
+            id="beside what is no call",
+        ),
+        pytest.param(
+            """
+            import gc
+            if x.any_condition: del y; gc.collect()
+            """,
+            """
+            if x.any_condition: del y
+            """,
+            id="the last on the row of its header",
+        ),
+        pytest.param(
+            """
+            import gc
+            if x.any_condition: gc.collect(); paddle.device.cuda.empty_cache()
+            x = paddle.ones([1])
+            """,
+            """
+            if x.any_condition: pass
+            x = paddle.ones([1])
+            """,
+            id="two on the row of their header",
+        ),
+        pytest.param(
+            """
+            import gc
+            with context():
+                if x.any_condition:
+                    del y
+                gc.collect()
+            """,
+            """
+            with context():
+                if x.any_condition:
+                    del y
+            """,
+            id="below a block in its block",
+        ),
+        pytest.param(
+            """
+            import gc
+            del y
+            gc.collect()
+
+            x = 1
+            """,
+            """
+            del y
+
+            x = 1
+            """,
+            id="the blank row below stays where there is none above",
+        ),
+        pytest.param(
+            """
+            import gc
+            if x.any_condition:
+                gc.collect()
+
+                del y
+            """,
+            """
+            if x.any_condition:
+                del y
+            """,
+            id="no blank row is left under a header",
+        ),
+        pytest.param(
+            """
+            import gc
             gc.collect(); paddle.device.cuda.empty_cache()
             x = paddle.ones([1])
             """,
@@ -164,10 +251,19 @@ def test_statement_is_deleted_as_a_person_would(body: str, expected: str) -> Non
     assert unsafe(body, *CLEANING) == dedent(expected).lstrip("\n")
 
 
+def test_a_row_of_blanks_is_a_blank_row() -> None:
+    before = in_step("y = 1") + "  \n        paddle.device.cuda.empty_cache()\n\t \n        z = paddle.ones([1])\n"
+    after = in_step("y = 1") + "  \n        z = paddle.ones([1])\n"
+    given = {"train.py": Source("train.py", before)}
+    outcome = fixer.fix_all(given, lambda now: engine.check(now, Settings(select=CLEANING)), Level.UNSAFE)
+    assert outcome.changed["train.py"].text == after
+
+
 @pytest.mark.parametrize(
     "body",
     [
         "import gc\nfreed = gc.collect()",
+        "import gc\ngc.collect(); record(x)",
         "import gc\nrecord(gc.collect())",
         "import gc\nx.flag and gc.collect()",
         "import gc\ngc.collect(\n    2  # all generations\n)",

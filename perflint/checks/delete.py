@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import libcst as cst
 
@@ -30,7 +30,7 @@ def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
     parents = [parent for parent in context.parents if parent is not statement]
     line, block = parents[-1], parents[-2]
     if isinstance(line, cst.SimpleStatementSuite):  # ``if x: call()``
-        return _in_row(line.body, statement, True, context)
+        return _in_row(line.body, statement, _is_last_of(line.body, statement, deletable), context)
     assert isinstance(line, cst.SimpleStatementLine)
     if len(line.body) > 1:
         if any(_calls(other) and not deletable(other) for other in line.body if other is not statement):
@@ -55,15 +55,25 @@ def _would_be_empty(block: cst.CSTNode, statement: cst.Expr, deletable: Deletabl
         if not isinstance(line, cst.SimpleStatementLine):
             return False
         found += line.body
+    return _is_last_of(found, statement, deletable)
+
+
+def _is_last_of(found: Sequence[cst.BaseSmallStatement], statement: cst.Expr, deletable: Deletable) -> bool:
+    """Whether a statement is the last of some that are all deleted."""
     return found[-1] is statement and all(other is statement or deletable(other) for other in found)
 
 
-def _in_row(row: object, statement: cst.Expr, may_be_empty: bool, context: Context) -> list[Edit]:
-    """One of several statements on a row goes with the semicolon that parts it from the next, or the one before."""
-    assert isinstance(row, (list, tuple))
+def _in_row(
+    row: Sequence[cst.BaseSmallStatement], statement: cst.Expr, is_needed: bool, context: Context
+) -> list[Edit]:
+    """A statement of a row goes with the semicolon that parts it from the next, or the one before.
+
+    Args:
+        is_needed: whether the block needs something in its place.
+    """
     at = next(index for index, other in enumerate(row) if other is statement)
     start, end = context.range(statement)
-    if len(row) == 1 or (may_be_empty and at == len(row) - 1):
+    if is_needed:
         return [Edit(start, end, "pass")]
     if at + 1 < len(row):
         return [Edit(start, context.range(row[at + 1])[0], "")]
@@ -77,7 +87,7 @@ def whole_rows(start: int, end: int, source: Source) -> Edit:
     comment = source.text.find("#", end, lines.line_end(last))
     if comment >= 0:
         return Edit(start, comment, "")
-    blank_above = first == 1 or not lines.line(first - 1).strip() or lines.line(first - 1).rstrip().endswith(":")
-    if blank_above and last < lines.rows and not lines.line(last + 1).strip():
+    above = lines.line(first - 1).strip()  # there is one: what runs at each step stands in a block
+    if (not above or above.endswith(":")) and last < lines.rows and not lines.line(last + 1).strip():
         last += 1
     return Edit(lines.line_start(first), lines.line_end(last), "")
