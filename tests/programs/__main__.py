@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import shorten
 
 from tests.programs.campaign import Judged, fails_again, judge_program
 from tests.programs.frameworks import Paddle, StandIn
@@ -16,6 +17,9 @@ from tests.programs.generator import program
 from tests.programs.judge import Failure
 from tests.programs.runner import Framework
 from tests.programs.shrink import shrink
+
+_MOST = 400
+"""Characters of a difference that are printed."""
 
 
 def main() -> int:
@@ -34,7 +38,7 @@ def main() -> int:
             sort = sort_of(failure)
             sorts[sort] += 1
             if sorts[sort] <= options.show:
-                print(report(judged, failure, framework, options), flush=True)
+                print(f"# seed {seed}\n{report(judged, failure, framework, options)}", flush=True)
     print(f"{made} programs, {fixed} fixed texts, {runs} runs, {sum(sorts.values())} failures of {len(sorts)} sorts")
     for sort, count in sorts.most_common():
         print(f"{count:6d}  {sort}")
@@ -63,7 +67,7 @@ def report(judged: Judged, failure: Failure, framework: Framework, options: argp
     reasons = "; ".join(failure.variant.reasons)
     head = [
         f"## {sort}",
-        f"differs: {failure.what}{f' ({failure.cut})' if failure.cut else ''}",
+        f"differs: {shorten(failure.what, _MOST)}{f' ({failure.cut})' if failure.cut else ''}",
         f"admits to: {reasons or 'nothing'}",
     ]
     return "\n".join([*head, "```python", text.rstrip(), "```", "```diff", *list(diff)[2:], "```", ""])
