@@ -212,8 +212,8 @@ def _same_lines(before: tuple[str, ...], after: tuple[str, ...], ways: frozenset
 def _same_text(before: str, after: str, ways: frozenset[May]) -> bool:
     if before == after or (May.TENSORS in ways and "Tensor" in after):
         return True
-    if May.OTHER_SHAPES in ways:
-        return _without_shapes(before) == _without_shapes(after)
+    if May.OTHER_SHAPES in ways and _without_shapes(before) == _without_shapes(after):
+        return True
     if ways & {May.OTHER_NUMBERS, May.OTHER_WEIGHTS}:
         return _words(before) == _words(after) or (May.OTHER_TYPES in ways and _untyped(before) == _untyped(after))
     if May.OTHER_TYPES not in ways or _untyped(before) != _untyped(after):
