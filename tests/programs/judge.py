@@ -165,9 +165,10 @@ def of_whole_runs(before: Observation, after: Observation, variant: Variant) -> 
     if before.error or after.error:
         return
     ways = admitted(variant)
+    kind = _without_shapes if May.OTHER_SHAPES in ways else _words
     for name in (name for name, loss in _TEXTS.items() if loss in ways):
-        kept = Counter(map(_words, getattr(after, name)))
-        for words, count in Counter(map(_words, getattr(before, name))).items():
+        kept = Counter(map(kind, getattr(after, name)))
+        for words, count in Counter(map(kind, getattr(before, name))).items():
             said = f"{count} times in {before.steps} steps before, {kept[words]} after: {words}"
             if kept[words] < count and count * _RARE <= before.steps:
                 yield Failure(variant, f"{name} rare", said)
