@@ -69,6 +69,7 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
     (r"plain number at some steps", frozenset({May.FAIL})),
     (r"only if what is read is a Paddle tensor", frozenset({May.FAIL, May.OTHER_TYPES})),
     (r"lie in memory in another order|rounded otherwise|converted otherwise", frozenset({May.OTHER_TYPES})),
+    (r"says `stop_gradient=True` then", frozenset({May.OTHER_TYPES})),
     (r"may go into a backward pass|computes gradients itself", frozenset({May.FAIL})),
 )
 """Patterns of reasons, each with what it allows."""
@@ -165,7 +166,7 @@ def of_whole_runs(before: Observation, after: Observation, variant: Variant) -> 
     if before.error or after.error:
         return
     ways = admitted(variant)
-    kind = _without_shapes if May.OTHER_SHAPES in ways else _words
+    kind = _without_shapes if May.OTHER_SHAPES in ways else _untyped if May.OTHER_TYPES in ways else _words
     for name in (name for name, loss in _TEXTS.items() if loss in ways):
         kept = Counter(map(kind, getattr(after, name)))
         for words, count in Counter(map(kind, getattr(before, name))).items():
