@@ -7,7 +7,7 @@ Where a read of the same step stays, there is nothing to win, and the fix says s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -39,8 +39,8 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
     Args:
         drafts: those of a whole project.
     """
-    guarded = {(draft.path, draft.statement[0]): draft for draft in drafts if draft.statement and _is_made_rarer(draft)}
-    drafts = [_as_its_logs_allow(draft, guarded) if draft.logs else draft for draft in drafts]
+    logs = _Logs(drafts)
+    drafts = [_as_its_logs_allow(draft, logs) if draft.logs else draft for draft in drafts]
     groups: dict[_Group, list[Draft]] = defaultdict(list)
     reads: dict[Loop, list[Draft]] = defaultdict(list)
     for draft in drafts:
@@ -53,20 +53,38 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
     for group, members in groups.items():
         code, loop, _, _ = group
         others = [other for other in reads[loop] if _group_of(other) != group] if code == _READS else []
-        fix = _fix(members, others)
+        fix = _fix(members, others, logs)
         if len(members) <= _MOST_TOGETHER or not fix.edits:
             fixes[group] = fix
     return [_with_fix(draft, fixes) for draft in drafts]
 
 
-def _is_made_rarer(draft: Draft) -> bool:
-    """Whether a finding is a log statement with a fix that lets it run at some steps only."""
-    return draft.code in _LOGS and _has_edits(draft)
+class _Logs:
+    """The log statements with a fix that lets them run at some steps only."""
+
+    def __init__(self, drafts: Iterable[Draft]) -> None:
+        self._at: dict[tuple[str, int], Draft] = {}
+        runs: dict[tuple[str, Fix | None], list[tuple[int, int]]] = defaultdict(list)
+        for draft in drafts:
+            if draft.code in _LOGS and draft.statement is not None and _has_edits(draft):
+                self._at[draft.path, draft.statement[0]] = draft
+                runs[draft.path, draft.fix].append(draft.statement)
+        self._runs: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for (path, _), places in runs.items():
+            self._runs[path].append((min(places)[0], max(places)[1]))
+
+    def at(self, path: str, start: int) -> Draft | None:
+        """The log statement that begins at an offset of a file."""
+        return self._at.get((path, start))
+
+    def hold(self, draft: Draft) -> bool:
+        """Whether a finding stands between log statements that get one guard, so that it goes under the guard, too."""
+        return any(start <= draft.start < end for start, end in self._runs.get(draft.path, ()))
 
 
-def _as_its_logs_allow(draft: Draft, guarded: Mapping[tuple[str, int], Draft]) -> Draft:
+def _as_its_logs_allow(draft: Draft, guarded: _Logs) -> Draft:
     """A read whose value is logged at each step: with its edits if those logs have a fix, too, and else in words."""
-    found = [guarded.get((draft.path, start)) for start in draft.logs]
+    found = [guarded.at(draft.path, start) for start in draft.logs]
     logs = [log for log in found if log is not None and log.confidence >= draft.confidence]
     if draft.fix is None or not draft.fix.edits or len(logs) < len(found):
         return replace(draft, fix=draft.otherwise)
@@ -90,11 +108,12 @@ def _with_fix(draft: Draft, fixes: dict[_Group, Fix]) -> Draft:
     return draft if group is None else replace(draft, fix=fixes.get(group, draft.fix))
 
 
-def _fix(members: Sequence[Draft], others: Sequence[Draft]) -> Fix:
+def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs) -> Fix:
     """One fix for the members of a group.
 
     Args:
         others: the other host reads of the loop.
+        logs: the logs that get a guard.
     """
     own = list(dict.fromkeys(draft.fix for draft in members if draft.fix is not None))
     title = "; ".join(dict.fromkeys(fix.message for fix in own))
@@ -104,11 +123,12 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft]) -> Fix:
     level = min(fix.level for fix in own)
     reasons = [fix.reason for fix in own if fix.reason]
     beside = _beside(members, others)
-    staying = [other for other in beside if not _has_edits(other)]
+    moving = [other for other in beside if not _has_edits(other) and logs.hold(other)]
+    staying = [other for other in beside if not _has_edits(other) and other not in moving]
     if staying or _overlap(edits):
         reason = _said(_STAYS, staying, members[0].path) if staying else _OVERLAP
         return Fix(title, (), Level.DISPLAY, reason)
-    needed = [other for other in beside if other.fix is not None and other.fix.level < Level.SAFE]
+    needed = [other for other in beside if other in moving or (other.fix and other.fix.level < Level.SAFE)]
     if needed:
         level = min(level, Level.UNSAFE)
         reasons.append(_said(_NEEDS, needed, members[0].path))

@@ -103,6 +103,19 @@ def test_a_sum_that_a_log_shows_at_each_step_goes_along_with_the_guard_of_the_lo
     assert fixed(text, *READS, "PPF405", level=Level.SAFE) == text
 
 
+def test_a_read_between_logs_goes_under_their_guard() -> None:
+    """It was said to stay, and a second run found it gone."""
+    log = "print('loss', step)\nline = 'loss ' + str(loss.item())\nprint(line)"
+    text = script("total = 0.0", f"total += loss.item()\n{log}", "return total")
+    fix = fixes(text, *READS, "PPF405")[0]
+    assert fix.level is Level.UNSAFE
+    assert "nothing is won before the reads at line 14 are gone" in fix.reason
+    result = fixed(text, *READS, "PPF405", level=Level.UNSAFE)
+    assert "total += loss.item()" not in result
+    assert "            line = 'loss '" in result
+    assert fixed(result, *READS, "PPF405", level=Level.UNSAFE) == result
+
+
 @pytest.mark.parametrize(
     ("log", "select"),
     [
