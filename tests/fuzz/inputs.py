@@ -455,7 +455,9 @@ def workplace() -> Iterator[None]:
     here, kept = Path.cwd(), os.environ.get(cache.VARIABLE)
     os.environ[cache.VARIABLE] = ""
     place = tempfile.mkdtemp(prefix="perflint-fuzz-")
-    os.chdir(place)
+    inside = Path(place) / "above" / "project"  # ".." as an argument must not lead to all that lies in /tmp
+    inside.mkdir(parents=True)
+    os.chdir(inside)
     try:
         yield
     finally:
