@@ -22,14 +22,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Runs the tests on all cores, unless files are named or something is measured, which others would disturb."""
-    is_whole = config.option.markexpr == "not ips" and not any(".py" in argument for argument in config.args)
-    if is_whole and getattr(config.option, "numprocesses", 0) is None:  # 0: -n 0, or pytest-xdist is not there
-        config.option.numprocesses = "auto"
-
-
 @pytest.fixture(scope="session")
 def awkward_run(tmp_path_factory: pytest.TempPathFactory) -> reported.Run:
     """What perflint writes, in every format, about files that are hard to report on."""
