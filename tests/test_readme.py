@@ -48,7 +48,7 @@ def test_output_is_what_the_command_prints(name: str) -> None:
 def test_both_commands_are_there_and_the_same(name: str) -> None:
     text = _text(name)
     assert "python -m pip install . && perflint check --exit-zero examples/cifar10.py\n" in text
-    assert 'python -m pip install -e ".[test]" && python -m pytest\n' in text
+    assert 'python -m pip install -e ".[test]" && python -m pytest -n auto\n' in text
 
 
 @pytest.mark.parametrize("name", [*READMES, "CONTRIBUTING.md", "CHANGELOG.md"])
