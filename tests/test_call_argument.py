@@ -148,6 +148,16 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
         pytest.param(
             """
             import gc
+            gc.collect(); optimizer.clear_grad()
+            """,
+            """
+            optimizer.clear_grad()
+            """,
+            id="beside a part of the step",
+        ),
+        pytest.param(
+            """
+            import gc
             gc.collect(); ...
             """,
             """

@@ -8,13 +8,16 @@ import libcst as cst
 
 from perflint.context import Context
 from perflint.findings import Edit
+from perflint.index.training import EVIDENCE, STEPS
 from perflint.source import Source
 
 Deletable = Callable[["cst.BaseSmallStatement"], bool]
 
 
 def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
-    """The edits that delete the current statement, None where it is more than the current node, or beside other calls.
+    """The edits that delete the current statement, None where it is more than the current node.
+
+    Beside a call that may get a guard there are none either.
 
     Args:
         deletable: whether a statement may be deleted together with this one.  Where all statements of a block may,
@@ -33,17 +36,20 @@ def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
         return _in_row(line.body, statement, _is_last_of(line.body, statement, deletable), context)
     assert isinstance(line, cst.SimpleStatementLine)
     if len(line.body) > 1:
-        if any(_calls(other) and not deletable(other) for other in line.body if other is not statement):
-            return None  # alone on its row that call may get a guard, which would be a second change of the same row
+        if any(_may_get_a_guard(other) and not deletable(other) for other in line.body if other is not statement):
+            return None  # once it is alone on its row: that would be a second change of the same row
         return _in_row(line.body, statement, _would_be_empty(block, statement, deletable), context)
     if _would_be_empty(block, statement, deletable):
         return [Edit(start, end, "pass")]
     return [whole_rows(start, end, source)]
 
 
-def _calls(statement: cst.BaseSmallStatement) -> bool:
-    """Whether a statement is nothing but a call."""
-    return isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
+def _may_get_a_guard(statement: cst.BaseSmallStatement) -> bool:
+    """Whether a statement is nothing but a call that may log, save or measure, and no part of a training step."""
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call):
+        return False
+    return not (isinstance(call.func, cst.Attribute) and call.func.attr.value in STEPS | EVIDENCE)
 
 
 def _would_be_empty(block: cst.CSTNode, statement: cst.Expr, deletable: Deletable) -> bool:
