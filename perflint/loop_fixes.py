@@ -6,6 +6,7 @@ Where a read of the same step stays, there is nothing to win, and the fix says s
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -29,6 +30,10 @@ _STAYS = "nothing is won while the same step reads the device at {lines}, too, w
 _NEEDS = "nothing is won before the reads at {lines} are gone, too, which have a fix of their own"
 _LOGS = ("PPF202", "PPF405")
 _NEEDS_GUARDS = "nothing is won before the log at {lines} runs more rarely, which has a fix of its own"
+_NEEDS_GUARD_AROUND = (
+    "nothing is won before the reads at {lines} are gone from most steps, along with the logs around them, whose fix "
+    "guards both"
+)
 _OVERLAP = "the edits for the reads of this loop overlap"
 _Group = tuple[str, Loop, str, bool]
 
@@ -64,14 +69,17 @@ class _Logs:
 
     def __init__(self, drafts: Iterable[Draft]) -> None:
         self._at: dict[tuple[str, int], Draft] = {}
-        runs: dict[tuple[str, Fix | None], list[tuple[int, int]]] = defaultdict(list)
+        guarded: dict[tuple[str, Fix | None], list[Draft]] = defaultdict(list)
         for draft in drafts:
             if draft.code in _LOGS and draft.statement is not None and _has_edits(draft):
                 self._at[draft.path, draft.statement[0]] = draft
-                runs[draft.path, draft.fix].append(draft.statement)
-        self._runs: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for (path, _), places in runs.items():
-            self._runs[path].append((min(places)[0], max(places)[1]))
+                guarded[draft.path, draft.fix].append(draft)
+        self._runs: dict[str, list[tuple[int, int, Confidence]]] = defaultdict(list)
+        for (path, _), logs in guarded.items():
+            places = [log.statement for log in logs if log.statement is not None]
+            self._runs[path].append((min(places)[0], max(places)[1], min(log.confidence for log in logs)))
+        for runs in self._runs.values():
+            runs.sort()
 
     def at(self, path: str, start: int) -> Draft | None:
         """The log statement that begins at an offset of a file."""
@@ -79,7 +87,9 @@ class _Logs:
 
     def hold(self, draft: Draft) -> bool:
         """Whether a finding stands between log statements that get one guard, so that it goes under the guard, too."""
-        return any(start <= draft.start < end for start, end in self._runs.get(draft.path, ()))
+        runs = self._runs.get(draft.path, [])
+        before = bisect_right(runs, draft.start, key=lambda run: run[0])  # they do not overlap
+        return before > 0 and draft.start < runs[before - 1][1] and draft.confidence <= runs[before - 1][2]
 
 
 def _as_its_logs_allow(draft: Draft, guarded: _Logs) -> Draft:
@@ -123,15 +133,16 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs) -> Fix:
     level = min(fix.level for fix in own)
     reasons = [fix.reason for fix in own if fix.reason]
     beside = _beside(members, others)
-    moving = [other for other in beside if not _has_edits(other) and logs.hold(other)]
-    staying = [other for other in beside if not _has_edits(other) and other not in moving]
+    without_edits = [other for other in beside if not _has_edits(other)]
+    staying = [other for other in without_edits if not logs.hold(other)]
     if staying or _overlap(edits):
         reason = _said(_STAYS, staying, members[0].path) if staying else _OVERLAP
         return Fix(title, (), Level.DISPLAY, reason)
-    needed = [other for other in beside if other in moving or (other.fix and other.fix.level < Level.SAFE)]
-    if needed:
-        level = min(level, Level.UNSAFE)
-        reasons.append(_said(_NEEDS, needed, members[0].path))
+    with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
+    for words, needed in ((_NEEDS, with_edits), (_NEEDS_GUARD_AROUND, without_edits)):
+        if needed:
+            level = min(level, Level.UNSAFE)
+            reasons.append(_said(words, needed, members[0].path))
     imports = tuple(dict.fromkeys(statement for fix in own for statement in fix.imports))
     return Fix(title, tuple(edits), level, "; ".join(dict.fromkeys(reasons)), imports)
 

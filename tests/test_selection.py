@@ -181,10 +181,10 @@ def test_many_patterns_are_read_once_and_not_for_each_file(monkeypatch: pytest.M
 
     monkeypatch.setattr(globs, "parse", counted)
     names = [f"file{number}.py" for number in range(2_000)]
-    settings = Settings(root=Path("/work"), per_file_ignores=dict.fromkeys(names, ("PPF1",)) | {"!x.py": ("PPF2",)})
+    settings = Settings(root=Path("/project"), per_file_ignores=dict.fromkeys(names, ("PPF1",)) | {"!x.py": ("PPF2",)})
     for name in names[:100]:
-        ignored = ignored_for(f"/work/{name}", settings)
+        ignored = ignored_for(f"/project/{name}", settings)
         assert "PPF101" in ignored
         assert "PPF201" in ignored
-    assert "PPF201" not in ignored_for("/work/x.py", settings)
+    assert "PPF201" not in ignored_for("/project/x.py", settings)
     assert len(read) == len(names) + 1
