@@ -53,13 +53,12 @@ def main() -> int:
             (options.dump / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
         if options.write:
             known[name] = said
+            options.results.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
             print(name, said["findings"], "findings", flush=True)
             continue
         wrong = [what for what, value in said.items() if known.get(name, {}).get(what) != value]
         different += bool(wrong)
         print(name, "other " + ", ".join(wrong) if wrong else "same", flush=True)
-    if options.write:
-        options.results.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return int(different > 0)
 
 
@@ -132,7 +131,9 @@ def _after_edits(sources: dict[str, Source], name: str) -> Iterator[str]:
     """The findings of a session after each of some edits, which depend on the tree's name alone."""
     chance = random.Random(crc32(name.encode()))
     session = Session(sources, ALL)
-    holding = sorted({finding.path for finding in session.findings()})
+    found = session.findings()
+    broken = {finding.path for finding in found if finding.code == "PPF001"}  # no edit makes Python 2 parse
+    holding = sorted({finding.path for finding in found} - broken)
     for path in chance.sample(holding, min(_FILES, len(holding))):
         text = sources[path].text
         for _ in range(_EDITS):
