@@ -8,10 +8,12 @@ import random
 import pytest
 
 from perflint import engine
-from perflint.index import live
+from perflint.index import project as project_module
 from perflint.index.file import FileIndex
+from perflint.index.live import Live
 from perflint.index.mentions import Mentions, folded, is_called, is_derived, is_held, uses, words
 from perflint.index.names import dotted
+from perflint.index.project import Project
 from perflint.index.scopes import terminal
 from perflint.settings import Settings
 from tests import corpus
@@ -155,12 +157,12 @@ def test_words_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("of", "calls", "values", "assigned", "bases"):
         monkeypatch.setattr(Mentions, name, everywhere)
-    monkeypatch.setattr(live, "has_evidence", lambda file: True)
-    monkeypatch.setattr(live.Live, "names", property(lambda found: frozenset(_every_name(found))))
+    monkeypatch.setattr(project_module, "live", _everything)
     assert engine.check(sources, settings) == expected
     assert len(expected) > 5
 
 
-def _every_name(found: live.Live) -> set[str]:
-    files = found._project.files.values()
-    return {scope.name for file in files for scope in file.scopes.scopes if scope.name not in ("<module>", "__init__")}
+def _everything(of: Project) -> Live:
+    scopes = [scope for file in of.files.values() for scope in file.scopes.scopes]
+    names = {scope.name for scope in scopes if scope.name not in ("<module>", "__init__")}
+    return Live(frozenset(names), tuple(of.files.values()))

@@ -135,7 +135,7 @@ class _Users:
                 if found is not None and found[1] is target:
                     yield there, _symbol(scope)
         if isinstance(target, Class):
-            for there, child in self._project.dispatch.descendants(target):
+            for there, child in self._project.hierarchy.descendants(target):
                 yield there, child.name
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.kinds import EITHER, FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
 from perflint.index.names import dotted
-from perflint.index.scopes import Class, Scope
+from perflint.index.scopes import Scope
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -49,7 +49,6 @@ class Dispatch:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._known_children: dict[Class, list[tuple[FileIndex, Class]]] = {}
         self._known_methods: dict[str, list[tuple[FileIndex, Scope]]] = {}
 
     def targets(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
@@ -114,7 +113,7 @@ class Dispatch:
 
     def hooks(self, scope: Scope, method: str) -> list[Target]:
         """The subclasses' versions of a method of the class that a scope belongs to."""
-        found = self.descendants(scope.owner) if scope.owner is not None else []
+        found = self._project.hierarchy.descendants(scope.owner) if scope.owner is not None else []
         return [Target(file, owner.methods[method]) for file, owner in found if method in owner.methods]
 
     def _in_subclasses(self, type_name: str, method: str) -> list[Target]:
@@ -122,43 +121,10 @@ class Dispatch:
         if found is None:
             return []
         return [
-            Target(file, owner.methods[method]) for file, owner in self.descendants(found[1]) if method in owner.methods
+            Target(file, owner.methods[method])
+            for file, owner in self._project.hierarchy.descendants(found[1])
+            if method in owner.methods
         ]
-
-    def descendants(self, owner: Class) -> list[tuple[FileIndex, Class]]:
-        """The classes of the project that inherit from a class, near ones first."""
-        found: list[tuple[FileIndex, Class]] = []
-        seen = {owner}
-        queue = list(self._children(owner))
-        while queue:
-            file, child = queue.pop(0)
-            if child not in seen:
-                seen.add(child)
-                found.append((file, child))
-                queue += self._children(child)
-        return found
-
-    def _children(self, owner: Class) -> list[tuple[FileIndex, Class]]:
-        """The classes that name a class as their base."""
-        if owner not in self._known_children:
-            names = self._project.mentions.other_names(owner.name)
-            self._known_children[owner] = [
-                (file, child)
-                for file in self._naming(names)
-                for child in file.scopes.classes.values()
-                for base in child.bases
-                if child is not owner and base.rpartition(".")[2] in names and self._is(base, file, owner)
-            ]
-        return self._known_children[owner]
-
-    def _naming(self, names: frozenset[str]) -> list[FileIndex]:
-        if len(names) == 1:
-            return self._project.mentions.bases(*names)
-        return self._project.mentions.of(*sorted(names))
-
-    def _is(self, base: str, file: FileIndex, owner: Class) -> bool:
-        found = None if base.startswith("paddle.") else self._project.find(base, file)
-        return found is not None and found[1] is owner
 
     # -- names alone -------------------------------------------------------------------------------------------
 

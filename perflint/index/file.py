@@ -9,7 +9,7 @@ import symtable
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from perflint.index import amp, evaluation, every_rank, layers, registries, training
 from perflint.index.evaluate import Env
@@ -87,6 +87,14 @@ class Load:
     node: ast.Name | ast.Attribute
     scope: Scope | None
     statement: Statement | None
+
+
+class NamedLoad(NamedTuple):
+    """A place in a statement that reads a name or an attribute."""
+
+    scope: Scope
+    statement: Statement
+    node: ast.Name | ast.Attribute
 
 
 @dataclass(eq=False)
@@ -275,6 +283,18 @@ class FileIndex:
                     if terminal(call) == name
                 ]
         return known.of.get(name, [])
+
+    def loads_named(self, name: str) -> list[NamedLoad]:
+        """The places in statements that read a name or an attribute: looks only where the text has the name."""
+        return [
+            NamedLoad(scope, statement, item)
+            for scope, statement in self._statements_at(places(self.source.text, name))
+            for header in headers(statement.node)
+            for item in walk(header)
+            if (isinstance(item, ast.Name) and item.id == name)
+            or (isinstance(item, ast.Attribute) and item.attr == name)
+            if isinstance(item.ctx, ast.Load)
+        ]
 
     def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
         """All calls of the file by their last names: quicker than to look for each of hundreds of names."""

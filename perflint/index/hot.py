@@ -32,6 +32,8 @@ _MAX_VISITS = 8
 
 _QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
 
+_STEP_METHOD = re.compile(rf"\bdef[\s\\]+(?:{'|'.join(sorted(training.STEP_METHODS | training.STEP_CALLBACKS))})\b")
+
 
 _NO_CLUES = Clues()
 
@@ -67,7 +69,7 @@ class Hot:
             for scope in file.scopes.scopes:
                 self._own_loops(file, scope)
         for file in self._project.mentions.of(*sorted(training.STEP_METHODS | training.STEP_CALLBACKS)):
-            if not file.is_quiet and not file.is_foreign:
+            if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
                 self._step_methods(file)
         self._follow_all()
         for file in self._project.mentions.of(*sorted(self._clues.names)):

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from perflint.index import evaluation, layers
-from perflint.index.file import Answer, FileIndex
+from perflint.index.file import Answer, FileIndex, NamedLoad
 from perflint.index.kept_answers import tracked
 from perflint.index.scopes import Scope, Statement
 from perflint.index.sizes import Sizes
@@ -54,6 +54,17 @@ class KeptFile(FileIndex):
         if name not in known:
             known[name] = super().calls_named(name)
         return cast("list[tuple[Scope, Statement, Any]]", known[name])
+
+    @cached_property
+    def _loads_by_name(self) -> Table:
+        return Table(self.project.log)
+
+    def loads_named(self, name: str) -> list[NamedLoad]:
+        """The places in statements that read a name or an attribute."""
+        known = self._loads_by_name
+        if name not in known:
+            known[name] = super().loads_named(name)
+        return cast("list[NamedLoad]", known[name])
 
     def of_text(self, question: Hashable, answer: Callable[[str], Answer]) -> Answer:
         """What a function of the text alone says of it."""

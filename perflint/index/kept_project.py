@@ -11,7 +11,6 @@ from perflint.index.graft import WatchedScope
 from perflint.index.kept_answers import answer, changed_answers, service
 from perflint.index.kept_file import KeptFile
 from perflint.index.kept_mentions import KeptMentions
-from perflint.index.live import Live
 from perflint.index.project import Project
 from perflint.index.scopes import Class, FileScopes, Scope
 from perflint.index.tracking import Entry, Log, Need, Registry, Table
@@ -19,8 +18,15 @@ from perflint.index.watched_file import WatchedFile
 from perflint.settings import DeclaredCall
 from perflint.source import Source
 
-_LIVE: Need = ("what may train", "")
-_WHOLE = ("_optimizing", "optimizing_names", "worker_defaults", "saves_on_every_rank", "amp_files", "open_widths")
+_WHOLE = (
+    "live",
+    "_optimizing",
+    "optimizing_names",
+    "worker_defaults",
+    "saves_on_every_rank",
+    "amp_files",
+    "open_widths",
+)
 """What the project works out of all files at once."""
 
 
@@ -43,7 +49,6 @@ class KeptProject(Project):
     ) -> None:
         self.log = Log()
         self.paths = paths
-        self._live: Live | None = None
         self._earlier = known.files if known is not None else {}
         super().__init__(sources, loaders)
         self._earlier = {}
@@ -66,25 +71,6 @@ class KeptProject(Project):
                 self.broken[source.path] = before.project.broken[source.path]
         self.files[source.path] = made
         self._modules[parts[:-1] if parts[-1] == "__init__" else parts] = made
-
-    @property
-    def live(self) -> Live:
-        """Which files can hold a step loop, and which functions may train."""
-        self.log.note(_LIVE)
-        if self._live is None:
-            start = len(self.log.asked)
-            self._live = Live(self)
-            _ = self._live.files  # which is asked for later, but as a part of it
-            del self.log.asked[start:]
-        return self._live
-
-    def _what_may_train(self, file: FileIndex) -> list[Need]:
-        """Look again where an edit adds to it; what is not as it was."""
-        before = self._live
-        if before is None or before.covers(file, text_alone=self.watched(file.source.path).is_as_it_was):
-            return []
-        self._live = None
-        return [] if before.same(self.live) else [_LIVE]
 
     @cached_property
     def facts(self) -> Table:
@@ -163,7 +149,7 @@ class KeptProject(Project):
     def replace(self, path: str, text: str) -> list[Entry]:
         """Put another text in the place of a watched file's; the answers that had to be forgotten."""
         file, before, known = self.watched(path), dict(self.facts), self._definitions_in(path)
-        changed = [*file.replace(text), *self._what_may_train(file)]
+        changed = file.replace(text)
         now = self._definitions_in(path)
         changed += Registry.met(known if file.is_grafted else (), now)
         self._renew(file, now)
@@ -180,5 +166,5 @@ class KeptProject(Project):
 
 
 for _name, _part in list(vars(Project).items()):
-    if isinstance(_part, cached_property) and _name != "live":
+    if isinstance(_part, cached_property):
         setattr(KeptProject, _name, answer(_name) if _name in _WHOLE else service(_name, KeptProject))

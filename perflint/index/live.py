@@ -1,15 +1,28 @@
-"""Which files can hold a step loop, and which functions may train: told by words, before most files are parsed."""
+"""Which functions may train, and which files can hold a step loop: from the calls that train back to their callers.
+
+In this file ``step`` calls ``backward``, ``fit`` calls ``step``, and ``train`` hands ``step`` to whatever ``run`` is.
+All of them may train, so the loop in ``fit`` may be a step loop, and so may any loop that calls ``run``'s parameter::
+
+    def step(batch):
+        model(batch).backward()
+
+    def fit(loader):
+        for batch in loader:
+            step(batch)
+
+    def train(loader):
+        run(step, loader)
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.index import training
 from perflint.index.names import dotted
-from perflint.index.scopes import Scope, Statement, terminal
+from perflint.index.scopes import Class, Scope, Statement
 from perflint.index.tree import walk
 
 if TYPE_CHECKING:
@@ -23,110 +36,218 @@ FUNCTION_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Lambda, ast.IfExp)
 """Expressions that may stand for a function."""
 
 
-class Live:
-    """What may train in one project: a superset that is cheap to ask."""
+Function = tuple["FileIndex", Scope]
+
+
+class Live(NamedTuple):
+    """What may train in one project: more than what does, and quick to ask.
+
+    ``names``: those of the functions of which one call may make one training step; ``STEP_METHODS`` are among them.
+    ``files``: those whose loops may train, in order.
+    """
+
+    names: frozenset[str]
+    files: tuple[FileIndex, ...]
+
+
+def live(project: Project) -> Live:
+    """Find what may train: the functions with a ``backward()`` of their own, and all that call one of them."""
+    closure = _Closure(project)
+    closure.grow()
+    files = (file for file in project.files.values() if file in closure.files and _has_loops(file))
+    return Live(training.STEP_METHODS | frozenset(map(_name, closure.functions)), tuple(files))
+
+
+class _Closure:
+    """Goes from functions that may train to those that call them, by definition rather than by name.
+
+    A function that is handed on as a value is followed into the *slot* that then holds it: a parameter or a variable
+    of a function, or an attribute of a class.  Calls of the slot count as calls of the function.
+    """
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._names: set[str] = set()
-        self._holders: set[str] = set()
-        self._with_evidence = [file for file in project.files.values() if has_evidence(file)]
-        self._grow()
+        self._calls: set[ast.Call] = set()
+        self._slots: set[tuple[Scope | Class, str]] = set()
+        self._returning: set[Scope] = set()
+        self._above: dict[Scope, frozenset[Class]] = {}
+        self._queue: list[Function] = []
+        self.functions: set[Scope] = set()
+        self.files: set[FileIndex] = set()
+        """Those with a call that may train."""
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """Names of functions of which one call may make one training step, by name alone; ``STEP_METHODS`` are."""
-        return frozenset(self._names)
+    def grow(self) -> None:
+        """Find all of them."""
+        for file in self._project.files.values():
+            if has_evidence(file):
+                self.files.add(file)
+                for scope in file.scopes_where("holds a training step", _holds_a_step):
+                    self._add(file, scope)
+        while self._queue:
+            function = self._queue.pop()
+            for file, caller, _, call in self._calls_of(*function):
+                self._called(file, caller, call)
+            self._follow_values(function[1])
 
-    def same(self, other: Live) -> bool:
-        """Whether another answer to the same questions says the same."""
-        return self._names == other._names and self._holders == other._holders and self.files == other.files
+    def _add(self, file: FileIndex, scope: Scope) -> None:
+        if scope not in self.functions and _name(scope):
+            self.functions.add(scope)
+            self._queue.append((file, scope))
 
-    def covers(self, file: FileIndex, text_alone: bool = False) -> bool:
-        """Whether a file that has changed adds nothing to what is known, which then still is a superset.
-
-        ``text_alone``: what has changed are no more than its comments and its layout.
-        """
-        if has_evidence(file) and file not in self._with_evidence:
-            return False
-        if _may_loop(file, has_evidence(file), self._names | self._holders) != (file in self.files):
-            return False
-        if text_alone:
-            return True
-        stepping = {_name(scope) for scope in file.scopes.scopes if self._steps(scope)} - {""}
-        if not stepping <= self._names:
-            return False
-        for name in self._names | self._holders:
-            if file.may_hold(name) and not self._holders.issuperset(_holding(file, name)):
-                return False
-        held = (name for holder in self._holders if holder in file.words for name in _calling_held(file, holder))
-        return self._names.issuperset(held)
-
-    @cached_property
-    def files(self) -> list[FileIndex]:
-        """The files whose loops may train, in order."""
-        wanted = frozenset(self._with_evidence)
-        known = self._names | self._holders
-        return [file for file in self._project.files.values() if _may_loop(file, file in wanted, known)]
-
-    def _grow(self) -> None:
-        """Go from the functions that make a step to those that call them, and to what they are handed to."""
-        queue = [scope for file in self._with_evidence for scope in file.scopes.scopes if self._steps(scope)]
-        names = {*training.STEP_METHODS, *(name for name in map(_name, queue) if name)}
-        while names:
-            name = names.pop()
-            self._names.add(name)
-            called = {_name(scope) for scope in self._calling(name) if self._steps(scope)}
-            names |= (called | self._handed(name)) - self._names - {""}
-
-    def _steps(self, scope: Scope) -> bool:
-        """Whether one call of a function may make one training step."""
-        return training.trains_outside_loops(scope, self._may_train)
+    def _called(self, file: FileIndex, caller: Scope, call: ast.Call) -> None:
+        """Note a call that may make a training step, and its function where that may make one thereby."""
+        self._calls.add(call)
+        self.files.add(file)
+        if caller not in self.functions and training.trains_outside_loops(caller, self._may_train):
+            self._add(file, caller)
 
     def _may_train(self, call: ast.Call) -> bool:
-        return terminal(call) in self._names or training.makes_step(call, True, False) or runs(call)
+        return call in self._calls or _makes_step(call)
 
-    def _calling(self, name: str) -> Iterator[Scope]:
-        for file in self._project.mentions.calls(name):
-            yield from dict.fromkeys(scope for scope, _, _ in file.calls_named(name))
+    # -- calls by the function's own name ----------------------------------------------------------------------
 
-    def _handed(self, name: str) -> set[str]:
-        """Note what a function of this name is handed to or kept in; what calls something that it was handed."""
-        found: set[str] = set()
-        queue = [name]
-        while queue:
-            known = queue.pop()
-            for file in self._project.mentions.values(known):
-                new = set(_holding(file, known)) - self._holders
-                self._holders |= new
-                queue += new
-                for holder in new:
-                    for there in self._project.mentions.of(holder):
-                        found |= set(_calling_held(there, holder))
-        return found
+    def _calls_of(self, home: FileIndex, function: Scope) -> Iterator[tuple[FileIndex, Scope, Statement, ast.Call]]:
+        for file in self._project.mentions.calls(function.name):
+            for caller, statement, call in file.calls_named(function.name):
+                if self._reaches(file, caller, call, home, function):
+                    yield file, caller, statement, call
+
+    def _reaches(self, file: FileIndex, caller: Scope, call: ast.Call, home: FileIndex, function: Scope) -> bool:
+        name = dotted(call.func)
+        if name is None or name in caller.parameters:
+            return False
+        found = self._project.callee(file, caller, name, {})
+        if found is not None and found[1] is function:
+            return True
+        return name == f"self.{function.name}" and self._overrides(home, function, caller.owner)
+
+    def _overrides(self, file: FileIndex, function: Scope, owner: Class | None) -> bool:
+        """Whether a function is a method that a call of ``self.method()`` in a base class of its own may reach."""
+        if function not in self._above:
+            own = function.owner
+            is_method = own is not None and own.methods.get(function.name) is function
+            above = self._project.hierarchy.ancestors(file, own) if own is not None and is_method else ()
+            self._above[function] = frozenset(base for _, base in above)
+        return owner in self._above[function]
+
+    # -- functions that are handed on --------------------------------------------------------------------------
+
+    def _follow_values(self, function: Scope) -> None:
+        for file in self._project.mentions.values(function.name):
+            for load in file.loads_named(function.name):
+                if not _is_called(load.node, load.statement) and self._is(file, load.scope, load.node, function):
+                    self._hand_on(file, load.scope, load.statement, load.node)
+
+    def _is(self, file: FileIndex, scope: Scope, node: ast.expr, function: Scope) -> bool:
+        """Whether a name or an attribute may stand for a function."""
+        name = dotted(node)
+        kind = self._project.lasting_kind(file, scope, node)
+        functions = [found for _, found in self._project.functions_of_kind(kind)]
+        if functions:
+            return function in functions
+        if name is None:
+            return True
+        return isinstance(node, ast.Attribute) and function.owner is not None and name != f"self.{node.attr}"
+
+    def _hand_on(self, file: FileIndex, scope: Scope, statement: Statement, value: ast.expr) -> None:
+        """Follow a value out of a statement: into parameters, variables and attributes, or to the callers."""
+        for call in statement.calls:
+            self._hand_over(file, scope, call, value)
+        if isinstance(statement.node, ast.Return):
+            self._return(file, scope)
+        for target in _targets(statement.node):
+            name = dotted(target) or ""
+            if isinstance(target, ast.Name):
+                self._fill(file, scope, target.id)
+            elif name == f"self.{name[5:]}" and "." not in name[5:] and scope.owner is not None:
+                self._fill(file, scope.owner, name[5:])
+
+    def _hand_over(self, file: FileIndex, scope: Scope, call: ast.Call, value: ast.expr) -> None:
+        """Follow a value into the parameter that takes it, if it is one of a call's arguments."""
+        given = [*enumerate(call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
+        places = [place for place, argument in given if any(item is value for item in walk(argument))]
+        name = dotted(call.func)
+        found = self._taking(file, scope, name) if places and name is not None else None
+        for place in places if found is not None else ():
+            assert found is not None
+            parameters = found[1].parameters
+            if isinstance(place, str):
+                self._fill(*found, place)
+            elif place is not None and place < len(parameters):
+                self._fill(*found, parameters[place])
+
+    def _taking(self, file: FileIndex, scope: Scope, name: str) -> tuple[FileIndex, Scope] | None:
+        """The function that takes what is handed to a call of this name: the ``__init__`` of a class."""
+        found = self._project.callee(file, scope, name, {})
+        if found is not None:
+            return found
+        made = self._project.find(file.names.resolve(name), file)
+        is_class = made is not None and isinstance(made[1], Class)
+        return self._project.method_of(made[0], made[1], "__init__") if is_class else None  # type: ignore[index, arg-type]
+
+    def _return(self, home: FileIndex, function: Scope) -> None:
+        """Go on where a function that gives a function is called."""
+        if function not in self._returning:
+            self._returning.add(function)
+            for file, caller, statement, call in self._calls_of(home, function):
+                self._hand_on(file, caller, statement, call)
+
+    def _fill(self, file: FileIndex, holder: Scope | Class, name: str) -> None:
+        """Go to where a slot that may hold a function is called, or handed on in turn."""
+        if (holder, name) in self._slots:
+            return
+        self._slots.add((holder, name))
+        for place in self._seeing(file, holder):
+            for caller, _, call in place.calls_named(name):
+                if self._is_slot(call.func, caller, holder, name):
+                    self._called(place, caller, call)
+            for load in place.loads_named(name):
+                if not _is_called(load.node, load.statement) and self._is_slot(load.node, load.scope, holder, name):
+                    self._hand_on(place, load.scope, load.statement, load.node)
+
+    def _is_slot(self, node: ast.expr, scope: Scope, holder: Scope | Class, name: str) -> bool:
+        """Whether a name or an attribute in a function stands for what a slot holds."""
+        if isinstance(holder, Class):
+            mine = scope.owner if dotted(node) == f"self.{name}" else None
+            return mine is not None and self._project.hierarchy.are_related(mine, holder)
+        within: Scope | None = scope
+        while within is not None and within is not holder:
+            within = within.parent
+        return isinstance(node, ast.Name) and within is not None
+
+    def _seeing(self, file: FileIndex, holder: Scope | Class) -> Iterable[FileIndex]:
+        """The files that can read a slot: for an attribute, those of the class, its bases and its subclasses."""
+        if isinstance(holder, Scope):
+            return [file]
+        hierarchy = self._project.hierarchy
+        family = [*hierarchy.ancestors(file, holder), *hierarchy.descendants(holder)]
+        return dict.fromkeys([file, *(there for there, _ in family)])
 
 
-def _calling_held(file: FileIndex, holder: str) -> Iterator[str]:
-    """The functions of this name, or methods of classes of this name, that call what they hold."""
-    for scope in file.scopes.scopes:
-        names = scope.name, scope.owner.name if scope.owner else ""
-        if holder in names and _name(scope) and _calls_what_it_holds(scope):
-            yield _name(scope)
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
 
 
-def _calls_what_it_holds(scope: Scope) -> bool:
-    held = {*scope.parameters, *(scope.owner.attributes if scope.owner else ()), *held_names(scope)}
-    return training.trains_outside_loops(scope, lambda call: terminal(call) in held)
+def _is_called(node: ast.expr, statement: Statement) -> bool:
+    return any(call.func is node for call in statement.calls)
 
 
-def _may_loop(file: FileIndex, has_evidence: bool, known: Iterable[str]) -> bool:
-    """Whether a loop of a file may train."""
-    return ("for" in file.words or "while" in file.words) and (has_evidence or not file.words.isdisjoint(known))
+def _has_loops(file: FileIndex) -> bool:
+    return "for" in file.words or "while" in file.words
 
 
-def runs(call: ast.Call) -> bool:
-    """Whether a call may run a program of a static graph that trains."""
-    return training.runs_program(call) and not training.runs_evaluation(call)
+def _holds_a_step(_: FileIndex, scope: Scope) -> bool:
+    """Whether a function holds a training step, whatever else it calls."""
+    return training.trains_outside_loops(scope, _makes_step)
+
+
+def _makes_step(call: ast.Call) -> bool:
+    """Whether a call may make a training step by itself."""
+    return training.makes_step(call, True, False) or (
+        training.runs_program(call) and not training.runs_evaluation(call)
+    )
 
 
 def held_names(scope: Scope) -> Iterable[str]:
@@ -151,46 +272,3 @@ def has_evidence(file: FileIndex) -> bool:
     if not words.isdisjoint(training.STEPS) or {"run", "fetch_list"} <= words:
         return True
     return ("step" in words and not words.isdisjoint(training.CLEARS)) or file.scales
-
-
-def _holding(file: FileIndex, name: str) -> Iterator[str]:
-    """What a file hands a function of this name to, or keeps it in."""
-    for load in file.loads.get(name, ()):
-        if load.statement is None or load.scope is None or not _is_function(load.node, file, load.scope):
-            continue
-        if any(call.func is load.node for call in load.statement.calls):
-            continue
-        yield from _around(load.statement, load.node)
-        yield load.scope.name
-        if load.scope.owner is not None:
-            yield load.scope.owner.name
-
-
-def _is_function(node: ast.Name | ast.Attribute, file: FileIndex, scope: Scope) -> bool:
-    """Whether a name may stand for a function of the project, as ``args.train`` does not."""
-    local = dotted(node)
-    if local is None:
-        return True
-    first, dot, _ = local.partition(".")
-    if not dot:
-        enclosing: Scope | None = scope
-        while enclosing is not None:
-            if first in enclosing.functions:
-                return True
-            enclosing = enclosing.parent
-        return file.names.is_bound(first) or bool(file.names.stars) or first in held_names(scope)
-    return first == "self" or file.names.is_bound(first) or "_" in local.rpartition(".")[2]
-
-
-def _around(statement: Statement, node: ast.expr) -> Iterator[str]:
-    """The calls in a statement that take an expression, and what the statement binds."""
-    yield from (name for call in statement.calls if _takes(call, node) and (name := terminal(call)))
-    if isinstance(statement.node, ast.Assign) and not isinstance(statement.node.value, ast.Call):
-        targets: Iterable[ast.expr] = statement.node.targets
-        yield from (target.id for target in targets if isinstance(target, ast.Name))
-        yield from (target.attr for target in targets if isinstance(target, ast.Attribute))
-
-
-def _takes(call: ast.Call, node: ast.expr) -> bool:
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return any(item is node for argument in given for item in walk(argument))

@@ -105,7 +105,7 @@ def _sites(scopes: Iterable[Scope], project: Project) -> Iterator[Site]:
             names.add(scope.name)
             continue
         names.add(scope.owner.name)
-        for file, child in project.dispatch.descendants(scope.owner):
+        for file, child in project.hierarchy.descendants(scope.owner):
             if "__init__" in child.methods:
                 yield from _to_super(child, file)
             else:

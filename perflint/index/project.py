@@ -16,9 +16,10 @@ from perflint.index.every_rank import EveryRank, every_rank
 from perflint.index.file import FileIndex, module_parts
 from perflint.index.forwards import Forwards
 from perflint.index.gradients import Gradients
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.kinds import Kind
-from perflint.index.live import Live
+from perflint.index.live import Live, live
 from perflint.index.mentions import Mentions
 from perflint.index.names import dotted
 from perflint.index.no_grad import NoGrad
@@ -121,6 +122,11 @@ class Project(Values):
         return Dispatch(self)
 
     @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """Which classes inherit from which."""
+        return Hierarchy(self)
+
+    @cached_property
     def imports(self) -> Imports:
         """Which files bring in which."""
         return Imports(self.files.values())
@@ -178,7 +184,7 @@ class Project(Values):
     @cached_property
     def live(self) -> Live:
         """Which files can hold a step loop, and which functions may train."""
-        return Live(self)
+        return live(self)
 
     # -- facts of all files ------------------------------------------------------------------------------------
 

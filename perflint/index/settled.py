@@ -163,7 +163,9 @@ class Settled:
         constant = self._value(value, file, scope, depth)
         if constant is None or name in owner.methods or not self._is_plain(file, owner):
             return None
-        stores = [where for where in self._stores(name) if where is None or self._are_related(where, owner)]
+        stores = [
+            where for where in self._stores(name) if where is None or self._project.hierarchy.are_related(where, owner)
+        ]
         own = file.source.lines.between(owner.node.lineno, owner.node.end_lineno or owner.node.lineno)
         return constant if stores == [owner] and "setattr(" not in own and "__dict__" not in own else None
 
@@ -178,12 +180,6 @@ class Settled:
             if found[1] is owner or not self._is_plain(found[0], found[1], depth + 1):
                 return False
         return True
-
-    def _are_related(self, first: Class, second: Class) -> bool:
-        descendants = self._project.dispatch.descendants
-        return first is second or any(
-            child is other for one, other in ((first, second), (second, first)) for _, child in descendants(one)
-        )
 
     def _stores(self, name: str) -> list[Class | None]:
         """Every store of an attribute of this name: the class whose ``self`` it is on, None for another object."""
@@ -208,11 +204,11 @@ class Settled:
         if not _is_plainly_decorated(target):
             return False
         if isinstance(target, Class):
-            if self._project.dispatch.descendants(target) or not self._is_plain(file, target):
+            if self._project.hierarchy.descendants(target) or not self._is_plain(file, target):
                 return False
             if any(_makes_itself(scope) for scope in target.methods.values()):
                 return False
-        elif target.owner is not None and self._project.dispatch.descendants(target.owner):
+        elif target.owner is not None and self._project.hierarchy.descendants(target.owner):
             return False
         method = isinstance(target, Scope) and target.owner is not None
         return not any(self._may_be_held(other, target.name, method) for other in self._project.files.values())

@@ -235,7 +235,7 @@ def _calls(file: FileIndex, scope: Scope) -> Iterator[ast.Call]:
     target = scope.owner if scope.owner is not None else scope
     classes = {target}
     if isinstance(target, Class):
-        for _, child in project.dispatch.descendants(target):
+        for _, child in project.hierarchy.descendants(target):
             if "__init__" in child.methods:
                 yield from _to_super(child.methods["__init__"])
             else:

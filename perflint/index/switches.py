@@ -142,7 +142,7 @@ class Switches:
             if first == "self" and "." not in rest:
                 return caller.owner is not None and (
                     caller.owner is scope.owner
-                    or any(child is caller.owner for _, child in self._project.dispatch.descendants(scope.owner))
+                    or any(child is caller.owner for _, child in self._project.hierarchy.descendants(scope.owner))
                 )
             return bool(rest) and not there.names.is_bound(first)
         enclosing: Scope | None = caller
@@ -223,7 +223,7 @@ class Switches:
         owner = scope.owner if scope.name == "__init__" else None
         if any(name in bound_by(statement.node) for statement in scope.statements):
             return _OPEN
-        if owner is not None and self._project.dispatch.descendants(owner):
+        if owner is not None and self._project.hierarchy.descendants(owner):
             return _OPEN
         default = default_expression(scope, name)
         constant = Value(default.value, Setter.CALLERS) if isinstance(default, ast.Constant) else _OPEN

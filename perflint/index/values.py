@@ -14,6 +14,7 @@ from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex
 from perflint.index.flow import Flow
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import FUNCTION_TAG, LOADER, UNKNOWN, UNKNOWN_TAG, Kind, join
 from perflint.index.modules import MAX_DEPTH, Modules
 from perflint.index.names import dotted
@@ -44,6 +45,11 @@ class Values(Modules):
     @property
     def dispatch(self) -> Dispatch:
         """Which functions a call may reach."""
+        raise NotImplementedError
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """Which classes inherit from which."""
         raise NotImplementedError
 
     @property
@@ -93,7 +99,7 @@ class Values(Modules):
 
     def _in_a_subclass(self, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
         """A hook that only subclasses have."""
-        for file, child in self.dispatch.descendants(owner):
+        for file, child in self.hierarchy.descendants(owner):
             if name in child.methods:
                 return file, child.methods[name]
         return None
@@ -224,7 +230,7 @@ class Values(Modules):
     def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
         """What the subclasses set that a base class reads."""
         result: Kind | None = None
-        for file, child in self.dispatch.descendants(owner)[:8]:
+        for file, child in self.hierarchy.descendants(owner)[:8]:
             if name in child.attributes:
                 kind = self._attribute(file, child, name, MAX_DEPTH)
                 result = kind if result is None or kind is None else join(result, kind)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Hashable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from perflint.index.file import Answer, FileIndex
+from perflint.index.file import Answer, FileIndex, NamedLoad
 from perflint.index.graft import Graft, watch
 from perflint.index.kept_file import OF_TEXT, OWN, KeptFile
 from perflint.index.kept_mentions import WORD
@@ -121,6 +121,11 @@ class WatchedFile(KeptFile):
             self._calls[name] = FileIndex.calls_named(self, name)
             del log.asked[start:]
         return self._calls[name]
+
+    def loads_named(self, name: str) -> list[NamedLoad]:
+        """The places in statements that read a name or an attribute."""
+        self.project.log.note(self._needs["tree"])
+        return self._unnoted(lambda file: FileIndex.loads_named(file, name))
 
     def may_call(self, name: str) -> bool:
         """Whether something by this name is called, as the text has it."""

@@ -132,7 +132,7 @@ def _in_class(file: FileIndex, owner: Class, parts: Parts, call: ast.Call) -> li
     """The numbers, where the width begins and ends within the methods of one class."""
     if not owner.bases or not all(base.startswith("paddle.") and base.endswith("Layer") for base in owner.bases):
         return None
-    if file.project.dispatch.descendants(owner):
+    if file.project.hierarchy.descendants(owner):
         return None
     layers = {name: [parts.chain(value) for value, _ in values] for name, values in owner.attributes.items()}
     slots = list(

@@ -1,0 +1,84 @@
+"""The class hierarchy of a project: from a class to its bases, and to the classes that inherit from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from perflint.index.scopes import Class
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
+    from perflint.index.project import Project
+
+Placed = tuple["FileIndex", Class]
+"""A class with the file that it stands in."""
+
+
+class Hierarchy:
+    """The classes of one project by who inherits from whom."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._known_children: dict[Class, list[Placed]] = {}
+
+    def bases(self, file: FileIndex, owner: Class) -> Iterator[Placed]:
+        """The classes of the project that a class names as its bases, in order."""
+        for base in owner.bases:
+            found = self._project.find(base, file)
+            if found is not None and isinstance(found[1], Class) and found[1] is not owner:
+                yield found[0], found[1]
+
+    def ancestors(self, file: FileIndex, owner: Class) -> list[Placed]:
+        """The classes of the project that a class inherits from, near ones first."""
+        found: list[Placed] = []
+        seen = {owner}
+        queue = list(self.bases(file, owner))
+        while queue:
+            there, base = queue.pop(0)
+            if base not in seen:
+                seen.add(base)
+                found.append((there, base))
+                queue += self.bases(there, base)
+        return found
+
+    def descendants(self, owner: Class) -> list[Placed]:
+        """The classes of the project that inherit from a class, near ones first."""
+        found: list[Placed] = []
+        seen = {owner}
+        queue = list(self._children(owner))
+        while queue:
+            file, child = queue.pop(0)
+            if child not in seen:
+                seen.add(child)
+                found.append((file, child))
+                queue += self._children(child)
+        return found
+
+    def are_related(self, first: Class, second: Class) -> bool:
+        """Whether two classes are one, or one inherits from the other."""
+        return first is second or any(
+            child is other for one, other in ((first, second), (second, first)) for _, child in self.descendants(one)
+        )
+
+    def _children(self, owner: Class) -> list[Placed]:
+        """The classes that name a class as their base."""
+        if owner not in self._known_children:
+            names = self._project.mentions.other_names(owner.name)
+            self._known_children[owner] = [
+                (file, child)
+                for file in self._naming(names)
+                for child in file.scopes.classes.values()
+                for base in child.bases
+                if child is not owner and base.rpartition(".")[2] in names and self._is(base, file, owner)
+            ]
+        return self._known_children[owner]
+
+    def _naming(self, names: frozenset[str]) -> list[FileIndex]:
+        if len(names) == 1:
+            return self._project.mentions.bases(*names)
+        return self._project.mentions.of(*sorted(names))
+
+    def _is(self, base: str, file: FileIndex, owner: Class) -> bool:
+        found = None if base.startswith("paddle.") else self._project.find(base, file)
+        return found is not None and found[1] is owner
