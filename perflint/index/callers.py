@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from perflint.index.kinds import DATASET_TAG, FUNCTION_TAG, LAYER_TAG, LOADER_TA
 from perflint.index.mentions import is_member
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -20,6 +21,8 @@ _LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_T
 """Kinds that an object keeps while the program runs; what a tensor is depends on where it is asked."""
 
 _MOST_SITES = 12
+
+_NOTHING: Mapping[str, Kind] = {}
 
 Site = tuple["FileIndex", Scope, ast.Call]
 Placed = tuple["FileIndex", Scope, Statement, ast.Call]
@@ -31,10 +34,7 @@ class Callers:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._handed: dict[Scope, dict[str, Kind]] = {}
-        self._strange: dict[tuple[str, FileIndex, str], bool] = {}
-        self._in_files: dict[tuple[str, FileIndex], list[Placed]] = {}
-        self._holding: dict[str, frozenset[str]] = {}
+        self.memory = project.memory
 
     def sites(self, scope: Scope) -> list[Site]:
         """The calls that reach a function, found through its name and the attributes that hold it."""
@@ -75,35 +75,20 @@ class Callers:
             if home is None or file is home or self._may_mean_another(name, file, module):
                 yield from self._in_file(name, file)
 
+    @query
     def _may_mean_another(self, name: str, file: FileIndex, module: str) -> bool:
         """Whether a file may call what another has by a name: it binds it, but not by a ``def``, or it is a member.
 
         ``module``: what it has to be a member of, ``""`` for anything.
         """
-        key = name, file, module
-        if key not in self._strange:
-            self._strange[key] = (
-                file.may_hold(name)
-                or file.may_have_stars
-                or (
-                    (not module or module in file.words)
-                    and file.of_text(("member", name), lambda text: is_member(text, name))
-                )
-            )
-        return self._strange[key]
+        if file.may_hold(name) or file.may_have_stars:
+            return True
+        is_near = not module or module in file.words
+        return is_near and file.of_text(("member", name), lambda text: is_member(text, name))
 
+    @query
     def _in_file(self, name: str, file: FileIndex) -> list[Placed]:
-        key = name, file
-        if key not in self._in_files:
-            self._in_files[key] = [(file, *call) for call in file.calls_named(name)]
-        return self._in_files[key]
-
-    def handed(self, scope: Scope) -> dict[str, Kind]:
-        """The kinds of objects that the known callers hand to a function, by parameter."""
-        if scope not in self._handed:
-            self._handed[scope] = {}  # a recursive call adds nothing
-            self._handed[scope] = self._collect(scope)
-        return self._handed[scope]
+        return [(file, *call) for call in file.calls_named(name)]
 
     def functions_handed(self, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
         """The project functions that callers hand to a function as one of its parameters."""
@@ -114,7 +99,9 @@ class Callers:
             found += self._project.functions_of_kind(kind) if kind is not None else []
         return found
 
-    def _collect(self, scope: Scope) -> dict[str, Kind]:
+    @query(cycle=_NOTHING, again=True)  # a recursive call adds nothing
+    def handed(self, scope: Scope) -> Mapping[str, Kind]:
+        """The kinds of objects that the known callers hand to a function, by parameter."""
         env: dict[str, Kind] = {}
         for file, caller, call in self.sites(scope) if scope.parameters else ():
             for parameter in scope.parameters:
@@ -141,22 +128,21 @@ class Callers:
         kind = self._project.lasting_kind(file, caller, call.func)
         return [function for _, function in self._project.functions_of_kind(kind)]
 
+    @query
     def _attributes_holding(self, name: str) -> frozenset[str]:
         """The attributes that a function is kept in: ``self.train_epoch_func = train.train_epoch``."""
-        if name not in self._holding:
-            self._holding[name] = frozenset(
-                attribute
-                for file in self._project.mentions.assigned(name)
-                for owner in file.scopes.classes.values()
-                for attribute, values in owner.attributes.items()
-                for value, _ in values
-                if attribute != name
-                and (
-                    (isinstance(value, ast.Name) and value.id == name)
-                    or (isinstance(value, ast.Attribute) and value.attr == name)
-                )
+        return frozenset(
+            attribute
+            for file in self._project.mentions.assigned(name)
+            for owner in file.scopes.classes.values()
+            for attribute, values in owner.attributes.items()
+            for value, _ in values
+            if attribute != name
+            and (
+                (isinstance(value, ast.Name) and value.id == name)
+                or (isinstance(value, ast.Attribute) and value.attr == name)
             )
-        return self._holding[name]
+        )
 
 
 def argument_for(scope: Scope, call: ast.Call, parameter: str) -> ast.expr | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from perflint.index.mentions import places
 from perflint.index.names import dotted
 from perflint.index.scopes import Statement
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -26,9 +26,8 @@ class Devices:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._candidates: dict[FileIndex, list[FileIndex]] = {}
-        self._known: dict[FileIndex, frozenset[FileIndex]] = {}
-        self._free: dict[FileIndex, bool] = {}
+        self.memory = project.memory
+        self._free: dict[FileIndex, bool] = project.memory.table()
         """Files that are imported, be it by way of others, where nothing puts the run on the CPU."""
 
     def runs_on_cpu(self, file: FileIndex) -> bool:
@@ -39,7 +38,8 @@ class Devices:
             return bool(devices) and all(device == "cpu" for device in devices)
         return bool(self._pinned) and self._is_driven(file)
 
-    @cached_property
+    @property
+    @query
     def _pinned(self) -> frozenset[FileIndex]:
         """The files that put the whole run on the CPU, whatever they are told; tests are not what trains."""
         return frozenset(file for file in self._project.files.values() if not file.is_quiet and _pins(file))
@@ -71,11 +71,13 @@ class Devices:
 
         Who imports by way of a package imports the package.
         """
-        if file not in self._candidates:
-            self._candidates[file] = sorted(self._may_import(file), key=lambda other: not other.has("__main__"))
-        for other in self._candidates[file]:
+        for other in self._candidates(file):
             if other is not file and not other.is_quiet and file in self._imported(other):
                 yield other
+
+    @query
+    def _candidates(self, file: FileIndex) -> list[FileIndex]:
+        return sorted(self._may_import(file), key=lambda other: not other.has("__main__"))
 
     def _may_import(self, file: FileIndex) -> Iterator[FileIndex]:
         """The files whose text allows for an import of a file."""
@@ -85,11 +87,10 @@ class Devices:
             if (name and name in other.words and _imports(other, name)) or (is_below and other.matches(_DOTS_ALONE)):
                 yield other
 
+    @query
     def _imported(self, file: FileIndex) -> frozenset[FileIndex]:
-        if file not in self._known:
-            named = (*file.names.targets, *file.names.modules, *file.names.stars)
-            self._known[file] = frozenset(filter(None, (self._module(name, file) for name in named)))
-        return self._known[file]
+        named = (*file.names.targets, *file.names.modules, *file.names.stars)
+        return frozenset(filter(None, (self._module(name, file) for name in named)))
 
     def _module(self, name: str, file: FileIndex) -> FileIndex | None:
         found = self._project.module_named(name, file)

@@ -11,6 +11,7 @@ from perflint.index.evaluate import Env, Evaluator
 from perflint.index.kinds import EITHER, FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -49,7 +50,7 @@ class Dispatch:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._known_methods: dict[str, list[tuple[FileIndex, Scope]]] = {}
+        self.memory = project.memory
 
     def targets(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
         """What a call may reach, the likeliest first; empty when it leaves the project."""
@@ -144,17 +145,16 @@ class Dispatch:
         beside = [target for target in fitting if target.file.parts[:-1] == file.parts[:-1]]
         return beside or fitting
 
+    @query
     def _methods(self, name: str) -> list[tuple[FileIndex, Scope]]:
         """The methods of this name of all classes."""
-        if name not in self._known_methods:
-            self._known_methods[name] = [
-                (file, owner.methods[name])
-                for file in self._project.mentions.of(name)
-                if not file.is_quiet and not file.is_foreign
-                for owner in file.scopes.classes.values()
-                if name in owner.methods
-            ]
-        return self._known_methods[name]
+        return [
+            (file, owner.methods[name])
+            for file in self._project.mentions.of(name)
+            if not file.is_quiet and not file.is_foreign
+            for owner in file.scopes.classes.values()
+            if name in owner.methods
+        ]
 
 
 def _one(found: tuple[FileIndex, Scope] | None) -> list[Target]:

@@ -20,6 +20,7 @@ from perflint.index.names import Names
 from perflint.index.scopes import FileScopes, Loop, Place, Scope, Statement, headers, statements_on, terminal
 from perflint.index.sizes import Sizes
 from perflint.index.tree import walk
+from perflint.query import query
 from perflint.source import Source
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _STATIC = re.compile(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\
 _STATIC_WORDS = frozenset({"enable_static", "program_guard", "Executor"})
 
 Answer = TypeVar("Answer")
+_NO_KINDS: Env = {}
 _MOST_LOOKS = 64
 """Names that a text is searched for one by one; where more are asked for, it is read once for all of them."""
 _STAR = re.compile(r"import[\s\\(]*\*")
@@ -117,6 +119,9 @@ class FileIndex:
     _asked_calls: _Calls | None = None
     reading_calls: dict[int, Read] = field(default_factory=dict)
     """Calls in step loops, by offset, of which a helper in another file reads the device; with the read's place."""
+
+    def __post_init__(self) -> None:
+        self.memory = self.project.memory
 
     @property
     def is_package(self) -> bool:
@@ -321,7 +326,8 @@ class FileIndex:
         packages = self.names.packages
         return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)
 
-    @cached_property
+    @property
+    @query
     def knows_paddle(self) -> bool:
         """Whether the file, or a file of the project that it imports from, imports Paddle or something built on it."""
         if any("paddle" in package for package in self.names.packages):
@@ -334,32 +340,38 @@ class FileIndex:
         """Whether a layer of the file may have a misaligned width and be trained under AMP; quicker to ask."""
         return self.source.path in self.project.open_widths
 
-    @cached_property
+    @property
+    @query
     def misaligned(self) -> Mapping[int, layers.Misaligned]:
         """Layers whose width Tensor Cores cannot fill, by the offset of their call."""
         return layers.misaligned(self)
 
-    @cached_property
+    @property
+    @query
     def evaluations(self) -> Mapping[ast.stmt, evaluation.Candidate]:
         """Loops that may evaluate a model and keep a graph for nothing, by their statement."""
         return evaluation.evaluations(self)
 
-    @cached_property
+    @property
+    @query
     def registered_classes(self) -> Mapping[str, list[str]]:
         """The names of the file's classes by what its decorators register them by."""
         return registries.registered_classes(self)
 
-    @cached_property
+    @property
+    @query
     def optimizing(self) -> frozenset[Scope]:
         """The functions that take an optimizer step themselves."""
         return frozenset(self.scopes_where("optimizes", _optimizes))
 
-    @cached_property
+    @property
+    @query
     def open_saves(self) -> Mapping[Scope, list[tuple[ast.Call, Place | None]]]:
         """The saves of each function that no rank test of its own stands before."""
         return every_rank.open_saves(self)
 
-    @cached_property
+    @property
+    @query
     def amp_uses(self) -> list[tuple[Scope, State]]:
         """The functions that run something under AMP, and whether they do so by default."""
         return list(amp.uses(self))
@@ -395,15 +407,16 @@ class FileIndex:
         """Code that only predicts, exports or serves: its speed is not the ips of a training run."""
         return any(_OFFLINE_PARTS.search(part) for part in self.parts) and ".backward(" not in self.source.text
 
-    @cached_property
+    @property
+    @query
     def runs_on_cpu(self) -> bool:
         """Whether the file, or all that drives it, pins the run to the CPU, where a host read costs nothing."""
         return self.project.devices.runs_on_cpu(self)
 
-    @cached_property
+    @property
+    @query(cycle=_NO_KINDS)  # a global that needs itself is unknown while it is worked out
     def module_env(self) -> Env:
         """The kinds of the module's globals at its end."""
-        self.module_env = {}  # a global that needs itself is unknown while it is worked out
         return Flow(self.scopes.module, self, {}, guess_losses=False).run().final
 
     def resolve(self, name: str) -> str:

@@ -10,6 +10,7 @@ from perflint.index.evaluate import HOST_MODULES
 from perflint.index.kinds import GUESS, TENSOR, TUPLE_TAG, UNKNOWN_TAG, Kind, tuple_of
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, required_parameters
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -26,7 +27,7 @@ class Forwards:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._mixed: dict[Scope, bool] = {}
+        self.memory = project.memory
 
     def parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The kinds of the parts that a layer gives, where its code shows a number among them; None otherwise.
@@ -45,12 +46,11 @@ class Forwards:
             return None
         return tuple_of(TENSOR if part.guess or part.tag == UNKNOWN_TAG else part for part in result.items)
 
+    @query
     def _is_mixed(self, file: FileIndex, scope: Scope) -> bool:
         """Whether a ``forward`` returns tuples of one length, some with a part that is a number at first sight."""
-        if scope not in self._mixed:
-            tuples = _tuples(scope)
-            self._mixed[scope] = bool(tuples) and any(self._is_number(part, file, scope, 0) for part in tuples[0].elts)
-        return self._mixed[scope]
+        tuples = _tuples(scope)
+        return bool(tuples) and any(self._is_number(part, file, scope, 0) for part in tuples[0].elts)
 
     def _is_number(self, node: ast.expr, file: FileIndex, scope: Scope, depth: int) -> bool:
         """Whether an expression, or what a name is bound to once, is a host value whatever its names hold."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perflint.index import training
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
 from perflint.index.tree import walk
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -29,9 +29,10 @@ class Gradients:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._known: dict[Scope, bool] = {}
+        self.memory = project.memory
 
-    @cached_property
+    @property
+    @query
     def in_forward(self) -> bool:
         """Whether a class of the project asks for gradients in its forward pass, as a penalty on gradients does."""
         return any(
@@ -47,14 +48,12 @@ class Gradients:
         """Whether any of a scope's statements asks for gradients or trains."""
         return any(self._wants(file, scope, statement) for statement in statements)
 
+    @query(cycle=False, again=True)  # a recursive call asks for nothing more
     def wanted_in(self, file: FileIndex, scope: Scope) -> bool:
         """Whether a function asks for gradients anywhere, its nested functions included."""
-        if scope not in self._known:
-            self._known[scope] = False  # a recursive call asks for nothing more
-            self._known[scope] = self.wanted_by(file, scope, scope.statements) or any(
-                self.wanted_in(file, inner) for inner in scope.functions.values()
-            )
-        return self._known[scope]
+        return self.wanted_by(file, scope, scope.statements) or any(
+            self.wanted_in(file, inner) for inner in scope.functions.values()
+        )
 
     def _wants(self, file: FileIndex, scope: Scope, statement: Statement) -> bool:
         if asks(statement):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from perflint.index.scopes import Class
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -20,7 +21,7 @@ class Hierarchy:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._known_children: dict[Class, list[Placed]] = {}
+        self.memory = project.memory
 
     def bases(self, file: FileIndex, owner: Class) -> Iterator[Placed]:
         """The classes of the project that a class names as its bases, in order."""
@@ -61,18 +62,17 @@ class Hierarchy:
             child is other for one, other in ((first, second), (second, first)) for _, child in self.descendants(one)
         )
 
+    @query
     def _children(self, owner: Class) -> list[Placed]:
         """The classes that name a class as their base."""
-        if owner not in self._known_children:
-            names = self._project.mentions.other_names(owner.name)
-            self._known_children[owner] = [
-                (file, child)
-                for file in self._naming(names)
-                for child in file.scopes.classes.values()
-                for base in child.bases
-                if child is not owner and base.rpartition(".")[2] in names and self._is(base, file, owner)
-            ]
-        return self._known_children[owner]
+        names = self._project.mentions.other_names(owner.name)
+        return [
+            (file, child)
+            for file in self._naming(names)
+            for child in file.scopes.classes.values()
+            for base in child.bases
+            if child is not owner and base.rpartition(".")[2] in names and self._is(base, file, owner)
+        ]
 
     def _naming(self, names: frozenset[str]) -> list[FileIndex]:
         if len(names) == 1:

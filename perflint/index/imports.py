@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perflint.index.names import dotted
+from perflint.query import Memory, query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -19,14 +20,15 @@ class Imports:
 
     Args:
         files: every file of the project.
+        memory: keeps the answers.
     """
 
-    def __init__(self, files: Iterable[FileIndex]) -> None:
+    def __init__(self, files: Iterable[FileIndex], memory: Memory) -> None:
+        self.memory = memory
         self._files = list(files)
         self._modules: Mapping[Parts, FileIndex] = {
             file.parts[:-1] if file.parts[-1] == "__init__" else file.parts: file for file in self._files
         }
-        self._direct: dict[FileIndex, frozenset[FileIndex]] = {}
 
     def closure(self, starts: Iterable[FileIndex]) -> frozenset[FileIndex]:
         """The files that are loaded with these: what they import, and so on; themselves included."""
@@ -39,15 +41,12 @@ class Imports:
                 queue += self.direct(file)
         return frozenset(found)
 
+    @query
     def direct(self, file: FileIndex) -> frozenset[FileIndex]:
         """The files that one file imports, packages on the way included."""
-        if file not in self._direct:
-            self._direct[file] = frozenset(
-                found
-                for target in (*file.names.targets, *file.names.stars, *file.names.modules)
-                for found in self._loaded(target, file)
-            ) | frozenset(self._dynamic(file))
-        return self._direct[file] - {file}
+        named = (*file.names.targets, *file.names.stars, *file.names.modules)
+        static = frozenset(found for target in named for found in self._loaded(target, file))
+        return (static | frozenset(self._dynamic(file))) - {file}
 
     def _loaded(self, target: str, origin: FileIndex) -> Iterator[FileIndex]:
         """The modules that importing a qualified name runs: the longest that exists, and the packages around it."""

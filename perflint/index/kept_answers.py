@@ -7,29 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perflint.index.project import Project
-from perflint.index.tracking import Log, Need, Table
+from perflint.index.tracking import Log, Need
 
 if TYPE_CHECKING:
     from perflint.index.kept_project import KeptProject
 
 _BY_PATH = frozenset({"worker_defaults", "saves_on_every_rank", "amp_files"})
 """What the project works out of all files at once and is asked file by file."""
-
-
-def tracked(name: str, of: type) -> property:
-    """A cached property that remembers its value in the ``facts`` of its object."""
-    original: cached_property[Any] = vars(of)[name]
-
-    def get(self: Any) -> Any:
-        facts = self.facts
-        if name not in facts:
-            facts[name] = original.func(self)
-        return facts[name]
-
-    def put(self: Any, value: Any) -> None:
-        self.facts[name] = value
-
-    return property(get, put, doc=original.__doc__)
 
 
 class _ByPath(Mapping[str, Any]):
@@ -76,23 +60,3 @@ def answer(name: str) -> property:
         return _ByPath(name, answer, self.log) if name in _BY_PATH else answer
 
     return property(get, doc=original.__doc__)
-
-
-def service(name: str, owner: type) -> cached_property[Any]:
-    """A cached property whose value remembers answers itself."""
-    original: cached_property[Any] = vars(Project)[name]
-
-    def get(self: KeptProject) -> Any:
-        made = original.func(self)
-        for key, value in vars(made).copy().items():
-            if type(value) is dict and not value:  # what is filled from the start stays
-                vars(made)[key] = Table(self.log)
-        lazy = [key for key, value in vars(type(made)).items() if isinstance(value, cached_property)]
-        if lazy:
-            vars(made)["facts"] = Table(self.log)
-            made.__class__ = type(type(made).__name__, (type(made),), {key: tracked(key, type(made)) for key in lazy})
-        return made
-
-    found = cached_property(get)
-    found.__set_name__(owner, name)
-    return found

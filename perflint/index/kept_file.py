@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from perflint.index import evaluation, layers
 from perflint.index.file import Answer, FileIndex, NamedLoad
-from perflint.index.kept_answers import tracked
 from perflint.index.scopes import Scope, Statement
 from perflint.index.sizes import Sizes
 from perflint.index.tracking import Table
@@ -20,29 +19,12 @@ OF_TEXT = ("is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
 """Answers about the text of a file that an edit seldom changes."""
 OWN = ("tree", "scopes", "words", "uses", "identifiers", "loads", "is_quiet", "module", *OF_TEXT)
 """What a file remembers of itself alone."""
-_FROM_OTHERS = (
-    "module_env",
-    "knows_paddle",
-    "misaligned",
-    "evaluations",
-    "runs_on_cpu",
-    "registered_classes",
-    "optimizing",
-    "amp_uses",
-    "open_saves",
-)
-"""What a file remembers that other files, or its functions, decide."""
 
 
 class KeptFile(FileIndex):
     """A file of a project that is kept: what it remembers of other files is tracked."""
 
     project: KeptProject
-
-    @cached_property
-    def facts(self) -> Table:
-        """What is remembered of the file that other files decide with it."""
-        return Table(self.project.log)
 
     @cached_property
     def _calls_by_name(self) -> Table:
@@ -112,7 +94,3 @@ class KeptFile(FileIndex):
         """Take what another project's index of the same text remembers of the text alone."""
         known = vars(other)
         vars(self).update({name: known[name] for name in OWN if name in known})
-
-
-for _name in _FROM_OTHERS:
-    setattr(KeptFile, _name, tracked(_name, FileIndex))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import cast
 
 from perflint.index.file import FileIndex
-from perflint.index.graft import WatchedScope
-from perflint.index.kept_answers import answer, changed_answers, service
+from perflint.index.kept_answers import answer, changed_answers
 from perflint.index.kept_file import KeptFile
 from perflint.index.kept_mentions import KeptMentions
 from perflint.index.project import Project
 from perflint.index.scopes import Class, FileScopes, Scope
-from perflint.index.tracking import Entry, Log, Need, Registry, Table
+from perflint.index.tracking import Entry, Log, Need, Registry, Table, TrackedMemory
 from perflint.index.watched_file import WatchedFile
 from perflint.settings import DeclaredCall
 from perflint.source import Source
@@ -50,17 +49,13 @@ class KeptProject(Project):
         self.log = Log()
         self.paths = paths
         self._earlier = known.files if known is not None else {}
-        super().__init__(sources, loaders)
+        super().__init__(sources, loaders, TrackedMemory(self.log))
         self._earlier = {}
-        for name, value in vars(self).copy().items():
-            if type(value) is dict and name not in ("files", "broken", "_modules", "loaders", "_earlier"):
-                registry = name in ("_classes", "_functions")
-                vars(self)[name] = Registry(self.log) if registry else Table(self.log)
+        self._classes = Registry(self.log)
+        self._functions = Registry(self.log)
         self.mentions: KeptMentions = KeptMentions(self.files.values(), self.log)
-        self._homes: dict[Scope, FileIndex] = {}
         for path in paths:
             self.watched(path).open()
-        self._set_again()
 
     def _add(self, source: Source, parts: tuple[str, ...]) -> None:
         made: KeptFile = (WatchedFile if source.path in self.paths else KeptFile)(source, parts, self)
@@ -82,45 +77,6 @@ class KeptProject(Project):
         file = self.files[path]
         assert isinstance(file, WatchedFile)
         return file
-
-    def _of(self, answer: Callable[[FileIndex, Scope], object]) -> Callable[[Scope], object]:
-        """A question about a function of a file, for those that are still there."""
-
-        def again(scope: Scope) -> object:
-            file = self._home(scope)
-            return answer(file, scope) if file is not None else None
-
-        return again
-
-    def _home(self, scope: Scope) -> FileIndex | None:
-        """The file of a function; None where it is gone."""
-        need = self.log.owned.get(scope)
-        if need is not None:
-            return self.files[cast("str", need[1])]
-        if scope not in self._homes and not isinstance(scope, WatchedScope):
-            self._homes = {
-                one: file
-                for path, file in self.files.items()
-                if file.is_parsed and path not in self.paths
-                for one in file.scopes.scopes
-            }
-        return self._homes.get(scope)
-
-    def _set_again(self) -> None:
-        """Tell the tables how to work out one of their answers by itself."""
-        parts: list[tuple[object, str, Callable[[Any], object]]] = [
-            (self, "_attributes", lambda key: self.attribute(*key)),
-            (self, "_optimizes", self.optimizes),
-            (self.callers, "_handed", self._of(lambda _, scope: self.callers.handed(scope))),
-            (self.no_grad, "_held", lambda key: self._of(partial(self.no_grad.over_scope, guesses=key[1]))(key[0])),
-            (self.gradients, "_known", self._of(self.gradients.wanted_in)),
-            (self.settled, "_stores_of", self.settled._stored_in),
-            (self.training_calls, "_trains", self._of(self.trains)),
-        ]
-        for owner, name, again in parts:
-            table = vars(owner)[name]
-            assert isinstance(table, Table)
-            table.again = again
 
     def _definitions_in(self, path: str) -> Mapping[str, tuple[FileIndex, Scope | Class]]:
         """The functions and classes of a file, by the names that registries have for them."""
@@ -165,6 +121,5 @@ class KeptProject(Project):
         return dropped
 
 
-for _name, _part in list(vars(Project).items()):
-    if isinstance(_part, cached_property):
-        setattr(KeptProject, _name, answer(_name) if _name in _WHOLE else service(_name, KeptProject))
+for _name in _WHOLE:
+    setattr(KeptProject, _name, answer(_name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from perflint.index.file import FileIndex
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, layer
 from perflint.index.scopes import Class, Scope
+from perflint.query import Memory, query
 
 MAX_DEPTH = 5
 """How far names, base classes and calls are followed."""
@@ -18,14 +19,13 @@ class Modules:
     ``files``: the files by path.  Whoever enters one there enters it under its module too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
         self.files: dict[str, FileIndex] = {}
         self._modules: dict[tuple[str, ...], FileIndex] = {}
-        self._found: dict[tuple[str, tuple[str, ...]], tuple[FileIndex, Scope | Class] | None] = {}
+        self._found: dict[tuple[str, tuple[str, ...]], tuple[FileIndex, Scope | Class] | None] = memory.table()
         self._classes: dict[str, tuple[FileIndex, Class] | None] = {}
         self._functions: dict[str, tuple[FileIndex, Scope]] = {}
-        self._stars: dict[tuple[FileIndex, str], FileIndex | None] = {}
-        self._star_sources: dict[FileIndex, tuple[list[FileIndex], dict[str, list[int]]]] = {}
 
     # -- names across files ------------------------------------------------------------------------------------
 
@@ -56,17 +56,11 @@ class Modules:
         source = self._star_source(file, rest[0])
         return self._member(source, rest, depth + 1) if source is not None and depth <= MAX_DEPTH else None
 
+    @query(cycle=None)  # a cycle of star imports adds nothing
     def _star_source(self, file: FileIndex, name: str) -> FileIndex | None:
         """The file from which one of a file's star imports brings in a name."""
         if not file.may_have_stars:
             return None
-        key = file, name
-        if key not in self._stars:
-            self._stars[key] = None  # a cycle of star imports adds nothing
-            self._stars[key] = self._find_star_source(file, name)
-        return self._stars[key]
-
-    def _find_star_source(self, file: FileIndex, name: str) -> FileIndex | None:
         for source in self._star_candidates(file, name):
             binds = name in source.words and source.names.is_bound(name)
             found = source if binds else self._star_source(source, name)
@@ -76,18 +70,21 @@ class Modules:
 
     def _star_candidates(self, file: FileIndex, name: str) -> list[FileIndex]:
         """The files of the star imports of a file that have a word, or star imports themselves, in order."""
-        if file not in self._star_sources:
-            found = [self._module(base, file) for base in file.names.stars]
-            sources = [source for source in found if source is not None and source is not file]
-            words: dict[str, list[int]] = {}
-            for at, source in enumerate(sources if len(sources) > _MOST_STARS else ()):
-                for word in source.words if not source.may_have_stars else ("*",):
-                    words.setdefault(word, []).append(at)
-            self._star_sources[file] = sources, words
-        sources, words = self._star_sources[file]
+        sources, words = self._star_sources(file)
         if len(sources) <= _MOST_STARS:
             return sources
         return [sources[at] for at in sorted((*words.get(name, ()), *words.get("*", ())))]
+
+    @query
+    def _star_sources(self, file: FileIndex) -> tuple[list[FileIndex], dict[str, list[int]]]:
+        """The files of the star imports of a file, and, where there are many, at which places a word is."""
+        found = [self._module(base, file) for base in file.names.stars]
+        sources = [source for source in found if source is not None and source is not file]
+        words: dict[str, list[int]] = {}
+        for at, source in enumerate(sources if len(sources) > _MOST_STARS else ()):
+            for word in source.words if not source.may_have_stars else ("*",):
+                words.setdefault(word, []).append(at)
+        return sources, words
 
     def module_named(self, name: str, origin: FileIndex) -> FileIndex | None:
         """The file of a module by its qualified name, seen from a file."""

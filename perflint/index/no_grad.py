@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perflint.index.callers import Site
 from perflint.index.names import dotted
 from perflint.index.scopes import Place, Scope, Statement
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -26,7 +27,7 @@ class NoGrad:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._held: dict[tuple[Scope, int], bool] = {}
+        self.memory = project.memory
 
     def over_scope(self, file: FileIndex, scope: Scope, guesses: int = _MOST_GUESSES) -> bool:
         """Whether a function runs with gradients off: by its decorators, or because every known caller sees to it.
@@ -36,11 +37,11 @@ class NoGrad:
             scope: the function.
             guesses: how many calls on the way may be known by a method's name alone.
         """
-        key = scope, guesses
-        if key not in self._held:
-            self._held[key] = False  # a recursive call decides nothing
-            self._held[key] = self.decorated(file, scope) or self._by_callers(file, scope, guesses)
-        return self._held[key]
+        return self._is_over(file, scope, guesses)
+
+    @query(cycle=False, again=True)  # a recursive call decides nothing
+    def _is_over(self, file: FileIndex, scope: Scope, guesses: int) -> bool:
+        return self.decorated(file, scope) or self._by_callers(file, scope, guesses)
 
     def decorated(self, file: FileIndex, scope: Scope) -> bool:
         """Whether a decorator switches gradients off, itself or in the wrapper that it puts around the function."""

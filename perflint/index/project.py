@@ -32,6 +32,7 @@ from perflint.index.tables import Tables
 from perflint.index.training_calls import TrainingCalls
 from perflint.index.values import Values
 from perflint.projects import common_root, relative_parts
+from perflint.query import Memory, query
 from perflint.settings import DeclaredCall
 from perflint.source import Source
 
@@ -48,13 +49,17 @@ class Project(Values):
         sources: every readable file by path.  They are parsed when something asks for what is in them; those that
             do not parse are then listed in ``broken`` with the error, and hold nothing.
         loaders: the functions that make loaders, by qualified name, as the configuration declares them.
+        memory: keeps the answers; of its own where none is given.
     """
 
-    def __init__(self, sources: Mapping[str, Source], loaders: Mapping[str, DeclaredCall] | None = None) -> None:
-        super().__init__(loaders)
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        loaders: Mapping[str, DeclaredCall] | None = None,
+        memory: Memory | None = None,
+    ) -> None:
+        super().__init__(Memory() if memory is None else memory, loaders)
         self.broken: dict[str, Exception] = {}
-        self._optimizes: dict[FileIndex, bool] = {}
-        self._registered: dict[str, tuple[FileIndex, Class] | None] = {}
         self.parsed: Claims | None = None
         """Where processes share the project: the files that this one has parsed."""
         self.stepped: Claims | None = None
@@ -81,38 +86,24 @@ class Project(Values):
                 owner.attributes.clear()
             file.points.clear()
             file.tree.body.clear()
-        for table in (
-            self.files,
-            self._modules,
-            self._found,
-            self._classes,
-            self._results,
-            self._attributes,
-            self._functions,
-        ):
+        for table in (self.files, self._modules, self._found, self._classes, self._results, self._functions):
             table.clear()
-        for cache in (
-            self._optimizes,
-            self._defined,
-            self._known,
-            self._stars,
-            self._star_sources,
-            self._registered,
-        ):
-            cache.clear()
+        self.memory.clear()
         for name, part in vars(type(self)).items():
             if isinstance(part, cached_property):  # what it holds points back at the project
                 vars(self).pop(name, None)
 
     def registered(self, name: str, registry: str | None = None) -> Kind | None:
         """An instance of the class that a registry (any, for None) knows by a name."""
-        if name not in self._registered:
-            files = self.mentions.of(name) if name.isidentifier() else self.files.values()
-            self._registered[name] = registries.registered(name, files)
-        found = self._registered[name]
+        found = self._registered_class(name)
         if found and registry and not registries.belongs(found[1], registry):
             return None
         return self.kind_of_instance(*found) if found else None
+
+    @query
+    def _registered_class(self, name: str) -> tuple[FileIndex, Class] | None:
+        files = self.mentions.of(name) if name.isidentifier() else self.files.values()
+        return registries.registered(name, files)
 
     # -- parts of the index ------------------------------------------------------------------------------------
 
@@ -129,7 +120,7 @@ class Project(Values):
     @cached_property
     def imports(self) -> Imports:
         """Which files bring in which."""
-        return Imports(self.files.values())
+        return Imports(self.files.values(), self.memory)
 
     @cached_property
     def no_grad(self) -> NoGrad:
@@ -223,16 +214,15 @@ class Project(Values):
         """Whether a call makes one training step, itself or in a project function that it reaches."""
         return self.training_calls.call_trains(file, scope, call)
 
+    @query(again=True)
     def optimizes(self, file: FileIndex) -> bool:
         """Whether a file takes optimizer steps, itself or through functions it calls."""
-        if file not in self._optimizes:
-            self._optimizes[file] = any(
-                training.takes_optimizer_step(call) or self._calls_optimizer(file, scope, call)
-                for scope in file.scopes.scopes
-                for statement in scope.statements
-                for call in statement.calls
-            )
-        return self._optimizes[file]
+        return any(
+            training.takes_optimizer_step(call) or self._calls_optimizer(file, scope, call)
+            for scope in file.scopes.scopes
+            for statement in scope.statements
+            for call in statement.calls
+        )
 
     def _calls_optimizer(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         name = dotted(call.func)

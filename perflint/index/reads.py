@@ -42,7 +42,7 @@ class Reads:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._known: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Read | None] = {}
+        self._known: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Read | None] = project.memory.table()
 
     def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int = 0) -> Read | None:
         """The first host read that a call of a project function certainly makes; None when none is known."""

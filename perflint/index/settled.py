@@ -20,6 +20,7 @@ from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 from perflint.index.switches import default_expression
 from perflint.index.tree import walk
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -70,10 +71,9 @@ class Settled:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._parameters: dict[tuple[Scope, str], ast.Constant | None] = {}
-        self._attributes: dict[tuple[Class, str], ast.Constant | None] = {}
-        self._values: dict[FileIndex, _Values] = {}
-        self._stores_of: dict[FileIndex, Mapping[str, list[Class | None]]] = {}
+        self.memory = project.memory
+        self._parameters: dict[tuple[Scope, str], ast.Constant | None] = project.memory.table()
+        self._attributes: dict[tuple[Class, str], ast.Constant | None] = project.memory.table()
 
     def constant(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
         """The constant that a parameter, or ``self.name``, has whenever a function runs; None where it may differ."""
@@ -185,17 +185,16 @@ class Settled:
         """Every store of an attribute of this name: the class whose ``self`` it is on, None for another object."""
         return [where for file in self._project.mentions.of(name) for where in self._stored_in(file).get(name, ())]
 
+    @query(again=True)
     def _stored_in(self, file: FileIndex) -> Mapping[str, list[Class | None]]:
-        if file not in self._stores_of:
-            found: dict[str, list[Class | None]] = defaultdict(list)
-            for scope in file.scopes.scopes:
-                for statement in scope.statements:
-                    for target in _targets(statement.node):
-                        if isinstance(target, ast.Attribute):
-                            own = isinstance(target.value, ast.Name) and target.value.id == "self"
-                            found[target.attr].append(scope.owner if own else None)
-            self._stores_of[file] = found
-        return self._stores_of[file]
+        found: dict[str, list[Class | None]] = defaultdict(list)
+        for scope in file.scopes.scopes:
+            for statement in scope.statements:
+                for target in _targets(statement.node):
+                    if isinstance(target, ast.Attribute):
+                        own = isinstance(target.value, ast.Name) and target.value.id == "self"
+                        found[target.attr].append(scope.owner if own else None)
+        return found
 
     # -- who else may call -------------------------------------------------------------------------------------
 
@@ -217,10 +216,12 @@ class Settled:
         """Whether a file uses a name as a value, or may find it by a text that is worked out."""
         if not file.has(name):
             return False
-        if file not in self._values:
-            self._values[file] = file.of_itself("values", _values_of)
-        values = self._values[file]
+        values = self._values(file)
         return name in values.held or (values.finds_methods if method else values.finds_names)
+
+    @query
+    def _values(self, file: FileIndex) -> _Values:
+        return file.of_itself("values", _values_of)
 
 
 def _is_plainly_decorated(target: Scope | Class) -> bool:

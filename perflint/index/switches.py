@@ -15,6 +15,7 @@ from perflint.index.callers import Site, argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Place, Scope, Statement, headers
 from perflint.index.tree import walk
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -92,9 +93,9 @@ class Switches:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._parameters: dict[tuple[Scope, str], Value] = {}
-        self._calls: dict[Scope, State] = {}
-        self._sites: dict[Scope, list[Site]] = {}
+        self.memory = project.memory
+        self._parameters: dict[tuple[Scope, str], Value] = project.memory.table()
+        self._calls: dict[Scope, State] = project.memory.table()
 
     def state_of_place(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> State:
         """Whether a call is reached by default, as far as the tests around it in its function say."""
@@ -120,11 +121,10 @@ class Switches:
             self._calls[scope] = max(states, default=State.ON)
         return self._calls[scope]
 
+    @query
     def sites(self, scope: Scope, file: FileIndex) -> list[Site]:
         """The calls that may reach a function, or make the class that it is the ``__init__`` of."""
-        if scope not in self._sites:
-            self._sites[scope] = list(islice(self.each_site(scope, file), _MOST_SITES))
-        return self._sites[scope]
+        return list(islice(self.each_site(scope, file), _MOST_SITES))
 
     def each_site(self, scope: Scope, file: FileIndex) -> Iterator[Site]:
         """These calls, those in the function's own file first, as long as somebody asks for more."""

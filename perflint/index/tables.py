@@ -16,6 +16,7 @@ from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.reaching import is_bound, is_mutated
 from perflint.index.scopes import FUNCTIONS, Scope
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -38,8 +39,7 @@ class Tables:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._built: dict[Scope, _LookUp | None] = {}
-        self._mutated: dict[tuple[FileIndex, str], bool] = {}
+        self.memory = project.memory
 
     def call(self, file: FileIndex, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """What a call gives whose function or class is looked up by a literal name; None when it is not known.
@@ -77,9 +77,7 @@ class Tables:
         if found is None or not isinstance(found[1], Scope):
             return None
         where, scope = found[0], found[1]
-        if scope not in self._built:
-            self._built[scope] = self._builds(scope)
-        look_up = self._built[scope]
+        look_up = self._builds(scope)
         if look_up is None:
             return None
         given = argument_for(scope, call, look_up.key.id) if isinstance(look_up.key, ast.Name) else None
@@ -90,6 +88,7 @@ class Tables:
             return self._project.registered(key, holder.rpartition(".")[2])
         return made
 
+    @query
     def _builds(self, scope: Scope) -> _LookUp | None:
         """The look-up by a parameter that a function calls and returns, where that is all it returns."""
         returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
@@ -127,10 +126,9 @@ class Tables:
         entries = _entries(value) if value is not None else None
         return (file, entries) if entries is not None and not self._is_mutated(file, name) else None
 
+    @query
     def _is_mutated(self, file: FileIndex, name: str) -> bool:
-        if (file, name) not in self._mutated:
-            self._mutated[file, name] = is_mutated(name, file.tree)
-        return self._mutated[file, name]
+        return is_mutated(name, file.tree)
 
 
 def _look_up(node: ast.expr) -> _LookUp | None:

@@ -10,10 +10,12 @@ import ast
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, TypeAlias
 
 from perflint.index.kinds import Kind
 from perflint.index.scopes import Class, Scope, Statement
+from perflint.query import Memory, Question
 
 Part = tuple[Hashable, ...]
 """A part of a file by name: its kind, the path (or the word) that it is about, and what else there is to say."""
@@ -201,9 +203,10 @@ class Table(dict[Any, Any]):
         if start is None:
             return
         log = self._log
-        owner = log.owned.get(key[0] if type(key) is tuple else key)  # tuples are keys of several parts
-        if owner is not None:
-            log.asked.append(owner)
+        for part in key if type(key) is tuple else (key,):  # tuples are keys of several parts
+            owner = log.owned.get(part)
+            if owner is not None:
+                log.asked.append(owner)
         entry = self._entries.get(key)
         if entry is None:
             if len(log.asked) <= start:
@@ -243,6 +246,29 @@ class Table(dict[Any, Any]):
     def rest(self) -> None:
         """Nothing is being worked out."""
         self._starts.clear()
+
+
+class TrackedMemory(Memory):
+    """The remembered answers of a project whose files are edited."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+
+    def table(self, question: Question | None = None) -> Table:
+        """A table that notes what its answers are worked out from."""
+        table = Table(self._log)
+        if question is not None and question.again:
+            table.again = partial(self._ask_again, question)
+        return table
+
+    def _ask_again(self, question: Question, key: tuple[object, ...]) -> None:
+        """Ask a question again, unless it is about something that is gone."""
+        if all(part in self._log.owned or not self._is_watched(part) for part in key):
+            question(*key)
+
+    def _is_watched(self, part: object) -> bool:
+        return isinstance(part, (Scope, Class)) and "noted" in vars(part)
 
 
 def lasts(value: object) -> bool:

@@ -11,6 +11,7 @@ from perflint.index.kinds import FUNCTION_TAG
 from perflint.index.live import FUNCTION_VALUES
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, is_abstract
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -30,15 +31,12 @@ class TrainingCalls:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._trains: dict[Scope, bool] = {}
-        self._bound: dict[Scope, dict[str, list[ast.expr]]] = {}
+        self.memory = project.memory
 
+    @query(cycle=False, again=True)
     def trains(self, file: FileIndex, scope: Scope) -> bool:
         """Whether one call of a function makes one training step."""
-        if scope not in self._trains:
-            self._trains[scope] = False
-            self._trains[scope] = training.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call))
-        return self._trains[scope]
+        return training.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call))
 
     def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether a call makes one training step, itself or in a project function that it reaches."""
@@ -112,9 +110,11 @@ class TrainingCalls:
         value = self._project.own_definitions(scope).get(name)
         if value is not None or "." in name:
             return [value] if value is not None else []
-        if scope not in self._bound:
-            self._bound[scope] = _bound_values(scope)
-        return self._bound[scope].get(name, [])
+        return self._bound_values(scope).get(name, [])
+
+    @query
+    def _bound_values(self, scope: Scope) -> dict[str, list[ast.expr]]:
+        return _bound_values(scope)
 
 
 def _bound_values(scope: Scope) -> dict[str, list[ast.expr]]:

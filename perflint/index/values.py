@@ -21,6 +21,7 @@ from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 from perflint.index.settled import Known, Settled
 from perflint.index.tree import walk
+from perflint.query import Memory, query
 from perflint.settings import DeclaredCall
 
 Declared = TypeVar("Declared")
@@ -30,16 +31,14 @@ class Values(Modules):
     """What stands behind the names and calls of a project, which has the three parts that this asks.
 
     Args:
+        memory: keeps the answers.
         loaders: the functions that make loaders, by qualified name, as the configuration declares them.
     """
 
-    def __init__(self, loaders: Mapping[str, DeclaredCall] | None = None) -> None:
-        super().__init__()
+    def __init__(self, memory: Memory, loaders: Mapping[str, DeclaredCall] | None = None) -> None:
+        super().__init__(memory)
         self.loaders = loaders or {}
-        self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = {}
-        self._attributes: dict[tuple[str, str], Kind | None] = {}
-        self._known: dict[Scope, dict[str, ast.expr]] = {}
-        self._defined: dict[Scope, dict[str, ast.expr]] = {}
+        self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = memory.table()
         self._depth = 0
 
     @property
@@ -112,7 +111,7 @@ class Values(Modules):
             return self.attribute(self.kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
         enclosing: Scope | None = scope
         while enclosing is not None:
-            value = self._definitions(enclosing).get(name)
+            value = self.own_definitions(enclosing).get(name)
             if value is not None:
                 made = isinstance(value, ast.Call)
                 return Evaluator(file, {}).kind(value) if made else self._held(file, scope, value)
@@ -181,17 +180,13 @@ class Values(Modules):
 
     # -- objects -----------------------------------------------------------------------------------------------
 
+    @query(cycle=None, again=True)
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of ``self.name`` from the assignments in the class and its bases."""
-        key = (owner, name)
-        if key not in self._attributes:
-            self._attributes[key] = None
-            found = self.class_named(owner)
-            if found is not None:
-                self._attributes[key] = self._attribute(found[0], found[1], name, 0) or self._of_subclasses(
-                    found[1], name
-                )
-        return self._attributes[key]
+        found = self.class_named(owner)
+        if found is None:
+            return None
+        return self._attribute(found[0], found[1], name, 0) or self._of_subclasses(found[1], name)
 
     def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Kind | None:
         assigned = owner.attributes.get(name)
@@ -259,28 +254,25 @@ class Values(Modules):
 
     # -- names that are bound once -----------------------------------------------------------------------------
 
-    def definitions(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
-        """Names that are bound once, with the expression: those of a scope, and the module's where it hides none."""
-        if scope not in self._known:
-            self._known[scope] = self._all_definitions(file, scope)
-        return self._known[scope]
-
+    @query
     def own_definitions(self, scope: Scope) -> Mapping[str, ast.expr]:
         """Names that a scope binds once, with the expression."""
-        return self._definitions(scope)
+        return definitions_of(scope)
 
     def guards(self, file: FileIndex, scope: Scope, handed: Mapping[str, ast.expr] | None = None) -> Known:
         """What the names in the tests of a scope stand for: its definitions, what it is handed, what is settled."""
         own = self.definitions(file, scope)
         return Known({**own, **handed} if handed else own, self.settled, file, scope)
 
-    def _all_definitions(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
-        own = {**self._answers(file, scope), **self._definitions(scope)}
+    @query
+    def definitions(self, file: FileIndex, scope: Scope) -> Mapping[str, ast.expr]:
+        """Names that are bound once, with the expression: those of a scope, and the module's where it hides none."""
+        own = {**self._answers(file, scope), **self.own_definitions(scope)}
         module = file.scopes.module
         if scope is module:
             return own
         bound = {name for statement in scope.statements for name in bound_by(statement.node)} | set(scope.parameters)
-        return {**{name: value for name, value in self._definitions(module).items() if name not in bound}, **own}
+        return {**{name: value for name, value in self.own_definitions(module).items() if name not in bound}, **own}
 
     def _answers(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
         """What the small functions and properties answer that a scope's tests ask: ``if self.is_due():``."""
@@ -297,11 +289,6 @@ class Values(Modules):
                     if answer is not None:
                         answers[f"{name}()" if isinstance(item, ast.Call) else str(name)] = answer
         return answers
-
-    def _definitions(self, scope: Scope) -> dict[str, ast.expr]:
-        if scope not in self._defined:
-            self._defined[scope] = definitions_of(scope)
-        return self._defined[scope]
 
     # -- what the configuration declares -----------------------------------------------------------------------
 
