@@ -7,7 +7,7 @@ import ast
 import libcst as cst
 
 from perflint.checks import async_save, guard
-from perflint.checks.declared_calls import declaration
+from perflint.checks.declarations import declaration
 from perflint.context import Context
 from perflint.findings import Related
 from perflint.index import epochs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks.edits import on_device
-from perflint.checks.host_read import CONVERSIONS, NUMPY_READS, READ_METHODS, tensor_read_by
+from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, tensor_read_by
 from perflint.checks.untrained import is_in_host_memory, is_untrained
 from perflint.context import Context
 from perflint.findings import Confidence, Fix, Level

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from perflint.checks.edits import block_and_line
+from perflint.checks.log_calls import code_of, log_family
 from perflint.context import Context, local_name
 from perflint.findings import Level
 from perflint.index.names import dotted
@@ -181,8 +182,6 @@ def _is_used_within(node: ast.stmt, first: ast.stmt, last: ast.stmt, scope: Scop
 
 def _family_of_line(line: cst.SimpleStatementLine, context: Context) -> str:
     """The family of a log statement that may share a guard with the current one, ``""`` for anything else."""
-    from perflint.checks.step_log import code_of, log_family  # the two files describe one another
-
     statement = line.body[0]
     if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
         return ""

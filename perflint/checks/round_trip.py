@@ -10,9 +10,9 @@ import libcst as cst
 
 from perflint.checks import round_trip_fix as fixes
 from perflint.checks.arguments import find_argument
-from perflint.checks.host_read import certainty, tensor_read_by
 from perflint.checks.round_trip_fix import Trip
 from perflint.checks.single_tensor import Evidence
+from perflint.checks.tensor_reads import certainty, tensor_read_by
 from perflint.checks.to_tensor import NAMES, makes_tensor
 from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
