@@ -23,12 +23,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from perflint import engine
-from perflint.discovery import python_files
-from perflint.intake import read_all
-from perflint.session import Session
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.configuration.settings import Settings
+from perflint.inputs.discovery import python_files
+from perflint.inputs.intake import read_all
+from perflint.run import engine
+from perflint.run.session import Session
+from perflint.text.source import Source
 
 STATEMENTS = ("value = 1", "print(loss)", "loss.item()", "self.model.train()", "total = sum(range(10))")
 Result = TypeVar("Result")

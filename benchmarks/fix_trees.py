@@ -22,10 +22,12 @@ from pathlib import Path
 
 from pyflakes.checker import Checker
 
-from perflint import engine, fixer, intake
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import fixer
+from perflint.inputs import intake
+from perflint.run import engine
+from perflint.text.source import Source
 
 ALL = Settings(select=("ALL",))
 _WRONG = (

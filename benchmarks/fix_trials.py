@@ -21,11 +21,12 @@ from pathlib import Path
 
 from pyflakes.checker import Checker
 
-from perflint import fixer, intake
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.session import Session
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import fixer
+from perflint.inputs import intake
+from perflint.run.session import Session
+from perflint.text.source import Source
 
 ALL = Settings(select=("ALL",))
 

@@ -26,13 +26,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = {
-    "noqa": ("perflint.noqa", ("test_noqa", "test_unused_noqa")),
-    "baseline": ("perflint.baseline", ("test_baseline",)),
+    "noqa": ("perflint.suppress.noqa", ("test_noqa", "test_unused_noqa")),
+    "baseline": ("perflint.suppress.baseline", ("test_baseline",)),
     "guards": (
         "perflint.index.guards",
         ("test_spellings_of_guards", "test_guards", "test_mechanisms_guards", "test_mechanisms_guards_elsewhere"),
     ),
-    "fixer": ("perflint.fixer", ("test_fixer", "test_unused_imports")),
+    "fixer": ("perflint.fix.fixer", ("test_fixer", "test_unused_imports")),
     "delete": ("perflint.checks.delete", ("test_call_argument", "test_blanks")),
 }
 _SECONDS = 60

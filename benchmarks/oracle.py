@@ -23,16 +23,18 @@ from zlib import crc32
 
 from edit import changed
 
-from perflint import catalogue, engine, gates, selection
-from perflint.discovery import python_files
+from perflint.configuration import selection
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding
 from perflint.index import hot
 from perflint.index.project import Project
-from perflint.intake import read_all
-from perflint.projects import split
-from perflint.session import Session
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.inputs.discovery import python_files
+from perflint.inputs.intake import read_all
+from perflint.inputs.projects import split
+from perflint.lint import catalogue, gates
+from perflint.run import engine
+from perflint.run.session import Session
+from perflint.text.source import Source
 
 ALL = Settings(select=("ALL",), min_confidence=Confidence.LOW)
 _FILES = 3

@@ -23,13 +23,13 @@ from pathlib import Path
 
 from edit import changed, parser, timed
 
-from perflint import engine
-from perflint.discovery import python_files
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.intake import read_all
-from perflint.session import Session
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.inputs.discovery import python_files
+from perflint.inputs.intake import read_all
+from perflint.run import engine
+from perflint.run.session import Session
+from perflint.text.source import Source
 
 FULL_RUNS = 3
 

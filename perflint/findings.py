@@ -1,7 +1,7 @@
 """What perflint reports: findings, and the edits that repair them.
 
 Positions are character offsets into the decoded text of a file (half-open, ``start <= i < end``), because
-one list of edits then feeds every output; ``perflint.source.LineTable`` turns them into rows and columns.
+one list of edits then feeds every output; ``perflint.text.source.LineTable`` turns them into rows and columns.
 """
 
 from __future__ import annotations

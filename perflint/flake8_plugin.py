@@ -13,30 +13,19 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from perflint import __version__, plain_files
+from perflint import __version__
+from perflint.flake8_shared import PREFIX, SHARED, STDIN, is_worth_checking, left_behind
+from perflint.inputs import plain_files
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
     from perflint.flake8_run import Run
 
-PREFIX = "PPF"
-STDIN = "-"
-SHARED = "_PERFLINT_FLAKE8_RUN"
-"""An environment variable with the first process of flake8 and the file with its findings, for those it starts."""
-
 _OPTIONS = ("select", "ignore", "extend_select", "min_confidence", "config", "context")
 _OWN_FILES = (".perflint.toml", "perflint.toml")
 _PASSED_OVER = frozenset({".git", ".nox", ".tox", ".venv", "node_modules", "site-packages", "venv"})
 """Directories that are large at times, and excluded by default."""
-
-_WORDS = ("paddle", PREFIX)
-"""Where none of them stands in a file of a project and nothing is configured, nothing is found."""
-
-
-def is_worth_checking(text: str) -> bool:
-    """Whether a text names Paddle, or a code of perflint in a comment that may be of no use."""
-    return any(word in text for word in _WORDS)
 
 
 class Plugin:
@@ -123,16 +112,6 @@ class Plugin:
     def _rows(self, run: Run) -> Iterator[tuple[int, int, str, type]]:
         for row, column, text in run.found(self._filename, self._lines):
             yield row, column, text, type(self)
-
-
-def left_behind() -> str | None:
-    """The file with what the process has found that flake8 has started this one from.
-
-    Empty where there is nothing to find, None where there is no such process or it has left nothing.
-    """
-    parent = multiprocessing.parent_process()
-    pid, _, path = os.environ.get(SHARED, "").partition(":")
-    return path if parent is not None and pid == str(parent.pid) else None
 
 
 def _start_method() -> str:

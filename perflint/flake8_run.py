@@ -20,11 +20,12 @@ from pathlib import Path
 
 from flake8.exceptions import ExecutionError
 
-from perflint import catalogue, cli
+from perflint import cli
 from perflint.commands import CommandError, check, internal_error, reading
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
-from perflint.flake8_plugin import STDIN, is_worth_checking, left_behind
+from perflint.flake8_shared import STDIN, is_worth_checking, left_behind
+from perflint.lint import catalogue
 from perflint.output.report import Report
 from perflint.output.visible import visible
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint import catalogue, engine
+from perflint.lint import catalogue
+from perflint.run import engine
 from tests import fake_rules, reported
 
 os.environ["PERFLINT_CACHE_DIR"] = ""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint import intake
-from perflint.source import Source
+from perflint.inputs import intake
+from perflint.text.source import Source
 
 DIRECTORY = Path(__file__).parent / ".corpus"
 WHEELS = {

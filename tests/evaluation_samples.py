@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding
-from perflint.settings import Settings
+from perflint.run import engine
 from tests.support import sources
 
 RULE = "PPF601"

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from perflint.catalogue import Example, Reference, Rule
+from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Finding, Fix, Level, Related
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.lint.catalogue import Example, Reference, Rule
+from perflint.text.source import Source
 
 EXAMPLES = (
     Example("An epoch's sum", "total += loss.item()\n", "total += loss\n", None, (1,), Level.SAFE),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.output.colour import Palette
 from perflint.output.report import Report
-from perflint.source import Source
+from perflint.text.source import Source
 
 TEXT = """\
 import paddle

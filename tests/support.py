@@ -10,17 +10,17 @@ import re
 from collections.abc import Mapping
 from textwrap import dedent, indent
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.fixer import fix_all
+from perflint.fix.fixer import fix_all
 from perflint.index import hot
 from perflint.index.file import FileIndex
 from perflint.index.flow import Flow
 from perflint.index.kinds import Kind
 from perflint.index.project import Project
 from perflint.index.scopes import Scope
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.run import engine
+from perflint.text.source import Source
 
 Files = Mapping[str, str] | str
 PATH = "train.py"

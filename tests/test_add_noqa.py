@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from perflint import engine
 from perflint.cli import main
+from perflint.configuration.settings import Settings
 from perflint.findings import Fix, Level
-from perflint.fixer import apply
-from perflint.settings import Settings
-from perflint.silencing import noqa_edits
+from perflint.fix.fixer import apply
+from perflint.run import engine
+from perflint.suppress.silencing import noqa_edits
 from tests import corpus
 from tests.cli_runs import Output, pipe, write
 from tests.support import in_step

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint import baseline
 from perflint.cli import main
+from perflint.suppress import baseline
 from tests.cli_runs import Output, write
 from tests.support import in_step
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from perflint import engine
 from perflint.bench.variants import Fixes, State
+from perflint.configuration.settings import Settings
 from perflint.findings import Level
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.run import engine
+from perflint.text.source import Source
 
 TWO = """\
 import paddle

@@ -16,9 +16,9 @@ from speed_parts.bars import BARS, measured
 from speed_parts.measure import Candidate, Cost, in_turn, peak_memory, session_memory, summary, timed
 from speed_parts.page import figure, page
 
-from perflint import engine
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.configuration.settings import Settings
+from perflint.run import engine
+from perflint.text.source import Source
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "speed.json"

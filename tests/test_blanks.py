@@ -10,11 +10,12 @@ from textwrap import dedent
 import libcst as cst
 import pytest
 
-from perflint import engine, units
-from perflint.blanks import blanked, blanks
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.lint import units
+from perflint.lint.blanks import blanked, blanks
+from perflint.run import engine
+from perflint.text.source import Source
 from tests.support import PATH, in_step, sources
 from tests.test_units import TEXTS
 

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from perflint import cache, engine, leftovers
 from perflint.cli import main
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding
-from perflint.projects import split
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import leftovers
+from perflint.inputs.projects import split
+from perflint.run import cache, engine
+from perflint.text.source import Source
 from tests.support import in_step, sources
 
 ROOT = Path(__file__).resolve().parents[1]

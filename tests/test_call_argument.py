@@ -11,11 +11,13 @@ from textwrap import dedent
 
 import pytest
 
-from perflint import catalogue, engine, fixer
-from perflint.catalogue import CatalogueError
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Level
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import fixer
+from perflint.lint import catalogue
+from perflint.lint.catalogue import CatalogueError
+from perflint.run import engine
+from perflint.text.source import Source
 from tests.support import check, expect_marked, expect_marked_in_step, fixed, fixed_body, in_step, sources
 
 STEP_CALLS = ("PPF204", "PPF703", "PPF704", "PPF705")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from perflint.changed_lines import NEW, SAME, Changed, ChangedLines
 from perflint.cli import main
-from perflint.git import GitError
+from perflint.inputs.changed_lines import NEW, SAME, Changed, ChangedLines
+from perflint.inputs.git import GitError
 from tests.cli_runs import Output, write
 from tests.git_runs import commit, git, start
 from tests.support import in_step

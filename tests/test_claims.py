@@ -6,8 +6,8 @@ import multiprocessing
 
 import pytest
 
-from perflint.claims import Claims
-from perflint.processes import Partner, can_fork
+from perflint.run.claims import Claims
+from perflint.run.processes import Partner, can_fork
 
 
 def test_a_thing_is_taken_once() -> None:

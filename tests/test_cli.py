@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint import engine
 from perflint.cli import main
+from perflint.run import engine
 from tests.cli_runs import Output, write
 
 pytestmark = pytest.mark.usefixtures("cli_workplace")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from perflint import cache, engine
 from perflint.cli import main
 from perflint.commands import watch
+from perflint.run import cache, engine
 from tests.cli_runs import Output, pipe
 
 TRAIN = """\

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from perflint import engine
 from perflint.cli import main
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.source import Source
+from perflint.run import engine
+from perflint.text.source import Source
 from tests import fake_rules
 from tests.cli_runs import Output, pipe, write
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from perflint import config
-from perflint.config import DEFAULT_EXCLUDE, KEYS, ConfigError, describe, load
+from perflint.configuration import config
+from perflint.configuration.config import DEFAULT_EXCLUDE, KEYS, ConfigError, describe, load
+from perflint.configuration.selection import closest
+from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.findings import Confidence
-from perflint.selection import closest
-from perflint.settings import DeclaredCall, Settings
 
 if sys.version_info >= (3, 11):
     import tomllib

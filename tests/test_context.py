@@ -5,11 +5,11 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from perflint import catalogue, gates, units
-from perflint.context import Context, local_name, shorten
-from perflint.registry import Check
-from perflint.settings import Settings
-from perflint.walk import Walk
+from perflint.configuration.settings import Settings
+from perflint.lint import catalogue, gates, units
+from perflint.lint.context import Context, local_name, shorten
+from perflint.lint.registry import Check
+from perflint.lint.walk import Walk
 from tests.support import PATH, expect_marked, expect_marked_in_step, in_step, project
 
 

@@ -9,11 +9,11 @@ from textwrap import dedent
 
 import pytest
 
-from perflint import engine
-from perflint.config import ConfigError, describe, load
+from perflint.configuration.config import ConfigError, describe, load
+from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.findings import Finding, Level
-from perflint.settings import DeclaredCall, Settings
-from perflint.source import Source
+from perflint.run import engine
+from perflint.text.source import Source
 from tests.support import in_step, sources
 
 if sys.version_info >= (3, 11):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from perflint import plain_files
-from perflint.config import DEFAULT_EXCLUDE
-from perflint.discovery import NoSuchPath, python_files
-from perflint.settings import Settings
+from perflint.configuration.config import DEFAULT_EXCLUDE
+from perflint.configuration.settings import Settings
+from perflint.inputs import plain_files
+from perflint.inputs.discovery import NoSuchPath, python_files
 
 
 def plant(root: Path, *files: str) -> None:

@@ -7,9 +7,9 @@ from textwrap import indent
 import paddle
 import pytest
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level
-from perflint.settings import Settings
+from perflint.run import engine
 from tests.support import in_step, sources
 
 CODE = "PPF207"

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from perflint import engine, intake
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.inputs import intake
+from perflint.run import engine
+from perflint.text.source import Source
 from tests.support import PATH, check, expect_marked, in_step, places
 
 ALL = Settings(select=("ALL",))

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from perflint.findings import Finding
-from perflint.fingerprints import fingerprints
-from perflint.source import Source
+from perflint.suppress.fingerprints import fingerprints
+from perflint.text.source import Source
 
 TEXT = "for x in loader:\n    a = x.item()\n    b = x.item()\n    a = x.item()\n"
 

@@ -9,7 +9,7 @@ import pytest
 
 from perflint.findings import Edit
 from perflint.fix.fit import composed, fitted
-from perflint.fixer import spliced
+from perflint.fix.fixer import spliced
 
 LONG = 'loss.detach().astype("float64")'
 

@@ -6,10 +6,11 @@ from textwrap import indent
 
 import pytest
 
-from perflint import engine, fixer
+from perflint.configuration.settings import Settings
 from perflint.findings import Level
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import fixer
+from perflint.run import engine
+from perflint.text.source import Source
 from tests.step_loops import script
 from tests.support import check, fixed, fixed_body, in_step, levels
 from tests.trained_scripts import BATCHES, READ, SUM, run

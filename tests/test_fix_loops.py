@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from perflint import fixer
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Fix, Level
-from perflint.session import Session
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import fixer
+from perflint.run.session import Session
+from perflint.text.source import Source
 from tests.step_loops import script
 from tests.support import PATH, check, fixed, sources
 from tests.trained_scripts import run

@@ -9,8 +9,8 @@ from typing import Any
 import paddle
 import pytest
 
-from perflint import fixer
 from perflint.findings import Finding, Level
+from perflint.fix import fixer
 from tests.support import check, fixed, levels
 
 AMP = "\n\n\nscaler = paddle.amp.GradScaler()\n"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.fixer import Check, FixOutcome, apply, complete_edits, fix_all, merged
-from perflint.source import Source, decode
+from perflint.fix.fixer import Check, FixOutcome, apply, complete_edits, fix_all, merged
+from perflint.text.source import Source, decode
 
 BOM = b"\xef\xbb\xbf"
 

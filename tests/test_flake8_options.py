@@ -12,9 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from perflint import engine, flake8_plugin, flake8_run
+from perflint import flake8_plugin, flake8_run, flake8_shared
 from perflint.commands import check
-from perflint.settings import Settings
+from perflint.configuration.settings import Settings
+from perflint.run import engine
 from tests import corpus
 from tests.flake8_runs import ROOT, loaded_by_flake8, plugin_path, rows, run_flake8, run_flake8_here
 
@@ -36,7 +37,7 @@ def train(loader):
         paddle.save(model.state_dict(), f"{epoch}.pdparams")
 """
 Output = pytest.CaptureFixture[str]
-LIGHT = {"perflint", "perflint.flake8_plugin", "perflint.plain_files"}
+LIGHT = {"perflint", "perflint.flake8_plugin", "perflint.inputs.plain_files"}
 """What flake8 loads of perflint at each start; it imports nothing that flake8 has not imported itself."""
 
 ON, OFF = "train.py:14 PPF202", "train.py:15 PPF402"
@@ -139,7 +140,7 @@ def test_without_a_candidate_libcst_is_not_loaded(place: Path, tmp_path: Path) -
     (place / "plain.py").write_text("import paddle\n\n\ndef double(x):\n    return 2 * x.numpy()\n")
     (place / "perflint.toml").touch()
     names = loaded_by_flake8("--select=PPF", "-j1", "plain.py", scratch=tmp_path / "s")
-    assert "perflint.engine" in names
+    assert "perflint.run.engine" in names
     assert "libcst._nodes" not in names
     assert "libcst._nodes" in loaded_by_flake8("--select=PPF", "-j1", "train.py", scratch=tmp_path / "s")
 
@@ -161,7 +162,7 @@ def test_processes_that_are_not_forked_read_what_the_first_has_found(
     options = argparse.Namespace(filenames=["train.py"], stdin_display_name="stdin")
     run = flake8_run.Run(options, ["train.py"], {str(Path("train.py").resolve()): [(1, 0, "PPF201 It waits.")]})
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setenv(flake8_plugin.SHARED, f"8:{run.written()}")
+    monkeypatch.setenv(flake8_shared.SHARED, f"8:{run.written()}")
     monkeypatch.setattr(flake8_run, "_check_paths", None)  # nothing may be checked again
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=8))
     again = flake8_run.Run.of(options)
@@ -175,7 +176,7 @@ def test_another_process_or_other_paths_find_nothing_there(tmp_path: Path, monke
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=8))
     (tmp_path / "run.json").write_text('{"asked": ["a.py"], "rows": {}}')
     for variable in (f"7:{tmp_path}/run.json", f"8:{tmp_path}/run.json", f"8:{tmp_path}/gone.json", "8:", ""):
-        monkeypatch.setenv(flake8_plugin.SHARED, variable)
+        monkeypatch.setenv(flake8_shared.SHARED, variable)
         flake8_run.Run.of(argparse.Namespace(filenames=["b.py"]))
     assert len(found) == 5
 
@@ -185,9 +186,9 @@ def test_processes_that_are_not_forked_know_that_there_is_nothing_to_find(
 ) -> None:
     Path("train.py").write_text("x = 1\n")
     monkeypatch.setattr(multiprocessing, "get_start_method", lambda allow_none: "spawn")
-    monkeypatch.setenv(flake8_plugin.SHARED, "")
+    monkeypatch.setenv(flake8_shared.SHARED, "")
     run_flake8_here("--select=PPF", "-j2", ".", scratch=tmp_path, capsys=capsys)  # one file: nothing is started
-    assert os.environ[flake8_plugin.SHARED] == f"{os.getpid()}:"
+    assert os.environ[flake8_shared.SHARED] == f"{os.getpid()}:"
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=os.getpid()))
     monkeypatch.setattr(flake8_plugin, "_can_hold_any", None)  # nobody may look again
     assert run_flake8_here("--select=PPF", "-j2", ".", scratch=tmp_path, capsys=capsys).places == []

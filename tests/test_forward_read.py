@@ -6,9 +6,9 @@ from textwrap import indent
 
 import pytest
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding
-from perflint.settings import Settings
+from perflint.run import engine
 from tests.support import sources
 
 CODE = "PPF210"

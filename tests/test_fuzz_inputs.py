@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from perflint import discovery, globs
+from perflint.inputs import discovery, globs
 from tests.fuzz import inputs
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="it makes pipes")

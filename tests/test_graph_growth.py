@@ -7,9 +7,9 @@ from textwrap import dedent, indent
 
 import pytest
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level
-from perflint.settings import Settings
+from perflint.run import engine
 from tests.support import expect_marked, expect_marked_in_step, fixed, sources
 
 RULE = "PPF212"

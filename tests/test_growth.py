@@ -14,14 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from perflint import baseline, context, engine, noqa
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Edit, Finding, Fix, Level
 from perflint.fix import trial
-from perflint.fixer import apply, fix_all
+from perflint.fix.fixer import apply, fix_all
+from perflint.lint import context
 from perflint.output import formats
 from perflint.output.report import Report
-from perflint.settings import Settings
-from perflint.source import LineTable, Source
+from perflint.run import engine
+from perflint.suppress import baseline, noqa
+from perflint.text.source import LineTable, Source
 from tests.growth_shapes import SHAPES
 from tests.support import STEP
 

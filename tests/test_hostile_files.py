@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from perflint import cache
 from perflint.cli import main
-from perflint.config import load
+from perflint.configuration.config import load
+from perflint.run import cache
 from perflint.server.disk import Disk
 from perflint.server.logs import Tell
 from tests.cli_runs import Output, pipe, write

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from perflint import git as asked
-from perflint.changed_lines import ChangedLines
 from perflint.cli import main
+from perflint.inputs import git as asked
+from perflint.inputs.changed_lines import ChangedLines
 from tests.cli_runs import Output, write
 from tests.git_runs import commit, git, start
 from tests.support import in_step

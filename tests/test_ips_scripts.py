@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from perflint import catalogue
-from perflint.source import Source
+from perflint.lint import catalogue
+from perflint.text.source import Source
 from tests.ips import cases, owed
 
 CODES = sorted(cases.cases())

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from perflint import cache, engine
 from perflint.cli import main
-from perflint.processes import can_fork
-from perflint.source import Source
-from perflint.together import Together
+from perflint.run import cache, engine
+from perflint.run.processes import can_fork
+from perflint.run.together import Together
+from perflint.text.source import Source
 from tests.cli_runs import Output
 from tests.support import in_step
 

@@ -54,10 +54,10 @@ def test_what_is_not_there_or_loaded_already_is_left_alone() -> None:
 
 CHECKS = """
 import_later("libcst")
-from perflint import engine
+from perflint.run import engine
 from perflint.checks import load_checks
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.configuration.settings import Settings
+from perflint.text.source import Source
 
 load_checks()
 print("libcst._nodes" in sys.modules)

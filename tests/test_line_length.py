@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from perflint import config, engine
-from perflint.fixer import apply
-from perflint.line_length import of_project
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.configuration import config
+from perflint.configuration.settings import Settings
+from perflint.fix.fixer import apply
+from perflint.inputs.line_length import of_project
+from perflint.run import engine
+from perflint.text.source import Source
 
 
 @pytest.mark.parametrize(

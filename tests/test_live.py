@@ -9,7 +9,7 @@ import pytest
 from perflint.index.live import Live
 from perflint.index.project import Project
 from perflint.index.training import STEP_METHODS
-from perflint.source import Source
+from perflint.text.source import Source
 
 _STEP = """
     def advance(model, optimizer, batch):

@@ -6,10 +6,10 @@ from textwrap import dedent
 
 import pytest
 
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.session import Session
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.run.session import Session
+from perflint.text.source import Source
 from tests.support import check
 
 DATASET = """\

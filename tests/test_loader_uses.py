@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
-from perflint.settings import Settings
+from perflint.run import engine
 from tests.support import Files, check, expect_marked, sources
 
 TRAINING = """

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.index import project as project_module
 from perflint.index.file import FileIndex
 from perflint.index.live import Live
@@ -15,7 +15,7 @@ from perflint.index.mentions import Mentions, folded, is_called, is_derived, is_
 from perflint.index.names import dotted
 from perflint.index.project import Project
 from perflint.index.scopes import terminal
-from perflint.settings import Settings
+from perflint.run import engine
 from tests import corpus
 from tests.support import project
 

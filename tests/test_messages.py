@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Related
-from perflint.settings import Settings
+from perflint.run import engine
 from tests.support import Files, check, in_step, sources
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from perflint.findings import Finding
-from perflint.noqa import skips_file, suppressed
-from perflint.source import Source
+from perflint.suppress.noqa import skips_file, suppressed
+from perflint.text.source import Source
 from tests.flake8_marked import reported
 
 

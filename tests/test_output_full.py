@@ -12,7 +12,7 @@ from perflint.output import full
 from perflint.output.colour import Palette
 from perflint.output.frame import frame
 from perflint.output.width import LIMIT, char_width, clip, show
-from perflint.source import LineTable
+from perflint.text.source import LineTable
 from tests.output_samples import PLAIN, SAFE, SHOWN, TEXT, UNSAFE, at, rendered, report
 
 pytestmark = pytest.mark.usefixtures("fake_catalogue")

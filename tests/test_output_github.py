@@ -10,7 +10,7 @@ import pytest
 from perflint.findings import Confidence, Finding
 from perflint.output import github
 from perflint.output.report import Report
-from perflint.source import Source
+from perflint.text.source import Source
 from tests.output_samples import SAFE, TEXT, at, rendered, report
 
 pytestmark = pytest.mark.usefixtures("fake_catalogue")

@@ -18,7 +18,7 @@ import pytest
 from perflint.findings import Confidence, Finding
 from perflint.output import gitlab
 from perflint.output.report import Report
-from perflint.source import Source
+from perflint.text.source import Source
 from tests.output_samples import PLAIN, SAFE, TEXT, UNSAFE, rendered, report
 from tests.reported import Run
 

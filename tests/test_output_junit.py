@@ -10,7 +10,7 @@ from junitparser import Error, Failure, JUnitXml
 from perflint.findings import Finding, Related
 from perflint.output import junit
 from perflint.output.report import Report
-from perflint.source import Source
+from perflint.text.source import Source
 from tests.output_samples import SAFE, TEXT, UNSAFE, rendered, report
 from tests.reported import Run
 

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
-from perflint import catalogue, engine, fixer
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
+from perflint.fix import fixer
+from perflint.lint import catalogue
 from perflint.output import rdjson
 from perflint.output.facts import FILE_CODES
 from perflint.output.report import Report
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.run import engine
+from perflint.text.source import Source
 from tests.output_samples import PLAIN, SAFE, SHOWN, TEXT, UNSAFE, at, rendered, report
 from tests.reported import CALL, FIXED, Run
 

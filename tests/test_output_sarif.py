@@ -11,15 +11,18 @@ from urllib.parse import unquote
 
 import pytest
 
-from perflint import __version__, catalogue, engine, fixer
+from perflint import __version__
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
-from perflint.fingerprints import fingerprints
+from perflint.fix import fixer
+from perflint.lint import catalogue
 from perflint.output import sarif
 from perflint.output.facts import FILE_CODES
 from perflint.output.line_hashes import line_hashes
 from perflint.output.report import Report
-from perflint.settings import Settings
-from perflint.source import Source, read
+from perflint.run import engine
+from perflint.suppress.fingerprints import fingerprints
+from perflint.text.source import Source, read
 from tests.output_samples import PLAIN, SAFE, SHOWN, TEXT, UNSAFE, at, rendered, report
 from tests.reported import CALL, Run, perflint
 from tests.sarif_reading import applied, meant

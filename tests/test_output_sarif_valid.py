@@ -12,12 +12,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from perflint import catalogue, engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Related
+from perflint.lint import catalogue
 from perflint.output import sarif
 from perflint.output.report import Report
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.run import engine
+from perflint.text.source import Source
 from tests.output_samples import rendered, report
 from tests.reported import Run
 from tests.tools import npm_package

@@ -9,19 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from perflint import cache, catalogue, engine
 from perflint.cli import main
+from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Fix, Level
 from perflint.index.project import Project
 from perflint.index.version_checks import oldest_for
-from perflint.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of
-from perflint.requirements import nearest, on_disk
+from perflint.inputs.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of
+from perflint.inputs.requirements import nearest, on_disk
+from perflint.lint import catalogue
+from perflint.run import cache, engine
+from perflint.run.session import Session
 from perflint.server.configuration import EditorSettings
 from perflint.server.configured import Configured
 from perflint.server.disk import Disk
-from perflint.session import Session
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.text.source import Source
 
 # PPF205 writes `paddle.full([], 0.5)`, a tensor without dimensions, which Paddle has since 2.5.
 SCRIPT = """\

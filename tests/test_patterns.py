@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint.globs import Chunk, Glob, parse
-from perflint.patterns import Patterns, is_valid
+from perflint.inputs.globs import Chunk, Glob, parse
+from perflint.inputs.patterns import Patterns, is_valid
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

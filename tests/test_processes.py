@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from perflint import engine, processes
-from perflint.examination import Examination
-from perflint.processes import Partner, WorkerKilled, can_fork, in_turn
-from perflint.settings import Settings
+from perflint.configuration.settings import Settings
+from perflint.run import engine, processes
+from perflint.run.examination import Examination
+from perflint.run.processes import Partner, WorkerKilled, can_fork, in_turn
 from tests.support import sources
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="this system cannot fork")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.projects import split
+from perflint.inputs.projects import split
 from tests.support import sources
 
 

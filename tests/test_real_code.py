@@ -7,11 +7,12 @@ import difflib
 
 import pytest
 
-from perflint import engine, fixer
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.fixer import FixOutcome
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import fixer
+from perflint.fix.fixer import FixOutcome
+from perflint.run import engine
+from perflint.text.source import Source
 from tests import corpus
 
 ALL = Settings(select=("ALL",))

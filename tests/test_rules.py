@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from perflint import catalogue, engine, fixer
-from perflint.catalogue import CatalogueError, Example, Rule
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import fixer
+from perflint.lint import catalogue
+from perflint.lint.catalogue import CatalogueError, Example, Rule
+from perflint.run import engine
+from perflint.text.source import Source
 
 RULES = catalogue.shipped()
 REPORTED = [rule for rule in RULES.values() if rule.examples]

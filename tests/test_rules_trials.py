@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from perflint import catalogue, engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Fix
 from perflint.fix.trial import Trials
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.lint import catalogue
+from perflint.run import engine
+from perflint.text.source import Source
 
 EXAMPLES = [
     pytest.param(example.bad, id=f"{rule.code}-{example.title}")

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from perflint import catalogue, config, discovery, engine, intake
+from perflint.configuration import config
 from perflint.findings import Finding
+from perflint.inputs import discovery, intake
+from perflint.lint import catalogue
+from perflint.run import engine
 from perflint.server.configuration import EditorSettings
 from perflint.server.documents import Document, View
 from perflint.server.logs import Tell

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from perflint import engine, session
 from perflint.findings import Level
 from perflint.index.kept_project import KeptProject
+from perflint.run import engine, session
+from perflint.run.session import Session
 from perflint.server import disk, kept, workspace
 from perflint.server.configuration import EditorSettings
 from perflint.server.documents import Document, View
 from perflint.server.logs import Tell
 from perflint.server.workspace import Workspace
-from perflint.session import Session
-from perflint.source import Source
+from perflint.text.source import Source
 from tests.server_sessions import project
 from tests.support import in_step
 from tests.test_server_code_actions import TWO_SUMS

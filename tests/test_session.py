@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from perflint import catalogue, engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.index.file import FileIndex
 from perflint.index.scopes import Class, Scope
-from perflint.session import Session
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.lint import catalogue
+from perflint.run import engine
+from perflint.run.session import Session
+from perflint.text.source import Source
 from tests.support import sources
 
 SETTINGS = Settings(select=("ALL",))

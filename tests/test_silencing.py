@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.fixer import apply
-from perflint.noqa import suppressed
-from perflint.silencing import noqa_edits
-from perflint.source import Source
+from perflint.fix.fixer import apply
+from perflint.suppress.noqa import suppressed
+from perflint.suppress.silencing import noqa_edits
+from perflint.text.source import Source
 from tests.flake8_marked import reported
 
 CODES = {"item": ["PPF201"], "DataLoader": ["PPF101"], "numpy": ["PPF201", "PPF202"]}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from perflint.source import LineTable, Source, UnreadableSource, decode, read
+from perflint.text.source import LineTable, Source, UnreadableSource, decode, read
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

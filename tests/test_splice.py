@@ -9,7 +9,7 @@ import pytest
 from perflint.index.pieces import Pieces
 from perflint.index.splice import Nodes, Splice, Window
 from perflint.index.tree import alike
-from perflint.source import lines_of
+from perflint.text.source import lines_of
 
 TEXT = '''\
 import os

@@ -15,12 +15,13 @@ import pytest
 from speed import with_profile
 from speed_parts.page import page
 
-from perflint import engine, registry, timing
 from perflint.checks import load_checks
 from perflint.cli import main
+from perflint.configuration.settings import Settings
 from perflint.index import hot
-from perflint.settings import Settings
-from perflint.timing import Stopwatch, Times, measured, table
+from perflint.lint import registry
+from perflint.run import engine, timing
+from perflint.run.timing import Stopwatch, Times, measured, table
 from tests.support import in_step, sources
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,7 +61,7 @@ def state() -> dict[str, object]:
     """Everything that perflint's modules, their classes and the tables of the registry hold."""
     found: dict[str, object] = {}
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "perflint" and name != "perflint.timing":
+        if name.partition(".")[0] == "perflint" and name != "perflint.run.timing":
             for member, value in list(vars(module).items()):
                 found[f"{name}.{member}"] = value
                 if isinstance(value, type):
@@ -185,7 +186,7 @@ def test_all_is_put_back() -> None:
             "perflint.index.project.Project.__init__",
             "perflint.index.file.FileIndex.tree",
             "perflint.index.file.ast",
-            "perflint.walk.Walk.run",
+            "perflint.lint.walk.Walk.run",
         }
         engine.check(sources(TRAINER), Settings())
     assert state() == before
@@ -284,7 +285,7 @@ def test_run_that_fails_shows_no_table(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 def test_nothing_of_it_is_loaded_when_it_is_off(workplace: Path) -> None:
-    code = "import sys; from perflint.cli import main; main(['check']); print('perflint.timing' in sys.modules)"
+    code = "import sys; from perflint.cli import main; main(['check']); print('perflint.run.timing' in sys.modules)"
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"]
     run = subprocess.run(command, cwd=workplace, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[-1] == "False"

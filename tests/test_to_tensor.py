@@ -10,9 +10,10 @@ import numpy as np
 import paddle
 import pytest
 
-from perflint import engine, fixer
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level
-from perflint.settings import Settings
+from perflint.fix import fixer
+from perflint.run import engine
 from tests.support import expect_marked, expect_marked_in_step, fixed_body, in_step, sources
 
 RULE = "PPF205"

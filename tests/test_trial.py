@@ -7,9 +7,9 @@ import ast
 import pytest
 
 from perflint.findings import Edit, Fix, Level
+from perflint.fix.fixer import apply
 from perflint.fix.trial import Trials
-from perflint.fixer import apply
-from perflint.source import Source
+from perflint.text.source import Source
 
 TRAINING = """\
 import numpy as np

@@ -8,10 +8,10 @@ import numpy as np
 import paddle
 import pytest
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level
-from perflint.fixer import apply
-from perflint.settings import Settings
+from perflint.fix.fixer import apply
+from perflint.run import engine
 from tests.support import check, expect_marked, expect_marked_in_step, in_step, sources
 
 RULE = "PPF203"

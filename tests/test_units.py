@@ -7,8 +7,8 @@ import ast
 import libcst as cst
 import pytest
 
-from perflint import units
-from perflint.source import Source
+from perflint.lint import units
+from perflint.text.source import Source
 from tests.support import expect_marked
 
 

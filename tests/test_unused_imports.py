@@ -7,10 +7,10 @@ import ast
 import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fix.fixer import fix_all, spliced
 from perflint.fix.reading import Reading
 from perflint.fix.unused_imports import removals, taking, unused_imports
-from perflint.fixer import fix_all, spliced
-from perflint.source import Source
+from perflint.text.source import Source
 
 
 def without(text: str, *names: str, path: str = "a.py") -> str | None:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from perflint import engine
 from perflint.cli import main
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level
-from perflint.fixer import fix_all
-from perflint.session import Session
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix.fixer import fix_all
+from perflint.run import engine
+from perflint.run.session import Session
+from perflint.text.source import Source
 from tests.cli_runs import Output, write
 from tests.support import in_step
 

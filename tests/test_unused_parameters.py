@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Level
-from perflint.settings import Settings
+from perflint.run import engine
 from tests.support import check, expect_marked, fixed, sources
 
 CODE = "PPF801"

@@ -16,15 +16,17 @@ from typing import Any
 
 import pytest
 
-from perflint import cli, discovery, engine, intake
+from perflint import cli
 from perflint.cli import main
 from perflint.commands import following, watch
 from perflint.commands.watch import Clock, Kept, changes, described
 from perflint.findings import Finding
 from perflint.index.project import Project
+from perflint.inputs import discovery, intake
 from perflint.output.console import Console
-from perflint.session import Session
-from perflint.source import Source
+from perflint.run import engine
+from perflint.run.session import Session
+from perflint.text.source import Source
 
 ROOT = Path(__file__).resolve().parents[1]
 Act = Callable[[], object]

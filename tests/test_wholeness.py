@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.wholeness import is_whole
+from perflint.inputs.wholeness import is_whole
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def _plain() -> dict[str, float]:
 
 
 def _measured() -> dict[str, object]:
-    from perflint import timing
+    from perflint.run import timing
 
     with timing.measured(from_start=True) as times:
         _check()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from perflint.bench.results import ALL_FIXES, BEFORE
 from perflint.findings import Finding, Fix, Level
-from perflint.fixer import Check, apply, fix_all
-from perflint.source import Source
+from perflint.fix.fixer import Check, apply, fix_all
+from perflint.text.source import Source
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import libcst as cst
 
 from perflint.checks import accumulator_edits as edits
 from perflint.checks.edits import insert_row_after_loop, on_device, source_of
-from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index import in_place
 from perflint.index.accumulators import Accumulator, ScopeUses, Use
@@ -18,6 +17,7 @@ from perflint.index.file import Point
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Loop, Scope, Statement
+from perflint.lint.context import Context
 
 _TITLE = "keep the sum on the device and read it once after the loop"
 _LIST_TITLE = "keep the tensors (some 6 KB of memory each) and read them once after the loop"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from perflint.context import Context
 from perflint.findings import Edit
 from perflint.index.accumulators import Accumulator
 from perflint.index.scopes import Loop, Statement
+from perflint.lint.context import Context
 
 _OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
 

@@ -7,7 +7,7 @@ import tokenize
 from collections.abc import Sequence
 
 from perflint.findings import Edit
-from perflint.source import Source
+from perflint.text.source import Source
 
 _OPENING, _CLOSING = "([{", ")]}"
 _LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)

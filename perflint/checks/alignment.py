@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
-from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index import layers, width_flow
 from perflint.index.file import FileIndex
 from perflint.index.layers import Misaligned
-from perflint.registry import check, row_gate
-from perflint.source import LineTable
+from perflint.lint.context import Context
+from perflint.lint.registry import check, row_gate
+from perflint.text.source import LineTable
 
 CODE = "PPF306"
 _TITLE = "choose {width} on both sides"

@@ -8,9 +8,9 @@ from typing import Any
 
 import libcst as cst
 
-from perflint.catalogue import NONZERO, ArgumentMatch
 from perflint.checks import excuses
-from perflint.context import Context
+from perflint.lint.catalogue import NONZERO, ArgumentMatch
+from perflint.lint.context import Context
 
 
 def callee(call: cst.Call, context: Context) -> str:

@@ -8,11 +8,11 @@ import libcst as cst
 
 from perflint.checks import async_save, guard
 from perflint.checks.declarations import declaration
-from perflint.context import Context
 from perflint.findings import Related
 from perflint.index import epochs
 from perflint.index.file import FileIndex
-from perflint.registry import check, declares, gate, triggers
+from perflint.lint.context import Context
+from perflint.lint.registry import check, declares, gate, triggers
 
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
 SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})

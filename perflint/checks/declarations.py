@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from perflint.context import Context, local_name
-from perflint.settings import DeclaredCall
+from perflint.configuration.settings import DeclaredCall
+from perflint.lint.context import Context, local_name
 
 
 def declaration(call: cst.Call, table: Mapping[str, DeclaredCall], context: Context) -> DeclaredCall | None:

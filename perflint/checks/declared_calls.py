@@ -6,8 +6,8 @@ import libcst as cst
 
 from perflint.checks import guard, rarer
 from perflint.checks.declarations import declaration, given
-from perflint.context import Context, local_name
-from perflint.registry import check, declares
+from perflint.lint.context import Context, local_name
+from perflint.lint.registry import check, declares
 
 SYNC = "PPF201"
 

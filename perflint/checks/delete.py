@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
-from perflint.context import Context
 from perflint.findings import Edit
 from perflint.index.training import EVIDENCE, STEPS
-from perflint.source import Source
+from perflint.lint.context import Context
+from perflint.text.source import Source
 
 Deletable = Callable[["cst.BaseSmallStatement"], bool]
 

@@ -8,14 +8,14 @@ import re
 import libcst as cst
 
 from perflint.checks.untrained import is_untrained, snake
-from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.evaluate import Evaluator
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import headers
 from perflint.index.tree import walk
-from perflint.registry import check, forward_clue, step_gate
+from perflint.lint.context import Context
+from perflint.lint.registry import check, forward_clue, step_gate
 
 CODE = "PPF207"
 MASK = "x[mask]"

@@ -6,10 +6,10 @@ import ast
 
 import libcst as cst
 
-from perflint.context import Context
 from perflint.findings import Edit
 from perflint.index.file import FileIndex
-from perflint.source import Source
+from perflint.lint.context import Context
+from perflint.text.source import Source
 
 
 def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edit]:

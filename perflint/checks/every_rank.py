@@ -10,11 +10,11 @@ import libcst as cst
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import block_and_line
 from perflint.checks.guard import guard_edits
-from perflint.context import Context, local_name
 from perflint.findings import Fix, Level, Related
 from perflint.index.every_rank import SAVES, EveryRank
 from perflint.index.file import FileIndex
-from perflint.registry import check, row_gate
+from perflint.lint.context import Context, local_name
+from perflint.lint.registry import check, row_gate
 
 CODE = "PPF403"
 _TITLE = "save on rank 0 alone"

@@ -7,9 +7,9 @@ import re
 
 import libcst as cst
 
-from perflint.context import Context
 from perflint.index.loader_uses import Worth, worth
 from perflint.index.names import dotted
+from perflint.lint.context import Context
 
 _TRIAL = re.compile(r"(^|_)(unit_?test|smoke_?test|self_?test)s?($|_)", re.IGNORECASE)
 

@@ -7,9 +7,9 @@ import libcst as cst
 from perflint.checks.edits import on_device
 from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, tensor_read_by
 from perflint.checks.untrained import is_in_host_memory, is_untrained
-from perflint.context import Context
 from perflint.findings import Confidence, Fix, Level
-from perflint.registry import check, triggers
+from perflint.lint.context import Context
+from perflint.lint.registry import check, triggers
 
 CODE = "PPF210"
 _TITLE = "keep the value on the device, or work it out on the host before the model is called"

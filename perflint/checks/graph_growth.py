@@ -6,11 +6,11 @@ import ast
 
 import libcst as cst
 
-from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.file import Point
 from perflint.index.graph_growth import STORES, Growth, growth
-from perflint.registry import check, step_gate
+from perflint.lint.context import Context
+from perflint.lint.registry import check, step_gate
 
 CODE = "PPF212"
 _TITLE = "keep the value without its graph: `.detach()`"

@@ -6,11 +6,11 @@ import libcst as cst
 
 from perflint.checks import accumulate, read_advice
 from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, certainty, tensor_read_by
-from perflint.context import Context
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.index.file import Point, Step
 from perflint.index.reads import Read
-from perflint.registry import check, step_gate, triggers
+from perflint.lint.context import Context
+from perflint.lint.registry import check, step_gate, triggers
 
 CODE = "PPF201"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks.excuses import indexed
-from perflint.context import Context
 from perflint.findings import Fix, Level
 from perflint.index import samples
 from perflint.index.loader_sites import LOADER
 from perflint.index.samples import Obstacle
+from perflint.lint.context import Context
 
 _DATASETS = {
     LOADER: (("dataset", 0),),

@@ -9,7 +9,7 @@ import libcst as cst
 
 from perflint.checks.declarations import declaration, given
 from perflint.checks.tensor_reads import tensor_read_by
-from perflint.context import Context, local_name
+from perflint.lint.context import Context, local_name
 
 TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
 _LOGGER = re.compile(r"(^|_|\.)(\w*logg?(er|ing|s)?)\d*(\(\))?$", re.IGNORECASE)

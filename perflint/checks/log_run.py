@@ -9,12 +9,12 @@ import libcst as cst
 
 from perflint.checks.edits import block_and_line
 from perflint.checks.log_calls import code_of, log_family
-from perflint.context import Context, local_name
+from perflint.configuration.selection import level_for
 from perflint.findings import Level
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
 from perflint.index.tree import walk
-from perflint.selection import level_for
+from perflint.lint.context import Context, local_name
 
 # Calls that only look: leaving them out on most steps changes nothing but the log.
 _PURE = frozenset(

@@ -8,13 +8,13 @@ import re
 import libcst as cst
 
 from perflint.checks.edits import indentation, insert_row_after
-from perflint.context import Context
 from perflint.findings import Edit
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import FUNCTIONS
 from perflint.index.sizes import is_super_init
 from perflint.index.tree import walk
+from perflint.lint.context import Context
 
 
 def made_once(call: cst.Call, context: Context) -> list[Edit]:

@@ -8,7 +8,6 @@ import re
 import libcst as cst
 
 from perflint.checks import guard, rarer
-from perflint.context import Context
 from perflint.findings import Confidence, Fix
 from perflint.index.evaluate import Evaluator
 from perflint.index.file import FileIndex, Point
@@ -16,7 +15,8 @@ from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.names import dotted
 from perflint.index.project import Project
 from perflint.index.scopes import Class, Scope
-from perflint.registry import check, step_gate
+from perflint.lint.context import Context
+from perflint.lint.registry import check, step_gate
 
 CODE = "PPF208"
 _METRICS = "paddle.metric."

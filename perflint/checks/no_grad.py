@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
-from perflint.context import Context, shorten
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.evaluation import Evaluation, confirmed
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
 from perflint.index.tree import walk
-from perflint.registry import check, statement_gate
+from perflint.lint.context import Context, shorten
+from perflint.lint.registry import check, statement_gate
 
 CODE = "PPF601"
 # Decorators that do not mind another one below them.

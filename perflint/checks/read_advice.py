@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from perflint.context import Context
 from perflint.findings import Fix, Level
+from perflint.lint.context import Context
 
 _METERS = frozenset({"update", "add", "record", "append", "extend", "push", "insert"})
 _SHAPES = frozenset({"range", "zeros", "ones", "full", "empty", "reshape", "arange", "int"})

@@ -9,8 +9,8 @@ import libcst as cst
 
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import on_device, source_of
-from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
+from perflint.lint.context import Context
 
 TITLE = "keep the values on the device"
 _SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")

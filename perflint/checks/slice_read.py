@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import libcst as cst
 
 from perflint.checks.slices import Sweep, is_in_order, is_moving, levels_of, loops_around, sweep
-from perflint.context import Context
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.file import FileIndex
 from perflint.index.scopes import Statement, headers
 from perflint.index.tree import walk
-from perflint.registry import check, statement_gate
+from perflint.lint.context import Context
+from perflint.lint.registry import check, statement_gate
 
 CODE = "PPF209"
 _METHODS = frozenset({"numpy", "tolist"})

@@ -13,13 +13,13 @@ from functools import partial
 
 import libcst as cst
 
-from perflint.context import Context
 from perflint.index.bindings import bound_by
 from perflint.index.evaluate import Evaluator
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope
 from perflint.index.tree import walk
+from perflint.lint.context import Context
 
 # Calls that give one new tensor, whose items lie in order.
 _NEW = frozenset(

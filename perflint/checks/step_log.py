@@ -17,10 +17,10 @@ from perflint.checks.log_calls import (
     code_of,
     log_family,
 )
-from perflint.context import Context
 from perflint.findings import Confidence
-from perflint.gates import FORMATTING
-from perflint.registry import check, declares, triggers
+from perflint.lint.context import Context
+from perflint.lint.gates import FORMATTING
+from perflint.lint.registry import check, declares, triggers
 
 declares(PLAIN_LOG, "logging_calls")
 declares(TENSOR_LOG, "logging_calls")

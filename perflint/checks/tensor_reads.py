@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks.edits import on_device
-from perflint.context import Context
 from perflint.findings import Confidence
+from perflint.lint.context import Context
 
 READ_METHODS = frozenset({"numpy", "item", "tolist", "cpu"})
 CONVERSIONS = frozenset({"float", "int", "bool", "complex"})

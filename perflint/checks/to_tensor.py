@@ -12,7 +12,6 @@ from perflint.checks.single_tensor import Evidence
 from perflint.checks.to_tensor_advice import FILLED, MESSAGES, advice
 from perflint.checks.truth_places import required
 from perflint.checks.untrained import is_untrained
-from perflint.context import Context, shorten
 from perflint.findings import Confidence
 from perflint.index import origin as origins
 from perflint.index.file import Point
@@ -20,7 +19,8 @@ from perflint.index.names import dotted
 from perflint.index.origin import Origin
 from perflint.index.scopes import FUNCTIONS
 from perflint.index.tree import walk
-from perflint.registry import check, triggers
+from perflint.lint.context import Context, shorten
+from perflint.lint.registry import check, triggers
 
 CODE = "PPF205"
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {

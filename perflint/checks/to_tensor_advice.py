@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from perflint.context import Context
 from perflint.index import origin as origins
 from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.origin import Origin
 from perflint.index.tree import walk
+from perflint.lint.context import Context
 
 FILLED = "filled"
 MESSAGES = {

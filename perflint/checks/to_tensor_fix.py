@@ -10,9 +10,9 @@ import libcst as cst
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import source_of
 from perflint.checks.made_once import made_once
-from perflint.context import Context
 from perflint.findings import Edit, Fix, Level
 from perflint.index import origin as origins
+from perflint.lint.context import Context
 
 _FULL = "fill the tensor on the device"
 _HALF = "values this small are rounded otherwise in float16"

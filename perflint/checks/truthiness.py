@@ -11,7 +11,6 @@ import libcst as cst
 from perflint.checks import truth_fix
 from perflint.checks import truth_places as places
 from perflint.checks.single_tensor import Evidence
-from perflint.context import Context
 from perflint.findings import Confidence
 from perflint.index import decisions
 from perflint.index.clues import MATH, PICKS
@@ -19,7 +18,8 @@ from perflint.index.file import Point, Step
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.tree import walk
-from perflint.registry import check, forward_clue, step_gate
+from perflint.lint.context import Context
+from perflint.lint.registry import check, forward_clue, step_gate
 
 CODE = "PPF203"
 _MATH = frozenset(f"math.{name}" for name in MATH)

@@ -7,15 +7,17 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from perflint import baseline, catalogue, selection
-from perflint.baseline import Baseline, BaselineError, Entry
 from perflint.commands import CommandError
 from perflint.commands.reading import Batch
+from perflint.configuration import selection
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.inside import outside, repository
+from perflint.inputs.inside import outside, repository
+from perflint.lint import catalogue
 from perflint.output.console import Console
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.suppress import baseline
+from perflint.suppress.baseline import Baseline, BaselineError, Entry
+from perflint.text.source import Source
 
 _MOST_NAMES = 5
 

@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from perflint import discovery, engine, git, intake, writing
 from perflint.bench.keeping import as_text
 from perflint.bench.measure import Bench
 from perflint.bench.page import page
@@ -24,12 +23,15 @@ from perflint.commands import CommandError
 from perflint.commands.outputs import insist_inside
 from perflint.commands.progress import Progress
 from perflint.commands.settings import resolve
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
+from perflint.fix import writing
+from perflint.inputs import discovery, git, intake
+from perflint.inputs.projects import split
 from perflint.output.colour import Palette, wants_colour
 from perflint.output.console import Console
-from perflint.projects import split
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.run import engine
+from perflint.text.source import Source
 
 _MANY = 8
 """Fixes from which the rules are measured rather than each fix, unless somebody asks for these."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from perflint.changed_lines import Changed, ChangedLines, rows_of
 from perflint.commands import CommandError
 from perflint.commands.reading import STDIN, Batch
 from perflint.commands.settings import common_directory
-from perflint.discovery import SUFFIX
 from perflint.findings import Finding, Related
-from perflint.git import GitError
+from perflint.inputs.changed_lines import Changed, ChangedLines, rows_of
+from perflint.inputs.discovery import SUFFIX
+from perflint.inputs.git import GitError
 from perflint.output.facts import FILE_CODES
-from perflint.source import Source, UnreadableSource, read
+from perflint.text.source import Source, UnreadableSource, read
 
 
 class OnChangedLines:

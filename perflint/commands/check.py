@@ -10,20 +10,20 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from perflint import cache
 from perflint.commands import CommandError, InternalError, outputs, saving, showing
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
 from perflint.commands.settings import common_directory
 from perflint.findings import Finding, Level
-from perflint.fixer import Check, FixOutcome, fix_all
+from perflint.fix.fixer import Check, FixOutcome, fix_all
+from perflint.inputs.projects import split
 from perflint.later import import_later
 from perflint.output import summary
 from perflint.output.console import Console
 from perflint.output.progress import Progress
 from perflint.output.report import Report
-from perflint.projects import split
-from perflint.source import Source
+from perflint.run import cache
+from perflint.text.source import Source
 
 _MOST_NAMES = 3
 
@@ -77,14 +77,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _timed(options: argparse.Namespace, console: Console) -> int:
-    from perflint import timing
+    from perflint.run import timing
 
     options.jobs, options.no_cache = 1, True
-    with timing.measured(from_start=options.is_program) as times:
+    with timing.measured(from_start=options.is_program, outside=_phases) as times:
         status = _once(options, read(options), console)
     console.close()  # the findings come first, also where both streams go to one place
     console.write_aside("\n" + timing.table(times))
     return status
+
+
+def _phases() -> dict[object, str]:
+    """The functions of the commands whose time is told apart."""
+    from perflint.commands import settings
+
+    return {settings.resolve: "settings", showing.findings: "output"}
 
 
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
@@ -281,7 +288,7 @@ def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
 
     def check(projects: list[dict[str, Source]]) -> list[list[Finding]]:
         import_later("libcst")
-        from perflint import engine  # which a run that the cache answers does not need
+        from perflint.run import engine  # which a run that the cache answers does not need
 
         progress = Progress(sys.stderr, enabled=not options.quiet)
         try:
@@ -299,7 +306,7 @@ def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
 
 def _guilty(sources: Mapping[str, Source], batch: Batch) -> str | None:
     """The first file that makes the engine fail by itself."""
-    from perflint import engine
+    from perflint.run import engine
 
     for path, source in sources.items():
         try:

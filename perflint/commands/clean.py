@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from perflint import cache
 from perflint.commands import CommandError
 from perflint.output.console import Console
+from perflint.run import cache
 
 
 def run() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from perflint.commands.settings import resolve
-from perflint.config import describe
+from perflint.configuration.config import describe
 from perflint.output.console import Console
 
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from perflint.commands.reading import Batch
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.text.source import Source
 
 if TYPE_CHECKING:
-    from perflint.session import Session
+    from perflint.run.session import Session
 
 MOST_FILES = 20
 """How many files a session is ready for: those that have changed last.  More at once are no edits by hand."""
@@ -95,7 +95,7 @@ class Following:
         return session.findings()
 
     def _open(self, settings: Settings) -> None:
-        from perflint.session import Session  # which a watch over files that stay as they are does not need
+        from perflint.run.session import Session  # which a watch over files that stay as they are does not need
 
         gc.collect()  # the parts of an index point at one another
         self._session = Session(self._sources, settings, self._edited)

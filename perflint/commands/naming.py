@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from perflint.findings import Finding
-from perflint.fixer import FixOutcome
-from perflint.source import Source
+from perflint.fix.fixer import FixOutcome
+from perflint.text.source import Source
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
-from perflint.fixer import Check
+from perflint.fix.fixer import Check
 from perflint.output.console import Console
-from perflint.source import Source
+from perflint.text.source import Source
 
 
 class Filter(Protocol):

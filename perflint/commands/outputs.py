@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from perflint import discovery
 from perflint.commands import CommandError
-from perflint.inside import outside, project_around
+from perflint.fix.writing import is_stream, write_whole
+from perflint.inputs import discovery
+from perflint.inputs.inside import outside, project_around
 from perflint.output.formats import FOR_PEOPLE
-from perflint.writing import is_stream, write_whole
 
 STANDARD = "-"
 WITH_STATISTICS = (*FOR_PEOPLE, "json")

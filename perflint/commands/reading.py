@@ -9,18 +9,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from perflint import discovery, intake, leftovers, plain_files
 from perflint.commands import CommandError
 from perflint.commands.naming import Naming
 from perflint.commands.settings import context_paths, resolve
-from perflint.discovery import Found
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.named_files import why_not_python
-from perflint.patterns import Patterns, relative
-from perflint.requirements import on_disk
-from perflint.settings import Settings
-from perflint.source import Source, UnreadableSource, decode
-from perflint.wholeness import is_whole
+from perflint.fix import leftovers
+from perflint.inputs import discovery, intake, plain_files
+from perflint.inputs.discovery import Found
+from perflint.inputs.named_files import why_not_python
+from perflint.inputs.patterns import Patterns, relative
+from perflint.inputs.requirements import on_disk
+from perflint.inputs.wholeness import is_whole
+from perflint.text.source import Source, UnreadableSource, decode
 
 STDIN = Path("-")
 ReadAll = Callable[[Iterable[Path]], tuple[dict[str, Source], list[Finding]]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perflint import plain_files
 from perflint.commands.reading import Batch
-from perflint.fixer import FixOutcome
-from perflint.inside import outside, project_around
+from perflint.fix.fixer import FixOutcome
+from perflint.fix.writing import replace_file
+from perflint.inputs import plain_files
+from perflint.inputs.inside import outside, project_around
 from perflint.output.console import Console
-from perflint.source import Source
-from perflint.writing import replace_file
+from perflint.text.source import Source
 
 _INEXACT = "its encoding does not give the same bytes back"
 

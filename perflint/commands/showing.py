@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from perflint.commands import REPORT_TO, CommandError, outputs
-from perflint.fixer import FixOutcome
+from perflint.fix.fixer import FixOutcome
 from perflint.output import formats
 from perflint.output.colour import Palette, wants_colour
 from perflint.output.console import Console
 from perflint.output.report import Report
 from perflint.output.visible import visible
-from perflint.source import Source
+from perflint.text.source import Source
 
 
 def findings(options: argparse.Namespace, report: Report, closing: str, console: Console) -> None:

@@ -14,17 +14,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from perflint import config, intake
 from perflint.commands import CommandError, internal_error, outputs
 from perflint.commands.following import Following
 from perflint.commands.reading import STDIN, Batch, find, read
 from perflint.commands.settings import common_directory, resolve
+from perflint.configuration import config
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding
+from perflint.inputs import intake
 from perflint.output.console import Console
 from perflint.output.formats import FOR_PEOPLE
 from perflint.output.visible import visible
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.text.source import Source
 
 Check = Callable[[argparse.Namespace, Batch, Console], int]
 Stamp = tuple[int, int, int]

@@ -20,8 +20,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from perflint.findings import Edit
-from perflint.fixer import in_order, spliced
-from perflint.source import LineTable
+from perflint.fix.fixer import in_order, spliced
+from perflint.text.source import LineTable
 
 _HEADERS = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith)
 _STEP = "    "

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from perflint.findings import Edit
 from perflint.fix.reading import Reading
-from perflint.source import Source
+from perflint.text.source import Source
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Path = tuple[str, ...]

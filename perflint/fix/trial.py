@@ -18,13 +18,13 @@ from functools import cached_property
 
 from perflint.findings import Edit, Fix, Level
 from perflint.fix.fit import fitted, usual_limit
+from perflint.fix.fixer import complete_edits, in_order, spliced
+from perflint.fix.import_place import ImportPlace
 from perflint.fix.outline import Outline, Region
 from perflint.fix.promises import broken_promise
 from perflint.fix.reading import Messages, Reading
 from perflint.fix.unused_imports import removals
-from perflint.fixer import complete_edits, in_order, spliced
-from perflint.import_place import ImportPlace
-from perflint.source import Source
+from perflint.text.source import Source
 
 _BUDGET = 4_000_000
 _BUDGET_PER_CHARACTER = 8

@@ -14,7 +14,7 @@ from pathlib import PurePath
 
 from perflint.findings import Edit
 from perflint.fix.reading import Reading
-from perflint.source import LineTable, Source
+from perflint.text.source import LineTable, Source
 
 _Import = ast.Import | ast.ImportFrom
 

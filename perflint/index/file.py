@@ -21,7 +21,7 @@ from perflint.index.scopes import FileScopes, Loop, Place, Scope, Statement, hea
 from perflint.index.sizes import Sizes
 from perflint.index.tree import walk
 from perflint.query import query
-from perflint.source import Source
+from perflint.text.source import Source
 
 if TYPE_CHECKING:
     from perflint.index.project import Project

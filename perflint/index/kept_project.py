@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import cast
 
+from perflint.configuration.settings import DeclaredCall
 from perflint.index.file import FileIndex
 from perflint.index.kept_answers import answer, changed_answers
 from perflint.index.kept_file import KeptFile
@@ -14,8 +15,7 @@ from perflint.index.project import Project
 from perflint.index.scopes import Class, FileScopes, Scope
 from perflint.index.tracking import Entry, Log, Need, Registry, Table, TrackedMemory
 from perflint.index.watched_file import WatchedFile
-from perflint.settings import DeclaredCall
-from perflint.source import Source
+from perflint.text.source import Source
 
 _WHOLE = (
     "live",

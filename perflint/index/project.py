@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from perflint.claims import Claims
+from perflint.configuration.settings import DeclaredCall
 from perflint.findings import Confidence
 from perflint.index import amp, loader_facts, open_widths, registries, training
 from perflint.index.callers import Callers
@@ -31,10 +31,10 @@ from perflint.index.switches import Switches
 from perflint.index.tables import Tables
 from perflint.index.training_calls import TrainingCalls
 from perflint.index.values import Values
-from perflint.projects import common_root, relative_parts
+from perflint.inputs.projects import common_root, relative_parts
 from perflint.query import Memory, query
-from perflint.settings import DeclaredCall
-from perflint.source import Source
+from perflint.run.claims import Claims
+from perflint.text.source import Source
 
 Worked = Mapping[str, object]
 """What was worked out of a whole project, by the name of the property that has it."""

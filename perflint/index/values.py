@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import TypeVar
 
+from perflint.configuration.settings import DeclaredCall
 from perflint.index.bindings import bound_by, definitions_of, parameter_env
 from perflint.index.call_arguments import position_of
 from perflint.index.callers import Callers
@@ -22,7 +23,6 @@ from perflint.index.scopes import Class, Scope
 from perflint.index.settled import Known, Settled
 from perflint.index.tree import walk
 from perflint.query import Memory, query
-from perflint.settings import DeclaredCall
 
 Declared = TypeVar("Declared")
 

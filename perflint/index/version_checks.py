@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perflint.paddle_versions import Admitted, Version, hold_back, oldest, version_of
-from perflint.requirements import nearest
-from perflint.settings import Settings
+from perflint.configuration.settings import Settings
+from perflint.inputs.paddle_versions import Admitted, Version, hold_back, oldest, version_of
+from perflint.inputs.requirements import nearest
 
 if TYPE_CHECKING:
-    from perflint.context import Draft
     from perflint.index.file import FileIndex
     from perflint.index.project import Project
+    from perflint.lint.context import Draft
 
 _NUMBER = r"""["'](?P<version>\d+(?:\.\d+)+)["']"""
 _ASKED = re.compile(

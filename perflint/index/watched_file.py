@@ -19,7 +19,7 @@ from perflint.index.scopes import Class, FileScopes, Scope, Statement
 from perflint.index.splice import Nodes, Splice, Window
 from perflint.index.tracking import Asked, Need
 from perflint.index.watched_source import WatchedSource
-from perflint.source import Source, lines_of
+from perflint.text.source import Source, lines_of
 
 if TYPE_CHECKING:
     from perflint.index.kept_project import KeptProject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from perflint.source import LineTable, Source
+from perflint.text.source import LineTable, Source
 
 
 class WatchedSource(Source):

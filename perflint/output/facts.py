@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perflint import catalogue
 from perflint.findings import Confidence, Finding
+from perflint.lint import catalogue
 
 FILE_CODES = frozenset({"PPF001", "PPF003"})
 """Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from perflint.findings import Edit
-from perflint.fixer import spliced
-from perflint.source import LineTable
+from perflint.fix.fixer import spliced
+from perflint.text.source import LineTable
 
 
 @dataclass(frozen=True)

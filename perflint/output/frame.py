@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from perflint.output.colour import Palette
 from perflint.output.width import clip
-from perflint.source import LineTable
+from perflint.text.source import LineTable
 
 _WHOLE = 6
 """Ranges of more rows than this are shown by their first and last rows."""

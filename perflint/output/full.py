@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perflint.findings import Finding, Fix, Level
-from perflint.fixer import complete_edits
+from perflint.fix.fixer import complete_edits
 from perflint.output.facts import facts
 from perflint.output.fix_lines import Changed, changed_lines
 from perflint.output.frame import frame

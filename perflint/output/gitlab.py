@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from perflint.findings import Confidence, Finding
-from perflint.fingerprints import fingerprints
 from perflint.output.facts import FILE_CODES
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
 from perflint.output.visible import visible
-from perflint.source import LineTable
+from perflint.suppress.fingerprints import fingerprints
+from perflint.text.source import LineTable
 
 _SEVERITIES = {Confidence.HIGH: "major", Confidence.MEDIUM: "minor", Confidence.LOW: "info"}
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from perflint.findings import Edit, Finding, Related
-from perflint.fixer import complete_edits
+from perflint.fix.fixer import complete_edits
 from perflint.output.facts import FILE_CODES, facts
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
-from perflint.source import LineTable
+from perflint.text.source import LineTable
 
 
 def render(report: Report) -> Iterator[str]:

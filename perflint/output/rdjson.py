@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from perflint.findings import Finding, Level, Related
-from perflint.fixer import complete_edits, spliced
+from perflint.fix.fixer import complete_edits, spliced
 from perflint.output.facts import facts, severity
 from perflint.output.json_text import json_text
 from perflint.output.places import STDIN, valid

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.output.colour import Palette
-from perflint.settings import Settings
-from perflint.source import LineTable, Source
+from perflint.text.source import LineTable, Source
 
 if TYPE_CHECKING:
     from perflint.output.places import Places

@@ -12,19 +12,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from perflint import __version__, catalogue
-from perflint.catalogue import Rule
+from perflint import __version__
+from perflint.configuration.selection import selected
 from perflint.findings import Edit, Finding, Level, Related
-from perflint.fingerprints import fingerprints
-from perflint.fixer import complete_edits
+from perflint.fix.fixer import complete_edits
+from perflint.lint import catalogue
+from perflint.lint.catalogue import Rule
 from perflint.output.facts import facts, severity
 from perflint.output.json_text import json_text
 from perflint.output.line_hashes import line_hashes
 from perflint.output.places import valid
 from perflint.output.report import Report
 from perflint.output.sarif_rules import descriptor
-from perflint.selection import selected
-from perflint.source import LineTable
+from perflint.suppress.fingerprints import fingerprints
+from perflint.text.source import LineTable
 
 MOST_RESULTS = 25_000
 """Results of one run that GitHub takes (it shows the first 5,000)."""

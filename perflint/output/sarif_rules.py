@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from perflint.catalogue import Example, Rule
+from perflint.lint.catalogue import Example, Rule
 from perflint.output import measured, rule_page
 from perflint.output.facts import FILE_CODES
 

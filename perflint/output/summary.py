@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perflint.findings import Finding, Level
-from perflint.fixer import FixOutcome
+from perflint.fix.fixer import FixOutcome
 
 
 def found(findings: Iterable[Finding], files: int, applicable: Level) -> str:

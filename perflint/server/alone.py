@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.server.fixing import Wanted, fixed_text
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.text.source import Source
 
 _MOST_KNOWN = 50
 
@@ -44,7 +44,7 @@ class Alone:
 
 def check(sources: dict[str, Source], settings: Settings) -> list[Finding]:
     """As ``engine.check``, which is imported only where the cache cannot answer."""
-    from perflint import engine
+    from perflint.run import engine
 
     return engine.check(sources, settings)
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.fixer import fix_all
+from perflint.fix.fixer import fix_all
 from perflint.output.facts import FILE_CODES
 from perflint.server.client import Client
 from perflint.server.diagnostics import diagnostics
 from perflint.server.documents import Document, Result, source_of
 from perflint.server.edits import between, workspace_edit
-from perflint.silencing import noqa_edits
-from perflint.source import BOM, Source
+from perflint.suppress.silencing import noqa_edits
+from perflint.text.source import BOM, Source
 
 if TYPE_CHECKING:
     from perflint.server.language_server import PerflintServer

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint import catalogue, config
-from perflint.settings import Settings
+from perflint.configuration import config
+from perflint.configuration.settings import Settings
+from perflint.lint import catalogue
 
 SECTION = "perflint"
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from perflint import config
-from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
-from perflint.requirements import on_disk
+from perflint.configuration import config
+from perflint.configuration.settings import Settings
+from perflint.inputs.requirements import on_disk
+from perflint.lint.catalogue import CatalogueError
 from perflint.server import configuration
 from perflint.server.configuration import EditorSettings
 from perflint.server.hidden import Hidden
 from perflint.server.logs import Tell
-from perflint.settings import Settings
 
 
 class Configured:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from perflint import unused_noqa
 from perflint.findings import Confidence, Finding, Related
-from perflint.fingerprints import fingerprints
 from perflint.output.facts import FILE_CODES, facts
 from perflint.output.visible import visible
 from perflint.server.client import Client
 from perflint.server.configuration import SECTION
 from perflint.server.documents import Document, Result
 from perflint.server.uris import uri_of
-from perflint.source import BOM, Source
+from perflint.suppress import unused_noqa
+from perflint.suppress.fingerprints import fingerprints
+from perflint.text.source import BOM, Source
 
 _SEVERITIES = {
     Confidence.HIGH: types.DiagnosticSeverity.Warning,

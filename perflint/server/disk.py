@@ -6,15 +6,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from perflint import discovery
 from perflint.commands.watch import Kept
-from perflint.discovery import Found
-from perflint.paddle_versions import Admitted
-from perflint.requirements import on_disk
+from perflint.configuration.settings import Settings
+from perflint.inputs import discovery
+from perflint.inputs.discovery import Found
+from perflint.inputs.paddle_versions import Admitted
+from perflint.inputs.requirements import on_disk
+from perflint.inputs.wholeness import is_whole
 from perflint.server.logs import Tell
-from perflint.settings import Settings
-from perflint.source import Source
-from perflint.wholeness import is_whole
+from perflint.text.source import Source
 
 MOST_BYTES = 10_000_000
 """Of all files of a folder together, up to which it is checked as one: its index stays in memory."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from perflint import intake
 from perflint.findings import Finding
+from perflint.inputs import intake
 from perflint.server.configuration import EditorSettings
 from perflint.server.positions import Positions
-from perflint.source import BOM, Source, UnreadableSource
+from perflint.text.source import BOM, Source, UnreadableSource
 
 
 @dataclass(frozen=True, eq=False)

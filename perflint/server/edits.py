@@ -11,7 +11,7 @@ from perflint.findings import Edit
 from perflint.server.client import Client
 from perflint.server.diagnostics import range_of
 from perflint.server.documents import Document
-from perflint.source import lines_of
+from perflint.text.source import lines_of
 
 
 def workspace_edit(document: Document, edits: Iterable[Edit], client: Client) -> types.WorkspaceEdit:

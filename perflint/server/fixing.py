@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from perflint.findings import Finding, Level
-from perflint.fixer import fix_all
-from perflint.source import Source
+from perflint.fix.fixer import fix_all
+from perflint.text.source import Source
 
 Wanted = Callable[[Source, list[Finding]], list[Finding]]
 """Which of the findings of a file to fix."""

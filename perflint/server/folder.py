@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from perflint import discovery
 from perflint.findings import Finding, Level
+from perflint.inputs import discovery
 from perflint.server.alone import Alone
 from perflint.server.configuration import EditorSettings
 from perflint.server.configured import Configured
@@ -17,7 +17,7 @@ from perflint.server.documents import Document, source_of
 from perflint.server.fixing import of_rule
 from perflint.server.kept import KeptFindings
 from perflint.server.logs import Tell
-from perflint.source import Source
+from perflint.text.source import Source
 
 
 class Folder:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perflint.baseline import Baseline, BaselineError, read
 from perflint.commands.watch import Stamp, stamp_of
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.server.logs import Tell
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.suppress.baseline import Baseline, BaselineError, read
+from perflint.text.source import Source
 
 
 class Hidden:

@@ -13,16 +13,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from perflint import cache
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.projects import split
+from perflint.inputs.projects import split
+from perflint.run import cache
 from perflint.server.alone import fails_on
 from perflint.server.fixing import Wanted, fixed_text
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.text.source import Source
 
 if TYPE_CHECKING:
-    from perflint.session import Session
+    from perflint.run.session import Session
 
 MOST_CLOSED = 20
 """Files that a session is ready for although they are not open any more; each makes an edit a little slower."""
@@ -173,7 +173,7 @@ class KeptFindings:
         return True
 
     def _open(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> Session:
-        from perflint.session import Session
+        from perflint.run.session import Session
 
         self.drop()
         self._sources, self._settings = sources, settings

@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 from perflint.commands.reading import excluded
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.server.alone import Alone
 from perflint.server.configured import Configured
 from perflint.server.documents import Document, View, source_of
 from perflint.server.fixing import of_rule
 from perflint.server.logs import Tell
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.text.source import Source
 
 _LIBRARIES = frozenset({"site-packages", "dist-packages"})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perflint.source import BOM, LineTable
+from perflint.text.source import BOM, LineTable
 
 Place = tuple[int, int]
 """Row and column, both from 0."""

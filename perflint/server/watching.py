@@ -5,10 +5,11 @@ from __future__ import annotations
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from perflint import baseline, config
-from perflint.projects import ROOT_MARKS
+from perflint.configuration import config
+from perflint.inputs.projects import ROOT_MARKS
 from perflint.server.client import Client
 from perflint.server.configuration import SECTION
+from perflint.suppress import baseline
 
 _NAMES = (*config.OWN_FILES, config.PYPROJECT, ".gitignore", baseline.NAME, *ROOT_MARKS)
 

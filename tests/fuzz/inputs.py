@@ -25,8 +25,8 @@ from encodings import aliases
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 
-from perflint import cache
 from perflint.cli import main
+from perflint.run import cache
 from tests.support import in_step
 
 HEALTHY = in_step("total += loss.item()\n")

@@ -29,8 +29,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perflint import cache
 from perflint.cli import main as perflint
+from perflint.run import cache
 from tests.support import in_step
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)

@@ -20,10 +20,12 @@ from pathlib import Path
 
 from pyflakes.checker import Checker
 
-from perflint import catalogue, engine, fixer
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import fixer
+from perflint.lint import catalogue
+from perflint.run import engine
+from perflint.text.source import Source
 from tests.fuzz.campaign import Campaign, arguments
 from tests.fuzz.mutations import mutated
 

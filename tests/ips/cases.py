@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from perflint import engine
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.fixer import apply
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix.fixer import apply
+from perflint.run import engine
+from perflint.text.source import Source
 
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
 SHARED = ("networks.py", "photos.py", "running.py")

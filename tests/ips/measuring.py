@@ -10,7 +10,7 @@ from perflint.bench.measure import Bench
 from perflint.bench.plan import Plan
 from perflint.bench.results import BEFORE, Report
 from perflint.bench.variants import State
-from perflint.source import Source
+from perflint.text.source import Source
 from tests.ips.cases import SCRIPTS, Case, findings, fixed
 from tests.ips.places import Place
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from perflint import engine, fixer
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.settings import Settings
-from perflint.source import Source
+from perflint.fix import fixer
+from perflint.run import engine
+from perflint.text.source import Source
 
 PATH = "train.py"
 SETTINGS = Settings(select=("ALL",))

@@ -1,0 +1,593 @@
+"""Configuration: found from a directory upwards, read from TOML, checked, and merged with the command line."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perflint.configuration import toml_text
+from perflint.configuration.selection import ALL, closest, specificity
+from perflint.configuration.settings import DeclaredCall, Settings
+from perflint.configuration.toml_text import TomlError
+from perflint.findings import Confidence
+from perflint.inputs import line_length, plain_files
+from perflint.inputs.paddle_versions import version_of
+from perflint.inputs.patterns import is_valid
+from perflint.output.visible import is_plain, visible
+
+OWN_FILES = (".perflint.toml", "perflint.toml")
+PYPROJECT = "pyproject.toml"
+TABLE = "tool.perflint"
+DEFAULT = "default"
+COMMAND_LINE = "command line"
+
+DEFAULT_EXCLUDE = (
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pyenv",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+
+
+_MOST_BYTES = 4_000_000
+"""How large a configuration may be: TOML is read at about a megabyte a second."""
+
+_MOST_NUMBER = 1_000_000
+"""Of anything that is counted; a larger one is a mistake, or meant to fill the memory."""
+
+_LONGEST = 60
+"""How many characters of a wrong value are shown."""
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used; ``str(error)`` names the file (and line), the key and what is expected."""
+
+
+class _WrongEntry(Exception):
+    """One entry of a table cannot be used; ``str(error)`` says which and why."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where values come from, to be named in errors: a file with its text, or the command line."""
+
+    origin: str
+    text: str = ""
+    table: str = ""
+
+    def fail(self, key: str, problem: str) -> ConfigError:
+        """The error about a key, to be raised."""
+        if self.origin == COMMAND_LINE:
+            return ConfigError(f"--{key}: {problem}")
+        line = _line_of(self.text, self.table, key)
+        place = f"{self.origin}:{line}" if line else self.origin
+        return ConfigError(f"{place}: {_cut(key)}: {problem}")
+
+
+@dataclass(frozen=True)
+class _Key:
+    """One key: what its value must be, in words, and the function that reads it (None: it is not of that kind)."""
+
+    expected: str
+    read: Callable[[Any], Any]
+    selects: bool = False
+    patterns: bool = False
+
+
+def load(
+    start: Path,
+    *,
+    known: Mapping[str, str],
+    config: Path | None = None,
+    isolated: bool = False,
+    overrides: Mapping[str, object] | None = None,
+) -> Settings:
+    """The settings for a run started in ``start`` (a directory, or a file in it).
+
+    ``known`` maps the code of each rule to its name: entries that select rules are checked against it, and names are
+    turned into codes.  ``config`` is used in place of the file that would be found (``isolated``: no file is).
+    ``overrides`` holds what the command line gives, by key (None: not given).  There ``select`` starts the selection
+    afresh, as it does in Ruff; ``ignore`` and the ``extend-`` keys add to those of the file and have the last word on
+    the rules they mean; any other key takes the place of the file's.
+
+    Raises:
+        ConfigError: a file cannot be read, is no TOML, or holds a key or value that perflint does not know.
+    """
+    start = Path(os.path.realpath(start.parent if _is_file(start) else start))
+    if isolated and config is not None:
+        raise ConfigError("--isolated: no configuration is read then, so it cannot be given with --config")
+    passed_over: list[Path] = []
+    path = None if isolated else _find(start, passed_over) if config is None else _located(config)
+    given: dict[str, Any] = {}
+    place = _Place(DEFAULT)
+    if path is not None:
+        place, table = _read_file(path)
+        given = _checked(place, table, known)
+    wanted = _checked(
+        _Place(COMMAND_LINE), {key: value for key, value in (overrides or {}).items() if value is not None}, known
+    )
+    values, origins = _merged(given, place.origin, wanted, known)
+    values.setdefault("exclude", DEFAULT_EXCLUDE)
+    project = None if isolated or "line-length" in values else line_length.of_project(start)
+    if project is not None:
+        values["line-length"], origins["line-length"] = project
+    return Settings(
+        root=start if path is None else path.parent,
+        origins={key: origins.get(key, DEFAULT) for key in KEYS},
+        passed_over=tuple(passed_over),
+        **{_attribute(key): value for key, value in values.items()},
+    )
+
+
+def describe(settings: Settings) -> str:
+    """The settings as TOML, a key a line, each with its origin in a comment; the text ends in a line end."""
+    lines = [f"# paths and patterns are seen from {visible(str(settings.root))}"]
+    for key in KEYS:
+        value = _written(key, getattr(settings, _attribute(key)))
+        line = f"# {key} is not set: {_NOT_SET[key]}" if value is None else f"{key} = {_toml(value)}"
+        if len(line) > 100 and isinstance(value, tuple):
+            line = f"{key} = [\n" + "".join(f"    {_toml(item)},\n" for item in value) + "]"
+        lines.append(f"{line}  # {visible(settings.origins.get(key, DEFAULT))}")
+    return "\n".join(lines) + "\n"
+
+
+def _attribute(key: str) -> str:
+    return key.replace("-", "_")
+
+
+# --- reading values
+
+
+def _strings(value: Any) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        return None
+    return tuple(value)
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _table_of_strings(value: Any) -> dict[str, tuple[str, ...]] | None:
+    if not isinstance(value, Mapping):
+        return None
+    table = {str(key): _strings(item) for key, item in value.items()}
+    return {key: item for key, item in table.items() if item is not None} if None not in table.values() else None
+
+
+def _boolean(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _whole_number(least: int) -> _Key:
+    def read(value: Any) -> int | None:
+        return value if _is_number(value, least) else None
+
+    return _Key(f"a whole number of at least {least} and at most {_MOST_NUMBER}", read)
+
+
+def _is_number(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST_NUMBER
+
+
+def _confidence(value: Any) -> Confidence | None:
+    return next((level for level in Confidence if str(level) == value), None)
+
+
+def _version(value: Any) -> str | None:
+    """The number of a release, or nothing at all."""
+    is_one = isinstance(value, str) and re.fullmatch(r"(\d{1,4}(\.\d{1,4}){0,3})?", value)
+    return value if is_one and (not value or version_of(value)) else None
+
+
+_EXAMPLE = '"mylib.train.my_function"'
+
+
+def _declared(first: str, *others: str) -> Callable[[Any], dict[str, DeclaredCall] | None]:
+    """Reads a table from qualified names to the parameter that matters, or (where none has to) a list of names.
+
+    ``first`` is the key that holds the parameter; ``others`` are those that may stand beside it.
+    """
+
+    def read(value: Any) -> dict[str, DeclaredCall] | None:
+        names = _strings(value)
+        if names is not None and first != "workers":
+            value = {name: {} for name in names}
+        if not isinstance(value, Mapping):
+            return None
+        for name in value:
+            if name.count(".") < 1 or not all(part.isidentifier() for part in name.split(".")):
+                raise _WrongEntry(f"{_quoted(name)} is no qualified name; write it as in an import, such as {_EXAMPLE}")
+        return {name: _declared_call(name, entry, first, others) for name, entry in value.items()}
+
+    return read
+
+
+def _names_only(value: Any) -> dict[str, DeclaredCall] | None:
+    return None if isinstance(value, Mapping) else _declared("tensor")(value)
+
+
+def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -> DeclaredCall:
+    inner: Any = {first: entry} if isinstance(entry, str) else entry
+    keys = (first, *others)
+    if not isinstance(inner, Mapping) or (first == "workers" and first not in inner):
+        shape = f"the name of a parameter, or a table with {first}" + (
+            f" and maybe {' and '.join(others)}" if others else ""
+        )
+        raise _WrongEntry(f"{_quoted(name)}: found {_found(entry)}, expected {shape}")
+    for key, value in inner.items():
+        if key not in keys:
+            hint = _suggestion(key, keys) or f"the keys are {', '.join(keys)}"
+            raise _WrongEntry(f"{_quoted(name)}: {_cut(key)}: there is no such key; {hint}")
+        if key == first and not (isinstance(value, str) and value.isidentifier()):
+            raise _WrongEntry(f"{_quoted(name)}: {key}: found {_found(value)}, expected the name of a parameter")
+        if key != first and not _is_number(value, 0):
+            raise _WrongEntry(
+                f"{_quoted(name)}: {key}: found {_found(value)}, expected a whole number of at least 0 and at most "
+                f"{_MOST_NUMBER}"
+            )
+    return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
+
+
+_RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
+_PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings)
+_PATTERNS = _Key('a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, patterns=True)
+
+_CALLS = _Key(
+    "a list of qualified names, or a table from them to the parameter with the tensor, "
+    f'such as {{ {_EXAMPLE} = "loss" }}',
+    _declared("tensor", "position"),
+)
+
+_KEYS: Mapping[str, _Key] = {
+    "select": _RULES,
+    "ignore": _RULES,
+    "extend-select": _RULES,
+    "per-file-ignores": _Key(
+        'a table from patterns to lists of rules, such as { "tests/*" = ["PPF202"] }',
+        _table_of_strings,
+        selects=True,
+        patterns=True,
+    ),
+    "exclude": _PATTERNS,
+    "extend-exclude": _PATTERNS,
+    "respect-gitignore": _Key("true or false", _boolean),
+    "context": _PATHS,
+    "baseline": _Key('the name of a file, such as "perflint-baseline.json"', _string),
+    "default-workers": _whole_number(1),
+    "log-interval": _whole_number(2),
+    "min-confidence": _Key('"low", "medium" or "high"', _confidence),
+    "extend-safe-fixes": _RULES,
+    "extend-unsafe-fixes": _RULES,
+    "loaders": _Key(
+        f'a table from qualified names to the parameter with the workers, such as {{ {_EXAMPLE} = "num_workers" }}',
+        _declared("workers", "position", "default"),
+    ),
+    "sync-calls": _CALLS,
+    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
+    "logging-calls": _CALLS,
+    "line-length": _whole_number(40),
+    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
+}
+KEYS = tuple(_KEYS)
+_NOT_SET = {
+    "select": "the rules that are on by default",
+    "line-length": "88, or the longest row of the file",
+}
+"""What holds for a key that has no value, which TOML cannot say."""
+
+
+def _checked(place: _Place, table: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a table, each of its kind, with rule names turned into codes."""
+    return {key: _checked_value(place, key, value, known) for key, value in table.items()}
+
+
+def _checked_value(place: _Place, key: str, value: Any, known: Mapping[str, str]) -> Any:
+    kind = _KEYS.get(key)
+    if kind is None:
+        raise place.fail(key, f"there is no such key; {_suggestion(key, KEYS) or 'the keys are ' + ', '.join(KEYS)}")
+    if _holds_null(value):
+        raise place.fail(key, f"found {_found(value)}, which holds a null character; no path or name may")
+    try:
+        read = kind.read(value)
+    except _WrongEntry as error:
+        raise place.fail(key, str(error)) from None
+    if read is None:
+        raise place.fail(key, f"found {_found(value)}, expected {kind.expected}")
+    if kind.patterns:
+        _check_patterns(place, key, read)
+    if not kind.selects:
+        return read
+    if isinstance(read, dict):
+        return {pattern: _codes(place, key, entries, known) for pattern, entries in read.items()}
+    return _codes(place, key, read, known)
+
+
+def _check_patterns(place: _Place, key: str, patterns: Iterable[str]) -> None:
+    for pattern in patterns:
+        # In per-file-ignores a leading "!" turns a pattern round and is no part of it.
+        body = pattern.removeprefix("!") if key == "per-file-ignores" else pattern
+        if not body.strip() or not is_valid(body):
+            raise place.fail(key, f"{_quoted(pattern)} is no pattern; write it as in a .gitignore file")
+
+
+def _holds_null(value: Any) -> bool:
+    """Whether a null character stands in a text, or in one of the keys and values below it."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str) and "\0" in item:
+            return True
+        if isinstance(item, Mapping):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list | tuple):
+            waiting += item
+    return False
+
+
+def _codes(place: _Place, key: str, selectors: Iterable[str], known: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(_code(place, key, selector, known) for selector in selectors)
+
+
+def _code(place: _Place, key: str, selector: str, known: Mapping[str, str]) -> str:
+    """A selector as the rest of perflint uses it: a rule's name becomes its code."""
+    if selector == ALL:
+        return selector
+    for code, name in known.items():
+        if selector == name:
+            return code
+    if any(specificity(selector, code) >= 0 for code in known):
+        return selector
+    hint = _suggestion(selector, [ALL, *known, *known.values()])
+    raise place.fail(
+        key,
+        f"{_quoted(selector)} is not ALL and no rule has such a code, beginning of a code, or name; "
+        + (hint or "`perflint rule --all` lists the rules"),
+    )
+
+
+def _suggestion(word: str, candidates: Iterable[str]) -> str:
+    by_lower = {candidate.lower(): candidate for candidate in candidates}
+    near = difflib.get_close_matches(word.lower().replace("_", "-"), by_lower, n=1)
+    return f"did you mean {by_lower[near[0]]}?" if near else ""
+
+
+# --- merging
+
+
+_ADDING = ("ignore", "extend-select", "extend-exclude", "extend-safe-fixes", "extend-unsafe-fixes")
+
+
+def _merged(
+    given: Mapping[str, Any], origin: str, wanted: Mapping[str, Any], known: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values of a file under those of the command line, and where each came from."""
+    values = dict(given)
+    origins = dict.fromkeys(given, origin)
+    if "select" in wanted:
+        for key in ("ignore", "extend-select"):
+            if values.pop(key, None) is not None:
+                values[key] = ()
+                origins[key] = COMMAND_LINE
+    else:
+        values = _last_word(values, wanted, known)
+    for key, value in wanted.items():
+        adds = key in _ADDING and values.get(key)
+        values[key] = (*values[key], *value) if adds else value
+        origins[key] = f"{origin} and {COMMAND_LINE}" if adds else COMMAND_LINE
+    return values, origins
+
+
+def _last_word(values: dict[str, Any], wanted: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """The file's lists without what would outdo the command line on a rule that the command line speaks of."""
+    on, off = wanted.get("extend-select", ()), wanted.get("ignore", ())
+    chosen = {code: rank for code in known if (rank := closest(on, code)) > closest(off, code)}
+    dropped = {code: rank for code in known if (rank := closest(off, code)) >= 0 and code not in chosen}
+    result = dict(values)
+    # Between alike entries the ignoring one wins, so it takes more to be outdone by a selecting one.
+    for key, ranks, least in (("ignore", chosen, 0), ("select", dropped, 1), ("extend-select", dropped, 1)):
+        if values.get(key):
+            outdone = {code: rank + least for code, rank in ranks.items()}
+            result[key] = tuple(code for entry in values[key] for code in _without(entry, outdone, known))
+    return result
+
+
+def _without(entry: str, ranks: Mapping[str, int], known: Mapping[str, str]) -> Iterable[str]:
+    """An entry, or the codes that are left of it when it reaches the rank at which it may not mean a code."""
+    meant = {code: rank for code in known if (rank := specificity(entry, code)) >= 0}
+    lost = {code for code, rank in meant.items() if code in ranks and rank >= ranks[code]}
+    return (code for code in meant if code not in lost) if lost else (entry,)
+
+
+# --- files
+
+
+def _find(start: Path, passed_over: list[Path]) -> Path | None:
+    """The nearest file with a configuration, in ``start`` or above it.
+
+    Pipes and devices of such names that are met on the way are added to ``passed_over``.
+    """
+    for directory in (start, *start.parents):
+        for name in (*OWN_FILES, PYPROJECT):
+            path = directory / name
+            if not _is_file(path):
+                passed_over += [path] if plain_files.problem(path) else []
+            elif name != PYPROJECT or _own_table(path, _parse(path, _text(path))) is not None:
+                return path
+    return None
+
+
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - which never raises, also where a directory may not be entered
+
+
+def _located(config: Path) -> Path:
+    """The whole path of a file; where it is a link, its directory is that of the link."""
+    return Path(os.path.realpath(config.parent)) / config.name
+
+
+def _read_file(path: Path) -> tuple[_Place, Mapping[str, Any]]:
+    text = _text(path)
+    data = _parse(path, text)
+    if path.name != PYPROJECT:
+        return _Place(str(path), text), data
+    table = _own_table(path, data)
+    if table is None:
+        raise ConfigError(f"{path}: there is no [{TABLE}] table in it")
+    return _Place(str(path), text, TABLE), table
+
+
+def _text(path: Path) -> str:
+    try:
+        return plain_files.read(path, _MOST_BYTES).decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{line}: not valid TOML: it is not UTF-8 text") from error
+
+
+def _parse(path: Path, text: str) -> Mapping[str, Any]:
+    try:
+        return toml_text.parse(text)
+    except TomlError as error:
+        place = f"{path}:{error.line}" if error.line else str(path)
+        raise ConfigError(f"{place}: {error}") from error
+
+
+def _own_table(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    tool = data.get("tool", {})
+    table = tool.get("perflint") if isinstance(tool, Mapping) else None
+    if table is not None and not isinstance(table, Mapping):
+        raise ConfigError(f"{path}: {TABLE}: found {_found(table)}, expected a table")
+    return table
+
+
+def _line_of(text: str, table: str, key: str) -> int | None:
+    """The line that sets a key, where it is written plainly (tomllib keeps no lines); None otherwise."""
+    inner = f"{table}.{key}" if table else key
+    here = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        header = _header(line.strip())
+        if header:
+            here = header
+            if here == inner or here.startswith(inner + "."):
+                return number
+        elif here == table and _sets(line.lstrip(), key):
+            return number
+    return None
+
+
+def _sets(line: str, key: str) -> bool:
+    """Whether a line gives a value to a key, or to one below it."""
+    for written in (key, f'"{key}"', f"'{key}'"):
+        if line.startswith(written) and line[len(written) :].lstrip().startswith(("=", ".")):
+            return True
+    return False
+
+
+def _header(line: str) -> str:
+    """The name of the table that a line begins, without blanks and quotation marks; empty for any other line.
+
+    >>> _header('[ tool . "perflint" ]  # ours')
+    'tool.perflint'
+    """
+    name, bracket, rest = line.partition("]")
+    rest = rest.lstrip()
+    if not name.startswith("[") or not bracket or (rest and not rest.startswith("#")):
+        return ""
+    name = re.sub(r"""[\s"']+""", "", name[1:])
+    return name if re.fullmatch(r"[\w.-]+", name) else ""
+
+
+# --- showing values
+
+
+def _written(key: str, value: Any) -> Any:
+    """A value in the form in which it is written into a file."""
+    if key == "checkpoint-calls":
+        return tuple(value)
+    if key not in ("loaders", "sync-calls", "logging-calls"):
+        return value
+    names = {"parameter": "workers" if key == "loaders" else "tensor", "position": "position"}
+    if key == "loaders":
+        names["default"] = "default"
+    return {
+        name: {names[field]: item for field, item in vars(call).items() if field in names and item not in ("", None)}
+        for name, call in value.items()
+    }
+
+
+def _found(value: Any) -> str:
+    for kind, word in (
+        (bool, "a boolean"),
+        (str, "a string"),
+        (int, "a whole number"),
+        (float, "a decimal number"),
+        (Mapping, "a table"),
+        (list | tuple, "a list"),
+    ):
+        if isinstance(value, kind):
+            return f"{_quoted(value)} ({word})"
+    return f"{value} (a date or time)"
+
+
+def _quoted(value: Any) -> str:
+    """A value as TOML has it, cut short where it is long."""
+    if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:  # which Python may not be able to write
+        return "a number of too many digits"
+    try:
+        return _cut(_toml(value))
+    except (RecursionError, ValueError):  # ValueError: such a number further down
+        return "too much to show"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Confidence):
+        return _toml(str(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return "".join(map(_toml_char, json.dumps(value, ensure_ascii=False))).replace("##", r"#\u0023")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, Mapping):
+        items = ", ".join(f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items())
+        return f"{{ {items} }}" if items else "{}"
+    return str(value)
+
+
+def _toml_char(char: str) -> str:
+    """A character in a string of TOML; what steers terminals becomes an escape."""
+    if is_plain(char):
+        return char
+    return f"\\u{ord(char):04x}" if char <= "\uffff" else f"\\U{ord(char):08x}"

@@ -1,0 +1,104 @@
+"""Which rules apply, in which files, and how far their fixes are trusted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perflint.configuration.settings import Settings
+from perflint.findings import Level
+from perflint.inputs.patterns import relative
+
+if TYPE_CHECKING:
+    from perflint.lint.catalogue import Rule
+
+ALL = "ALL"
+_EXACT = 1_000
+_NONE = -1
+
+
+def specificity(selector: str, code: str, name: str = "") -> int:
+    """How closely a selector means a rule: -1 not at all, 0 as one of all, more the longer the part of the code.
+
+    A selector is ``ALL``, the beginning of a code, or a whole code or a rule's name, which are closest.  Case matters.
+    """
+    if not selector:
+        return _NONE
+    if selector in (code, name):
+        return _EXACT
+    if selector == ALL:
+        return 0
+    return len(selector) if code.startswith(selector) else _NONE
+
+
+def closest(selectors: Iterable[str], code: str, name: str = "") -> int:
+    """The specificity of the selector that means a rule most closely; -1 when none does."""
+    return max((specificity(selector, code, name) for selector in selectors), default=_NONE)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The codes that any of some selectors means, for ``code in selection``; names are not among the selectors."""
+
+    selectors: tuple[str, ...]
+
+    def __contains__(self, code: object) -> bool:
+        """Whether a selector means this code."""
+        return isinstance(code, str) and closest(self.selectors, code) >= 0
+
+
+def selected(settings: Settings, rules: Mapping[str, Rule]) -> frozenset[str]:
+    """The codes of ``rules`` that a run reports (before per-file-ignores).
+
+    ``select`` None stands for the rules that are on by default; ``extend-select`` adds to it.  Of a selector and an
+    ``ignore`` that both mean a rule, the more specific decides, and the ``ignore`` where they are alike.
+    """
+    return frozenset(code for code, rule in rules.items() if _is_selected(settings, rule))
+
+
+def _is_selected(settings: Settings, rule: Rule) -> bool:
+    wanted = closest(settings.extend_select, rule.code, rule.name)
+    if settings.select is None:
+        # Being on by default is the weakest wish: even `ignore = ["ALL"]` overrules it.
+        default = 0 if rule.default else _NONE
+        wanted = max(wanted, default)
+    else:
+        wanted = max(wanted, closest(settings.select, rule.code, rule.name))
+    return wanted > closest(settings.ignore, rule.code, rule.name)
+
+
+def ignored_for(path: str | os.PathLike[str], settings: Settings) -> Container[str]:
+    """The codes that ``per-file-ignores`` silences in a file.
+
+    The patterns are gitignore patterns seen from ``settings.root``; one that starts with ``!`` holds for the files it
+    does not match.
+    """
+    if not settings.per_file_ignores:
+        return ()
+    place = relative(os.fspath(path), str(settings.root))
+    covering = settings.patterns_of_files.each_covering(place)
+    return Selection(
+        tuple(
+            selector
+            for pattern, selectors in settings.per_file_ignores.items()
+            if (pattern.removeprefix("!") in covering) is not pattern.startswith("!")
+            for selector in selectors
+        )
+    )
+
+
+def level_for(code: str, level: Level, settings: Settings) -> Level:
+    """How far a fix of ``code`` is trusted once ``extend-safe-fixes`` and ``extend-unsafe-fixes`` have spoken.
+
+    The first raises unsafe to safe, the second lowers safe to unsafe; where both mean the code, the more specific
+    decides, and caution where they are alike.  A fix that is only shown stays so: it is not ready to be applied.
+    """
+    safe = closest(settings.extend_safe_fixes, code)
+    unsafe = closest(settings.extend_unsafe_fixes, code)
+    if level is Level.UNSAFE and safe > unsafe:
+        return Level.SAFE
+    if level is Level.SAFE and unsafe >= max(safe, 0):
+        return Level.UNSAFE
+    return level

@@ -1,0 +1,74 @@
+"""The resolved settings of one run (``perflint.configuration.config`` finds and reads them)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from perflint.findings import Confidence
+from perflint.inputs.paddle_versions import Admitted
+from perflint.inputs.patterns import Patterns
+
+
+@dataclass(frozen=True)
+class DeclaredCall:
+    """A function of one's own that perflint is told about.
+
+    ``parameter`` is the one that matters: a loader's number of workers, or what else is handed a tensor (empty: any
+    argument).  ``position`` is its place among the arguments (from 0; None: read off the function, or keyword only),
+    ``default`` what a loader's number of workers is when a call leaves it out.
+    """
+
+    parameter: str = ""
+    position: int | None = None
+    default: int = 0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run may do.  Each field is the key of the same name (``_`` for ``-``) in ``[tool.perflint]``.
+
+    ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
+    ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
+    ``line_length`` is how many columns the rows that a fix writes may have.
+    ``target_paddle`` is the oldest Paddle that the code has to run on; empty: what the project's files say.
+    ``requirements`` is no key: what the requirements next to the files say of it (``paddle_versions.on_disk``).
+    ``noqa`` is no key: whether comments silence findings.
+    ``whole_project`` is no key: whether the files of the run are all that its findings can rest on.
+    ``passed_over`` is no key: pipes and devices that bear the name of a configuration.
+    ``origins`` says for each key where its value came from, for ``perflint config``.
+    """
+
+    root: Path = Path()
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    extend_exclude: tuple[str, ...] = ()
+    respect_gitignore: bool = True
+    context: tuple[str, ...] = ()
+    baseline: str = ""
+    default_workers: int = 4
+    log_interval: int = 10
+    min_confidence: Confidence = Confidence.MEDIUM
+    extend_safe_fixes: tuple[str, ...] = ()
+    extend_unsafe_fixes: tuple[str, ...] = ()
+    loaders: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    sync_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    checkpoint_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    logging_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
+    line_length: int | None = None
+    target_paddle: str = ""
+    requirements: Mapping[str, Admitted] = field(default_factory=dict)
+    noqa: bool = True
+    origins: Mapping[str, str] = field(default_factory=dict)
+    whole_project: bool = False
+    passed_over: tuple[Path, ...] = ()
+
+    @cached_property
+    def patterns_of_files(self) -> Patterns:
+        """The patterns of ``per-file-ignores``, without the ``!`` that turns one round."""
+        return Patterns(pattern.removeprefix("!") for pattern in self.per_file_ignores)

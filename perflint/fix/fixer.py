@@ -1,0 +1,425 @@
+"""Applies fixes to texts: one pass (`apply`), and round after round until nothing changes (`fix_all`).
+
+A fix is applied whole or not at all.  A result that is no Python, or that the file's encoding cannot hold, is
+never kept: the file keeps the text it had before, and the outcome says which rules were to blame.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import accumulate
+
+from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fix.import_place import ImportPlace
+from perflint.fix.reading import Reading
+from perflint.fix.taken_edits import Taken
+from perflint.fix.unused_imports import removals, taking, unused_imports
+from perflint.text.source import Source
+from perflint.text.valid import compiles, parses
+
+Check = Callable[[Mapping[str, Source]], list[Finding]]
+_Mark = tuple[str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The result of one pass over one text.  ``skipped`` are fixes that clashed with an applied one."""
+
+    text: str
+    fixes: tuple[Fix, ...]
+    skipped: tuple[Fix, ...]
+    edits: tuple[Edit, ...]
+
+    @cached_property
+    def _shifts(self) -> tuple[list[int], list[int]]:
+        ends, shifts, shift = [], [], 0
+        for edit in self.edits:
+            shift += len(edit.content) - (edit.end - edit.start)
+            ends.append(edit.end)
+            shifts.append(shift)
+        return ends, shifts
+
+    def moved(self, start: int, end: int) -> tuple[int, int]:
+        """Where the old range ``start:end`` is in the new text; a range inside an edit becomes the whole edit."""
+        ends, shifts = self._shifts
+        before = bisect_right(ends, start)
+        low = start + (shifts[before - 1] if before else 0)
+        if before < len(self.edits) and self.edits[before].start < start:
+            low = self.edits[before].start + (shifts[before - 1] if before else 0)
+        until = bisect_right(ends, end)
+        high = end + (shifts[until - 1] if until else 0)
+        if until < len(self.edits) and self.edits[until].start < end:
+            high = ends[until] + shifts[until]
+        return low, max(low, high)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Fixes that were not made because their result cannot be kept; ``reason`` is for a person.
+
+    ``bug`` tells perflint's own mistake (the result does not parse) from a file that cannot hold the text.
+    """
+
+    path: str
+    codes: tuple[str, ...]
+    reason: str
+    bug: bool
+
+
+@dataclass(frozen=True)
+class Made:
+    """A finding whose fix was made, and the row that it stood on then, without the blanks around it."""
+
+    finding: Finding
+    row: str
+
+
+@dataclass(frozen=True)
+class FixOutcome:
+    """What fixing did.
+
+    ``changed`` holds the new sources of the files that changed, ``remaining`` the findings of the last check and
+    ``fixed`` how many findings of each (path, code) had their fix applied and are gone.  ``settled`` is False when
+    the rounds ran out while there was still something to apply.  ``applied`` holds what was made in each round.
+    """
+
+    level: Level
+    first: tuple[Finding, ...]
+    changed: Mapping[str, Source]
+    remaining: tuple[Finding, ...]
+    fixed: Mapping[tuple[str, str], int]
+    rejected: tuple[Rejected, ...] = ()
+    settled: bool = True
+    applied: tuple[tuple[Made, ...], ...] = ()
+
+    @property
+    def fixed_count(self) -> int:
+        """How many findings were fixed."""
+        return sum(self.fixed.values())
+
+    @property
+    def unsafe_count(self) -> int:
+        """How many of the remaining findings ``--unsafe-fixes`` could fix, had it been given."""
+        return self._remaining_at(Level.UNSAFE) if self.level > Level.UNSAFE else 0
+
+    @property
+    def display_count(self) -> int:
+        """How many of the remaining findings have a fix that is only shown."""
+        return self._remaining_at(Level.DISPLAY)
+
+    def _remaining_at(self, level: Level) -> int:
+        return sum(finding.fix is not None and finding.fix.level is level for finding in self.remaining)
+
+    def without(self, paths: Iterable[str]) -> FixOutcome:
+        """The outcome if these files keep their old text (because they could not be written)."""
+        lost = frozenset(paths)
+        kept = [finding for finding in self.remaining if finding.path not in lost]
+        back = [finding for finding in self.first if finding.path in lost]
+        return replace(
+            self,
+            changed={path: source for path, source in self.changed.items() if path not in lost},
+            remaining=tuple(sorted([*kept, *back], key=_order)),
+            fixed={key: count for key, count in self.fixed.items() if key[0] not in lost},
+        )
+
+
+def apply(text: str, fixes: Iterable[Fix]) -> Applied:
+    """One pass: every fix that does not clash with one before it, in the order of their first edits.
+
+    Edits that overlap, or that touch so that their order would matter, clash; an edit that two fixes share is
+    made once.  Missing imports are added after the docstring and the first imports.
+    """
+    chosen: list[Fix] = []
+    skipped: list[Fix] = []
+    taken = Taken(text)
+    wanted: list[str] = []
+    place = ImportPlace(text)
+    for fix in sorted(dict.fromkeys(fixes), key=lambda fix: (min(fix.edits, default=Edit(0, 0, "")), fix.edits)):
+        missing = [statement for statement in place.missing(fix.imports) if statement not in wanted]
+        fits = bool(fix.edits) and taken.fits(fix)
+        if fits and (missing or wanted):
+            fits = taken.leave(place) and place.free(fix.edits)
+        if not fits:
+            skipped.append(fix)
+            continue
+        chosen.append(fix)
+        wanted += missing
+        taken.add(fix)
+    # The sort is stable and compares positions only: edits of one fix at one place keep the order the rule gave.
+    edits = in_order([*place.edits(wanted), *taken.edits])
+    return Applied(spliced(text, 0, len(text), edits), tuple(chosen), tuple(skipped), edits)
+
+
+def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits by their places; those at one place stay in the order they come in."""
+    return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
+
+
+def merged(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits by their places, each once, and one for all that is inserted at one place.
+
+    Formats of reports do not say in which order two insertions at one place are made.
+    """
+    found: list[Edit] = []
+    for edit in in_order(dict.fromkeys(edits)):
+        if found and edit.start == edit.end == found[-1].start == found[-1].end:
+            edit = Edit(edit.start, edit.end, found.pop().content + edit.content)
+        found.append(edit)
+    return tuple(found)
+
+
+def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
+    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks."""
+    place = _import_place(text)
+    return merged([*place.edits(place.missing(fix.imports)), *fix.edits])
+
+
+@lru_cache(maxsize=4)
+def _import_place(text: str) -> ImportPlace:
+    return ImportPlace(text)  # which parses the text, and is asked for each finding of a file
+
+
+def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:
+    """``text[start:end]`` after ``edits`` (sorted, not overlapping, all of them inside)."""
+    parts = []
+    for edit in edits:
+        parts += [text[start : edit.start], edit.content]
+        start = edit.end
+    return "".join([*parts, text[start:end]])
+
+
+def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_rounds: int = 10) -> FixOutcome:
+    """Apply all fixes of ``level`` and above, check again, and so on until nothing changes.
+
+    What the first check says of a place holds to the end: a fix that it only shows, or trusts less than ``level``, is
+    made in no later round, even if the code around it has changed so much that the rule would trust it then.  A fix
+    whose rule still reports the place afterwards is not kept.
+
+    Args:
+        sources: the files by path.
+        check: finds what is in all of them; it gets them all each time, since a finding can depend on another file.
+        level: how far a fix must be trusted to be made.
+        max_rounds: how often fixes are made.
+    """
+    current = dict(sources)
+    first = findings = check(current)
+    fixed: Counter[tuple[str, str]] = Counter()
+    applied: list[tuple[Made, ...]] = []
+    refused = _Refused()
+    shown = _Shown(first, level)
+    while len(applied) < max_rounds and (results := _round(current, shown.without(findings), level, refused)):
+        edited = {**current, **{path: replace(current[path], text=result.text) for path, result in results.items()}}
+        after = check(edited)
+        judged = _judge(findings, after, results)
+        if judged.useless:
+            for finding in judged.useless:
+                refused.add(current[finding.path], [finding], f"{finding.code} still reports the place", True)
+            continue
+        applied.append(tuple(Made(item, _row(current[item.path], item)) for item in judged.applied))
+        fixed += judged.gone
+        shown.move(results)
+        current, findings = edited, after
+    settled = not _round(current, shown.without(findings), level, refused)
+    changed = {path: source for path, source in current.items() if source.text != sources[path].text}
+    return FixOutcome(
+        level, tuple(first), changed, tuple(findings), dict(fixed), tuple(refused.reports), settled, tuple(applied)
+    )
+
+
+class _Shown:
+    """The places whose fixes are shown and not made, as the first check has said, wherever edits move them.
+
+    Args:
+        first: the findings of the first check.
+        level: how far a fix must be trusted to be made.
+    """
+
+    def __init__(self, first: Iterable[Finding], level: Level) -> None:
+        self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        self._sorted: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
+        for finding in first:
+            if finding.fix is None or finding.fix.level < level:
+                place = finding.statement or (finding.start, finding.end)
+                self._places.setdefault((finding.path, finding.code), []).append(place)
+
+    def without(self, findings: Sequence[Finding]) -> list[Finding]:
+        """The findings whose fixes may be made: those at none of these places."""
+        self._sorted = {}
+        return [finding for finding in findings if not self._is_shown(finding)]
+
+    def move(self, results: Mapping[str, Applied]) -> None:
+        """Follow the places through the edits of a round."""
+        for (path, code), places in self._places.items():
+            if path in results:
+                self._places[path, code] = [results[path].moved(*place) for place in places]
+
+    def _is_shown(self, finding: Finding) -> bool:
+        starts, ends = self._ends_up_to(finding.path, finding.code)
+        before = bisect_right(starts, finding.start)
+        return before > 0 and finding.start < ends[before - 1]
+
+    def _ends_up_to(self, path: str, code: str) -> tuple[list[int], list[int]]:
+        """Where the places of a rule in a file begin, in order, and the last end of those up to each of them."""
+        key = path, code
+        if key not in self._sorted:
+            places = sorted((start, max(end, start + 1)) for start, end in self._places.get(key, ()))
+            self._sorted[key] = [start for start, _ in places], list(accumulate((end for _, end in places), max))
+        return self._sorted[key]
+
+
+@dataclass
+class _Refused:
+    """What was rejected so far; a fix that gave a bad result is known again by its code, line and contents."""
+
+    marks: dict[str, set[_Mark]] = field(default_factory=dict)
+    reports: list[Rejected] = field(default_factory=list)
+
+    def allows(self, source: Source, finding: Finding) -> bool:
+        marks = self.marks.get(source.path)
+        return not marks or _mark(source, finding) not in marks
+
+    def add(self, source: Source, findings: Sequence[Finding], reason: str, bug: bool) -> None:
+        self.marks.setdefault(source.path, set()).update(_mark(source, finding) for finding in findings)
+        codes = tuple(sorted({finding.code for finding in findings}))
+        report = Rejected(source.path, codes, reason, bug)
+        if report not in self.reports:
+            self.reports.append(report)
+
+
+def _mark(source: Source, finding: Finding) -> _Mark:
+    contents = tuple(edit.content for edit in finding.fix.edits) if finding.fix else ()
+    return finding.code, _row(source, finding), contents
+
+
+def _row(source: Source, finding: Finding) -> str:
+    return source.lines.line(source.lines.position(finding.start)[0]).strip()
+
+
+def _round(
+    sources: Mapping[str, Source], findings: Sequence[Finding], level: Level, refused: _Refused
+) -> dict[str, Applied]:
+    """One pass over each file that has something to apply; only results that change the file and may be kept."""
+    results = {}
+    for path, candidates in _by_path(findings).items():
+        source = sources.get(path)
+        if source is None:
+            continue
+        wanted = [item for item in candidates if item.fix and item.fix.level >= level and refused.allows(source, item)]
+        result = _apply_checked(sources, source, wanted, refused)
+        if result and result.text != source.text:
+            results[path] = result
+    return results
+
+
+def _apply_checked(
+    sources: Mapping[str, Source], source: Source, findings: Sequence[Finding], refused: _Refused
+) -> Applied | None:
+    """Apply the fixes of these findings; leave out those to blame if the result cannot be kept."""
+    while findings:
+        result = apply(source.text, _fixes(findings))
+        problem = _problem(source, result.text)
+        if problem is None:
+            return _tidied(sources, source, result)
+        if not parses(source.text):
+            return None
+        made = frozenset(result.fixes)
+        used = [finding for finding in findings if finding.fix in made]
+        blamed = [item for item in used if _problem(source, apply(source.text, _fixes([item])).text)] or used
+        refused.add(source, blamed, *problem)
+        findings = [finding for finding in findings if refused.allows(source, finding)]
+    return None
+
+
+def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> Applied:
+    """The result without the imports that only all fixes together leave unused: two calls of ``gc.collect()``."""
+    before = Reading(source.text)
+    names = unused_imports(before, Reading(result.text))
+    if not names or before.tree is None:
+        return result
+    others = [other.text for other in sources.values() if other.path != source.path]
+    free = [name for name in names if not any(map(taking(name, source.path).search, others))]
+    extra = removals(source, before.tree, free)
+    if not extra or any(edit.start < own.end and own.start < edit.end for edit in extra for own in result.edits):
+        return result
+    edits = in_order((*result.edits, *extra))
+    return replace(result, text=spliced(source.text, 0, len(source.text), edits), edits=edits)
+
+
+def _problem(source: Source, text: str) -> tuple[str, bool] | None:
+    """Why ``text`` cannot stand in this file, and whether that is perflint's fault."""
+    if not parses(text) or (compiles(source.text) and not compiles(text)):
+        return "the result is not valid Python", True
+    try:
+        source.encode(text)
+    except UnicodeEncodeError as error:
+        return f"the file's encoding ({source.encoding}) cannot hold {error.object[error.start : error.end]!r}", False
+    return None
+
+
+def _fixes(findings: Iterable[Finding]) -> list[Fix]:
+    return [finding.fix for finding in findings if finding.fix]
+
+
+def _by_path(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    grouped: dict[str, list[Finding]] = {}
+    for finding in findings:
+        grouped.setdefault(finding.path, []).append(finding)
+    return grouped
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str]:
+    return finding.path, finding.start, finding.end, finding.code
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What became of the findings of a round.
+
+    ``gone`` counts those of each (path, code) that their fix has taken away.  ``applied`` are all whose fix was made,
+    and ``useless`` those among them whose fix has left a finding that it was offered for.
+    """
+
+    gone: Counter[tuple[str, str]]
+    applied: tuple[Finding, ...]
+    useless: tuple[Finding, ...]
+
+
+def _judge(before: Iterable[Finding], after: Iterable[Finding], results: Mapping[str, Applied]) -> _Judged:
+    """Whether the findings whose fix was made are no longer reported where they stood."""
+    now = _by_path(after)
+    gone: Counter[tuple[str, str]] = Counter()
+    applied: list[Finding] = []
+    useless: set[tuple[str, Fix | None]] = set()
+    for path, findings in _by_path(before).items():
+        if path not in results:
+            continue
+        result = results[path]
+        made, left = frozenset(result.fixes), _Left(now.get(path, ()))
+        # Findings that were not touched claim theirs first, so that each applied one is judged by its own place.
+        for finding in sorted(findings, key=lambda item: item.fix in made):
+            # One that begins inside of the place is another one, which the first had kept from being reported.
+            same = left.claims(finding.code, result.moved(finding.start, finding.end)[0])
+            if finding.fix not in made:
+                continue
+            applied.append(finding)
+            if same:
+                useless.add((path, finding.fix))
+            else:
+                gone[path, finding.code] += 1
+    return _Judged(gone, tuple(applied), tuple(item for item in applied if (item.path, item.fix) in useless))
+
+
+class _Left:
+    """Findings of a later check, each of which one finding of an earlier check may be."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self._places = Counter((finding.code, finding.start) for finding in findings)
+
+    def claims(self, code: str, start: int) -> bool:
+        """Whether a finding of a rule begins at a place; it is claimed then, and none any more."""
+        self._places[code, start] -= 1
+        return self._places[code, start] >= 0

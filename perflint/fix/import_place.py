@@ -1,0 +1,99 @@
+"""Where a module takes a new import, and which imports it has."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from perflint.findings import Edit
+from perflint.text.source import LineTable, Source
+
+
+@dataclass(frozen=True)
+class ImportPlace:
+    """Where a text takes new imports, and which it has; parsed only when a fix asks."""
+
+    text: str
+
+    def missing(self, statements: Iterable[str]) -> list[str]:
+        """Those statements whose names the module does not import yet."""
+        return [item for item in dict.fromkeys(statements) if not _names(ast.parse(item).body) <= self._present]
+
+    def free(self, edits: Iterable[Edit]) -> bool:
+        """Whether no edit rewrites the very place of the imports."""
+        return not any(edit.start < self._offset < edit.end for edit in edits)
+
+    def edits(self, statements: Sequence[str]) -> list[Edit]:
+        """The insertion of these statements, each on its line, with the file's line ends."""
+        if not statements:
+            return []
+        newline = Source("", self.text).newline
+        lines = newline.join(statements)
+        at = self._offset
+        fresh_line = at == 0 or self.text[at - 1] in "\r\n"
+        return [Edit(at, at, lines + newline if fresh_line else newline + lines)]
+
+    @cached_property
+    def _body(self) -> list[ast.stmt]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return ast.parse(self.text).body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return []
+
+    @cached_property
+    def _present(self) -> set[tuple[str, ...]]:
+        return _names(self._body)
+
+    @cached_property
+    def _offset(self) -> int:
+        """The start of the line after the docstring, the ``__future__`` imports and the first block of imports."""
+        head = self._head()
+        lines = LineTable(self.text)
+        if head:
+            return lines.line_end(self._last_row(head[-1]))
+        return lines.line_start(_first_row(self._body[0])) if self._body else len(self.text)
+
+    def _head(self) -> list[ast.stmt]:
+        head: list[ast.stmt] = []
+        for statement in self._body:
+            if not isinstance(statement, ast.Import | ast.ImportFrom) and (head or not _is_docstring(statement)):
+                break
+            head.append(statement)
+        return head
+
+    def _last_row(self, last: ast.stmt) -> int:
+        """The last row of the line that ``last`` ends on: ``import os; x = [`` goes on below."""
+        row = last.end_lineno or last.lineno
+        for statement in self._body:
+            if statement.lineno <= row:
+                row = max(row, statement.end_lineno or row)
+        return row
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def _first_row(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _names(statements: Iterable[ast.stmt]) -> set[tuple[str, ...]]:
+    """What module-level imports bind, also those under ``try`` and ``if``."""
+    names: set[tuple[str, ...]] = set()
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            names |= {("import", alias.name, alias.asname or "") for alias in statement.names}
+        elif isinstance(statement, ast.ImportFrom):
+            module = "." * statement.level + (statement.module or "")
+            names |= {("from", module, alias.name, alias.asname or alias.name) for alias in statement.names}
+        elif isinstance(statement, ast.If | ast.Try):
+            names |= _names([*statement.body, *statement.orelse])
+    return names

@@ -1,0 +1,171 @@
+"""One fix for what a step loop pays for as a whole: taking away one host read of several wins nothing.
+
+Each check makes the fix of its own place.  Here those of one loop become one fix that each of its findings offers.
+Where a read of the same step stays, there is nothing to win, and the fix says so in words.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.fix.fixer import merged
+from perflint.lint.beside import Loop, Places, Trail, is_read, loop_of, may_meet, trail_of
+from perflint.lint.context import Draft
+
+_READS = "PPF201"
+_TOGETHER = (_READS, "PPF212")
+"""Rules whose fixes in one loop are one fix."""
+
+_MOST_LINES = 6
+_MOST_TOGETHER = 50
+"""Findings of one loop that offer the same edits: each writes out those of all."""
+
+_ONE_FIX = " (one fix for {lines})"
+_STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
+_NEEDS = "nothing is won before the reads at {lines} are gone, too, which have a fix of their own"
+_LOGS = ("PPF202", "PPF405")
+_NEEDS_GUARDS = "nothing is won before the log at {lines} runs more rarely, which has a fix of its own"
+_NEEDS_GUARD_AROUND = (
+    "nothing is won before the reads at {lines} are gone from most steps, along with the logs around them, whose fix "
+    "guards both"
+)
+_OVERLAP = "the edits for the reads of this loop overlap"
+_Group = tuple[str, Loop, str, bool]
+
+
+def joined(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts, with one fix for those that only pay off together.
+
+    Args:
+        drafts: those of a whole project.
+    """
+    logs = _Logs(drafts)
+    drafts = [_as_its_logs_allow(draft, logs) if draft.logs else draft for draft in drafts]
+    groups: dict[_Group, list[Draft]] = defaultdict(list)
+    reads: dict[Loop, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        group = _group_of(draft)
+        if group is not None:
+            groups[group].append(draft)
+        if draft.step is not None and is_read(draft):
+            reads[loop_of(draft.step)].append(draft)
+    fixes: dict[_Group, Fix] = {}
+    for group, members in groups.items():
+        code, loop, _, _ = group
+        others = [other for other in reads[loop] if _group_of(other) != group] if code == _READS else []
+        fix = _fix(members, others, logs)
+        if len(members) <= _MOST_TOGETHER or not fix.edits:
+            fixes[group] = fix
+    return [_with_fix(draft, fixes) for draft in drafts]
+
+
+class _Logs:
+    """The log statements with a fix that lets them run at some steps only."""
+
+    def __init__(self, drafts: Iterable[Draft]) -> None:
+        self._at: dict[tuple[str, int], Draft] = {}
+        guarded: dict[tuple[str, Fix | None], list[Draft]] = defaultdict(list)
+        for draft in drafts:
+            if draft.code in _LOGS and draft.statement is not None and _has_edits(draft):
+                self._at[draft.path, draft.statement[0]] = draft
+                guarded[draft.path, draft.fix].append(draft)
+        self._runs: dict[str, list[tuple[int, int, Confidence]]] = defaultdict(list)
+        for (path, _), logs in guarded.items():
+            places = [log.statement for log in logs if log.statement is not None]
+            self._runs[path].append((min(places)[0], max(places)[1], min(log.confidence for log in logs)))
+        for runs in self._runs.values():
+            runs.sort()
+
+    def at(self, path: str, start: int) -> Draft | None:
+        """The log statement that begins at an offset of a file."""
+        return self._at.get((path, start))
+
+    def hold(self, draft: Draft) -> bool:
+        """Whether a finding stands between log statements that get one guard, so that it goes under the guard, too."""
+        runs = self._runs.get(draft.path, [])
+        before = bisect_right(runs, draft.start, key=lambda run: run[0])  # they do not overlap
+        return before > 0 and draft.start < runs[before - 1][1] and draft.confidence <= runs[before - 1][2]
+
+
+def _as_its_logs_allow(draft: Draft, guarded: _Logs) -> Draft:
+    """A read whose value is logged at each step: with its edits if those logs have a fix, too, and else in words."""
+    found = [guarded.at(draft.path, start) for start in draft.logs]
+    logs = [log for log in found if log is not None and log.confidence >= draft.confidence]
+    if draft.fix is None or not draft.fix.edits or len(logs) < len(found):
+        return replace(draft, fix=draft.otherwise)
+    needs = _said(_NEEDS_GUARDS, logs, draft.path)
+    reason = f"{draft.fix.reason}; {needs}" if draft.fix.reason else needs
+    return replace(draft, fix=replace(draft.fix, level=min(draft.fix.level, Level.UNSAFE), reason=reason))
+
+
+def _group_of(draft: Draft) -> _Group | None:
+    """What the fix of a draft is made together with; None where it has no edits, or none that may be made."""
+    fix, step = draft.fix, draft.step
+    if draft.code not in _TOGETHER or step is None or draft.is_silenced or fix is None:
+        return None
+    if not fix.edits or fix.level is Level.DISPLAY:
+        return None
+    return draft.code, loop_of(step), draft.path, draft.confidence is Confidence.LOW
+
+
+def _with_fix(draft: Draft, fixes: dict[_Group, Fix]) -> Draft:
+    group = _group_of(draft)
+    return draft if group is None else replace(draft, fix=fixes.get(group, draft.fix))
+
+
+def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs) -> Fix:
+    """One fix for the members of a group.
+
+    Args:
+        others: the other host reads of the loop.
+        logs: the logs that get a guard.
+    """
+    own = list(dict.fromkeys(draft.fix for draft in members if draft.fix is not None))
+    title = "; ".join(dict.fromkeys(fix.message for fix in own))
+    if len(own) > 1:
+        title += _said(_ONE_FIX, members, members[0].path)
+    edits = merged(edit for fix in own for edit in fix.edits)
+    level = min(fix.level for fix in own)
+    reasons = [fix.reason for fix in own if fix.reason]
+    beside = _beside(members, others)
+    without_edits = [other for other in beside if not _has_edits(other)]
+    staying = [other for other in without_edits if not logs.hold(other)]
+    if staying or _overlap(edits):
+        reason = _said(_STAYS, staying, members[0].path) if staying else _OVERLAP
+        return Fix(title, (), Level.DISPLAY, reason)
+    with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
+    for words, needed in ((_NEEDS, with_edits), (_NEEDS_GUARD_AROUND, without_edits)):
+        if needed:
+            level = min(level, Level.UNSAFE)
+            reasons.append(_said(words, needed, members[0].path))
+    imports = tuple(dict.fromkeys(statement for fix in own for statement in fix.imports))
+    return Fix(title, tuple(edits), level, "; ".join(dict.fromkeys(reasons)), imports)
+
+
+def _beside(members: Sequence[Draft], others: Iterable[Draft]) -> list[Draft]:
+    """The other reads that a program pays for together with those of a group, as far as they are as sure."""
+    least = min(Confidence.MEDIUM, min(draft.confidence for draft in members))
+    ways = {draft.step.via: trail_of(draft, draft.step) for draft in members if draft.step is not None}
+    return [other for other in others if other.confidence >= least and _meets(other, ways.values())]
+
+
+def _meets(draft: Draft, ways: Iterable[Trail]) -> bool:
+    return draft.step is not None and any(may_meet(way, trail_of(draft, draft.step)) for way in ways)
+
+
+def _has_edits(draft: Draft) -> bool:
+    fix = draft.fix
+    return not draft.is_silenced and fix is not None and bool(fix.edits) and fix.level > Level.DISPLAY
+
+
+def _overlap(edits: Sequence[Edit]) -> bool:
+    return any(first.end > second.start for first, second in pairwise(edits))
+
+
+def _said(words: str, drafts: Iterable[Draft], path: str) -> str:
+    return words.format(lines=Places((draft.path, draft.line) for draft in drafts).lines(path, _MOST_LINES))

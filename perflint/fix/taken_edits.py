@@ -1,0 +1,89 @@
+"""The edits that a pass over a text makes so far, and whether those of another fix can join them.
+
+Edits clash if they overlap, or if they touch so that their order would matter.  Those that are looked at are the ones
+near the new edit alone: a file may have thousands.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
+
+from perflint.findings import Edit, Fix
+from perflint.fix.import_place import ImportPlace
+from perflint.text.valid import parses
+
+_Sort = tuple[bool, str]
+"""Whether an edit inserts a row by itself, and how that is indented."""
+
+
+class Taken:
+    """The edits of the fixes that are made.
+
+    ``edits`` are all of them, in the order in which they were taken.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.edits: list[Edit] = []
+        self._text = text
+        self._known: set[Edit] = set()
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._at: dict[tuple[int, int], dict[_Sort, list[Edit]]] = {}
+        self._checked = 0
+        self._is_free = True
+
+    def fits(self, fix: Fix) -> bool:
+        """Whether a fix can join the edits already taken, and does not contradict itself."""
+        own = sorted(set(fix.edits))
+        if any(left.end > right.start for left, right in pairwise(own)):
+            return False
+        # An edit shared with an earlier fix is already made, and this fix knows how its other edits stand to it.
+        return not any(self._clashes(edit, own) for edit in own if edit not in self._known)
+
+    def add(self, fix: Fix) -> None:
+        """Take the edits of a fix that fits."""
+        for edit in dict.fromkeys(fix.edits):
+            if edit in self._known:
+                continue
+            self.edits.append(edit)
+            self._known.add(edit)
+            place = (edit.start, edit.end)
+            if place not in self._at:
+                at = bisect_left(self._starts, edit.start)
+                while at < len(self._starts) and (self._starts[at], self._ends[at]) < place:
+                    at += 1
+                self._starts.insert(at, edit.start)
+                self._ends.insert(at, edit.end)
+            self._at.setdefault(place, {}).setdefault(self._sort(edit), []).append(edit)
+
+    def leave(self, place: ImportPlace) -> bool:
+        """Whether no edit rewrites the very place of new imports."""
+        self._is_free = self._is_free and place.free(self.edits[self._checked :])
+        self._checked = len(self.edits)
+        return self._is_free
+
+    def _clashes(self, edit: Edit, own: list[Edit]) -> bool:
+        """Whether an edit overlaps another one that is no edit of the same fix, or touches it so that order matters."""
+        first, last = bisect_left(self._ends, edit.start), bisect_right(self._starts, edit.end)
+        for place in zip(self._starts[first:last], self._ends[first:last], strict=True):
+            for sort, there in self._at[place].items():
+                fits = sort[0] and sort == self._sort(edit)
+                if not fits and any(other not in own for other in there[: len(own) + 1]):
+                    return True
+        return False
+
+    def _sort(self, edit: Edit) -> _Sort:
+        return (True, _indent(edit)) if _is_row(edit, self._text) else (False, "")
+
+
+def _is_row(edit: Edit, text: str) -> bool:
+    """Whether an edit inserts one line that is a whole statement, as fixes do behind a loop, one for each sum in it."""
+    if edit.start != edit.end or text[edit.start - 1 : edit.start] not in ("\n", "\r"):
+        return False
+    line = edit.content.rstrip("\r\n")
+    return line != edit.content and not {"\n", "\r"} & set(line) and parses(line.strip())
+
+
+def _indent(edit: Edit) -> str:
+    return edit.content[: len(edit.content) - len(edit.content.lstrip())]

@@ -1,0 +1,284 @@
+"""Which files a run reads: those named, and the ``*.py`` files below the directories named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from perflint.configuration.settings import Settings
+from perflint.fix import leftovers
+from perflint.inputs import plain_files
+from perflint.inputs.named_files import why_not_read
+from perflint.inputs.patterns import Patterns, relative
+
+SUFFIX = ".py"
+
+
+class NoSuchPath(Exception):
+    """A path that was asked for and does not exist; ``str(error)`` says so for a person."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A place that could not be searched; ``message`` is a whole sentence with the path in it."""
+
+    path: Path
+    message: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """``files`` sorted, each once, spelled from the path that led to it; ``problems`` in the order met.
+
+    ``by_real_path`` has the same files as they are spelled there, by the path that stays when links are followed.
+    ``skipped`` are files that were named and are no Python; ``is_anything_excluded``: a path that was named is left out
+    because the settings exclude it.  ``leftovers`` are what looks like temporary files of perflint.
+    """
+
+    files: list[Path]
+    problems: list[Problem]
+    by_real_path: Mapping[str, str] = field(default_factory=dict)
+    skipped: Sequence[Problem] = ()
+    is_anything_excluded: bool = False
+    leftovers: list[Path] = field(default_factory=list)
+
+
+class _Layer(NamedTuple):
+    """The patterns of one ``.gitignore``, and where the directory at hand lies seen from there ("" or ``a/b/``)."""
+
+    patterns: Patterns
+    prefix: str
+
+
+class _Directory(NamedTuple):
+    """A directory to search.  ``shown`` and ``real`` are "" or end in a separator; ``shown`` is what people read."""
+
+    shown: str
+    real: str
+    prefix: str  # seen from the directory of the configuration, as in _Layer
+    layers: tuple[_Layer, ...]  # outermost first
+
+
+def python_files(
+    paths: Sequence[Path], settings: Settings, *, force_exclude: bool = False, any_name: bool = False
+) -> Found:
+    """The files to check.
+
+    A file in ``paths`` is taken whatever excludes it (unless ``force_exclude``), if it is Python by its name, its first
+    line, or (a file without a suffix) by what it holds; with ``any_name`` it is taken in any case.  A directory
+    in ``paths`` is searched for ``*.py``, even when it is itself ignored; below it ``exclude``, ``extend-exclude`` and
+    (with ``respect-gitignore``) git's ignore files hold.  Links to directories are not followed, links to nothing are
+    passed over, and of several paths to one file one is kept, rather the file's own than a link.
+
+    Raises:
+        NoSuchPath: one of ``paths`` does not exist; nothing has been searched then.
+    """
+    for path in paths:
+        _insist(path)
+    search = _Search(settings)
+    for path in paths:
+        shown = str(path)
+        if force_exclude and search.exclude.covers(_entry(shown, settings)):
+            search.is_anything_excluded = True
+        elif path.is_dir():
+            search.directory(shown)
+        elif not any_name and (reason := why_not_read(shown)):
+            search.skipped.append(Problem(path, f"{shown} was not checked: {reason}"))
+        else:
+            search.add(shown, os.path.realpath(shown), is_link=path.is_symlink())
+    return search.found()
+
+
+def passes_over(root: Path, parts: Sequence[str], settings: Settings) -> bool:
+    """Whether a search of the directory ``root`` ignores an entry below it, be it there or not.
+
+    Args:
+        root: the directory, which is searched even when it is itself ignored.
+        parts: the names that lead from there to a file.
+        settings: what is ignored.
+    """
+    return _Search(settings).passes_over(str(root), parts)
+
+
+def _insist(path: Path) -> None:
+    if os.path.exists(path):  # noqa: PTH110 - which does not raise where a name is too long
+        return
+    if os.path.islink(path):  # noqa: PTH114 - as above
+        raise NoSuchPath(f"{path} is a link that leads nowhere (to {path.readlink()}): mend it or leave it out")
+    raise NoSuchPath(f"{path} does not exist (looked for it from {Path.cwd()}): check the spelling")
+
+
+def _entry(shown: str, settings: Settings) -> str:
+    """A path named by a person as patterns see it."""
+    return relative(shown, str(settings.root)) + ("/" if Path(shown).is_dir() else "")
+
+
+class _Search:
+    """One search over all the paths of a run."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.exclude = Patterns((*settings.exclude, *settings.extend_exclude))
+        self.skipped: list[Problem] = []
+        self.is_anything_excluded = False
+        self._root = str(settings.root)
+        self._gitignore = settings.respect_gitignore
+        self._files: dict[str, tuple[str, bool]] = {}  # real path: the path to show, whether it is a link
+        self._problems: list[Problem] = []
+        self._leftovers: list[Path] = []
+        self._read: dict[Path, Patterns] = {}
+
+    def add(self, shown: str, real: str, *, is_link: bool) -> None:
+        known = self._files.get(real)
+        if known is None or (known[1] and not is_link):
+            self._files[real] = (shown, is_link)
+
+    def found(self) -> Found:
+        spelled = {real: shown for real, (shown, _) in self._files.items()}
+        files = [Path(shown) for shown in sorted(spelled.values())]
+        return Found(files, self._problems, spelled, self.skipped, self.is_anything_excluded, self._leftovers)
+
+    def directory(self, shown: str) -> None:
+        stack = [self._start(shown)]
+        while stack:
+            stack.extend(self._search(stack.pop()))
+
+    def passes_over(self, shown: str, parts: Sequence[str]) -> bool:
+        """Whether an entry below a directory is ignored, or a directory on the way to it."""
+        directory = self._start(shown)
+        for name in parts[:-1]:
+            directory = self._with_layers(directory)
+            if name == ".git" or self._ignored(directory, name + "/"):
+                return True
+            directory = _child(directory, name)
+        return self._ignored(self._with_layers(directory), parts[-1])
+
+    def _start(self, shown: str) -> _Directory:
+        real = os.path.realpath(shown)
+        layers = self._layers_above(Path(real)) if self._gitignore else ()
+        prefix = relative(shown, self._root)
+        return _Directory("" if shown == "." else _ended(shown), _ended(real), prefix and prefix + "/", layers)
+
+    def _with_layers(self, directory: _Directory) -> _Directory:
+        if not self._gitignore:
+            return directory
+        there = {name for name in (".git", ".gitignore") if os.path.lexists(directory.real + name)}
+        return directory._replace(layers=self._layers_in(directory, there))
+
+    def _search(self, directory: _Directory) -> list[_Directory]:
+        """Take the files of one directory; its subdirectories that are to be searched."""
+        try:
+            with os.scandir(directory.shown or ".") as scan:
+                entries = list(scan)
+        except OSError as error:
+            self._problem(Path(directory.shown), error)
+            return []
+        if self._gitignore:
+            directory = directory._replace(layers=self._layers_in(directory, {entry.name for entry in entries}))
+        below = []
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if name != ".git" and not self._ignored(directory, name + "/"):
+                    below.append(_child(directory, name))
+            elif name.endswith(SUFFIX) and not self._ignored(directory, name) and _is_file(entry):
+                self._take(directory, entry)
+            elif leftovers.is_ours(name):
+                self._leftovers.append(Path(entry.path))
+        return below
+
+    def _take(self, directory: _Directory, entry: os.DirEntry[str]) -> None:
+        is_link = entry.is_symlink()
+        real = os.path.realpath(entry.path) if is_link else directory.real + entry.name
+        self.add(directory.shown + entry.name, real, is_link=is_link)
+
+    def _ignored(self, directory: _Directory, name: str) -> bool:
+        if self.exclude.verdict(directory.prefix + name):
+            return True
+        for patterns, prefix in reversed(directory.layers):
+            verdict = patterns.verdict(prefix + name)
+            if verdict is not None:
+                return verdict
+        return False
+
+    def _layers_above(self, real: Path) -> tuple[_Layer, ...]:
+        """The ignore files between a directory (not its own) and the root of the repository it lies in, if any."""
+        above: list[Path] = []
+        for place in (real, *real.parents):
+            if place != real:
+                above.append(place)
+            if os.path.lexists(place / ".git"):
+                break
+        else:
+            return ()
+        return tuple(
+            _Layer(patterns, real.relative_to(place).as_posix() + "/")
+            for place in reversed(above)
+            for patterns in self._lists(place, repository=place == above[-1])
+        )
+
+    def _layers_in(self, directory: _Directory, names: Iterable[str]) -> tuple[_Layer, ...]:
+        """The ignore files that hold in a directory.  A repository of its own starts afresh, as in git."""
+        repository = ".git" in names
+        if not repository and ".gitignore" not in names:
+            return directory.layers
+        own = tuple(_Layer(patterns, "") for patterns in self._lists(Path(directory.real), repository=repository))
+        return own if repository else directory.layers + own
+
+    def _lists(self, place: Path, *, repository: bool) -> list[Patterns]:
+        """The patterns kept in one directory, the weaker first."""
+        own = [self._git_directory(place) / "info" / "exclude"] if repository else []
+        return [patterns for path in (*own, place / ".gitignore") if (patterns := self._patterns(path))]
+
+    def _patterns(self, path: Path) -> Patterns:
+        if path not in self._read:
+            self._read[path] = Patterns(self._lines(path))
+        return self._read[path]
+
+    def _lines(self, path: Path) -> list[str]:
+        try:
+            # File names that are no UTF-8 reach Python with surrogates; patterns for them must too.
+            text = plain_files.read(path).decode("utf-8-sig", "surrogateescape")
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self._problem(path, error)
+            return []
+        return text.replace("\r\n", "\n").split("\n")
+
+    def _git_directory(self, place: Path) -> Path:
+        """Where the repository of a work tree keeps its files: ``.git``, or what the file ``.git`` points to."""
+        git = place / ".git"
+        pointer = self._first_line(git)
+        if not pointer.startswith("gitdir:"):
+            return git
+        git = place / pointer.removeprefix("gitdir:").strip()
+        return git / self._first_line(git / "commondir")
+
+    def _first_line(self, path: Path) -> str:
+        """The first line of a file, "" where there is none."""
+        lines = self._lines(path)
+        return lines[0].strip() if lines else ""
+
+    def _problem(self, path: Path, error: OSError) -> None:
+        self._problems.append(Problem(path, f"{path} cannot be read: {error.strerror or error}"))
+
+
+def _child(directory: _Directory, name: str) -> _Directory:
+    layers = tuple([_Layer(patterns, f"{prefix}{name}/") for patterns, prefix in directory.layers])
+    return _Directory(
+        directory.shown + name + os.sep, directory.real + name + os.sep, f"{directory.prefix}{name}/", layers
+    )
+
+
+def _ended(path: str) -> str:
+    return path if path.endswith(os.sep) else path + os.sep
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link to itself, or into a directory that may not be entered
+        return False

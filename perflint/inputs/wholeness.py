@@ -1,0 +1,54 @@
+"""Whether a run reads a whole project: only then is it known that nothing else can lead to a finding."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from perflint.inputs.projects import is_project
+
+
+def is_whole(paths: Sequence[Path], root: Path) -> bool:
+    """Whether the directories among ``paths`` hold all of the projects that ``paths`` belong to.
+
+    The outermost directory that looks like a project counts, since code there may call all that is below it.  The
+    home directory and those above it hold projects and are none.
+
+    Args:
+        paths: the files and directories that are read.
+        root: the directory of the configuration.
+    """
+    directories = {_real(path) for path in paths if _is_directory(path)}
+    if not directories:
+        return False
+    # Hooks name hundreds of files, which stand in few directories.
+    places = directories | {_real(path.parent) for path in paths if not _is_directory(path)}
+    tops = {_top(place, root.resolve()) for place in places}
+    return all(any(top.is_relative_to(directory) for directory in directories) for top in tops)
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - which does not raise where a name is too long
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _top(directory: Path, root: Path) -> Path:
+    """The outermost project that holds a directory; the directory itself where there is none."""
+    projects = [place for place in _places(directory) if place == root or is_project(str(place))]
+    return projects[-1] if projects else directory
+
+
+def _places(directory: Path) -> Iterator[Path]:
+    """The directories that may be a project around a directory, outwards, with itself."""
+    try:
+        home = Path.home()
+    except RuntimeError:  # a process without a home
+        home = Path(directory.anchor)
+    for place in (directory, *directory.parents):
+        if home.is_relative_to(place):
+            return
+        yield place

@@ -1,0 +1,96 @@
+"""Which findings of a step loop belong together: a program that pays for one pays for the others in the same step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
+
+from perflint.index.file import Step
+from perflint.lint.context import Draft
+
+HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF206", "PPF208", "PPF209"})
+_MOST_TRAILS = 500
+"""Ways from one loop to its reads that are compared; where there are more, all are taken to run in one program."""
+Loop = tuple[str, int, str]
+"""Path and line of a step loop, and the function of the step."""
+
+Trail = tuple[tuple[str, int], ...]
+"""The way from a loop to a place: path and line of each call, then of the place."""
+
+
+def loop_of(step: Step) -> Loop:
+    """The loop of a step."""
+    return step.path, step.line, step.function
+
+
+def trail_of(draft: Draft, step: Step) -> Trail:
+    """The way from the loop of a step to a finding."""
+    return (*step.via, (draft.path, draft.line))
+
+
+def may_meet(first: Trail, second: Trail) -> bool:
+    """Whether two places run in one program: a call that leads to two files reaches one of two implementations."""
+    for (path, line), (other_path, other_line) in zip(first, second, strict=False):
+        if path != other_path or line != other_line:
+            return path == other_path
+    return True
+
+
+def is_read(draft: Draft) -> bool:
+    """Whether a finding is about a host read, at the place of the read itself and not at a call that leads there."""
+    return draft.code in HOST_READS and "place" not in draft.fields
+
+
+class Reads:
+    """The host reads of one loop, by the ways that lead to them."""
+
+    def __init__(self, trails: Sequence[Trail]) -> None:
+        self._trails = trails
+        self._places: dict[tuple[object, ...], Places] = {}
+        self._files: dict[Trail, set[str]] = defaultdict(set)
+        """Where the same calls lead next."""
+        for trail in trails if len(trails) <= _MOST_TRAILS else ():
+            for at, (path, _) in enumerate(trail):
+                self._files[trail[:at]].add(path)
+
+    def beside(self, trail: Trail) -> Places:
+        """The reads that a program pays for together with one of them, which is among them."""
+        # Which ones those are depends on nothing but the calls that lead to several files, and where this one goes.
+        forks = [at for at in range(len(trail)) if len(self._files.get(trail[:at], ())) > 1]
+        way = tuple((trail[:at], trail[at][0]) for at in forks)
+        if way not in self._places:
+            met = self._trails if not way else [other for other in self._trails if may_meet(trail, other)]
+            self._places[way] = Places(other[-1] for other in met)
+        return self._places[way]
+
+
+class Places:
+    """Rows of files, in order; messages name a few of them."""
+
+    def __init__(self, places: Iterable[tuple[str, int]]) -> None:
+        known = sorted(set(places))
+        self.count = len(known)
+        self._rows: dict[str, list[int]] = defaultdict(list)
+        for path, row in known:
+            self._rows[path].append(row)
+
+    def lines(self, path: str, most: int, without: tuple[str, int] | None = None) -> str:
+        """The places as a message in a file names them: ``lines 3, 8``, ``line other.py:4``.
+
+        Args:
+            path: the file of the message, which is not named.
+            most: how many places are named at most.
+            without: one of the places, which is not named either.
+        """
+        here = (str(row) for row in self._rows.get(path, ()) if (path, row) != without)
+        elsewhere = (
+            f"{where}:{row}"
+            for where, rows in self._rows.items()
+            if where != path
+            for row in rows
+            if (where, row) != without
+        )
+        count = self.count - (without is not None)
+        shown = ", ".join(islice(chain(here, elsewhere), most))
+        return f"line{'s' if count > 1 else ''} {shown}{', ...' if count > most else ''}"

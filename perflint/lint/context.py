@@ -1,0 +1,328 @@
+"""What a check may ask: where the walk stands, and the index's answers for the node at hand."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import libcst as cst
+
+from perflint.configuration.settings import Settings
+from perflint.findings import Confidence, Finding, Fix, Related
+from perflint.index import doubt, guards
+from perflint.index.evaluate import Evaluator
+from perflint.index.file import FileIndex, Point, Step
+from perflint.index.kinds import UNKNOWN, Kind
+from perflint.index.scopes import Statement
+from perflint.lint.catalogue import Rule
+from perflint.lint.units import ParsedUnit
+from perflint.suppress import noqa
+
+_Answer = TypeVar("_Answer")
+_MOST_LOOKS = 20_000
+"""Statements that all fixes of one function together may look at."""
+TOO_MANY = "this function has too many findings to look around each of them at once"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A finding before its message is written: the message names the other findings of the same loop."""
+
+    code: str
+    path: str
+    start: int
+    end: int
+    line: int
+    fields: Mapping[str, str]
+    step: Step | None
+    fix: Fix | None
+    related: tuple[Related, ...]
+    statement: tuple[int, int] | None
+    confidence: Confidence
+    is_silenced: bool = False
+    """Whether a ``# noqa`` at the place says that it shall stay as it is."""
+
+    logs: tuple[int, ...] = ()
+    """Where the log statements begin that would read at each step what the fix keeps on the device."""
+
+    otherwise: Fix | None = None
+    """What is offered instead where not all of those logs have a fix that makes them run more rarely."""
+
+
+@dataclass
+class Context:
+    """One unit of one file while it is walked."""
+
+    file: FileIndex
+    unit: ParsedUnit
+    settings: Settings
+    rules: Mapping[str, Rule]
+    codes: frozenset[str]
+    points: Mapping[int, Point]
+    answers: dict[Hashable, Any] = field(default_factory=dict)
+    """What ``once`` remembers while one file is checked."""
+    node: cst.CSTNode | None = None
+    parents: list[cst.CSTNode] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
+    _statements: list[tuple[cst.CSTNode, Point | None]] = field(default_factory=list)
+    _claimed: set[cst.CSTNode] = field(default_factory=set)
+    _inside_claimed: dict[cst.CSTNode, tuple[int, bool]] = field(default_factory=dict)
+    """Whether a node stands in a claimed one, as of so many claims."""
+    _expressions: dict[cst.CSTNode, ast.expr | None] = field(default_factory=dict)
+    _within: dict[cst.CSTNode | None, bool] = field(default_factory=dict)
+    _rare: dict[tuple[cst.CSTNode, bool], bool] = field(default_factory=dict)
+    _guarded: tuple[cst.CSTNode | None, bool] = (None, False)
+
+    @property
+    def point(self) -> Point | None:
+        """What the index knows at the current statement."""
+        return self._statements[-1][1] if self._statements else None
+
+    @property
+    def statement(self) -> cst.CSTNode | None:
+        """The current statement."""
+        return self._statements[-1][0] if self._statements else None
+
+    @property
+    def ast_statement(self) -> Statement | None:
+        """The current statement as the index holds it."""
+        return self.point.statement if self.point else None
+
+    @property
+    def step(self) -> Step | None:
+        """The step the current node runs at, None off the hot path (also under a guard within the expression).
+
+        The inside of a model's ``forward`` is not meant: ``hot`` has both.
+        """
+        hot = self.hot
+        return None if hot is None or hot.forward else hot
+
+    @property
+    def hot(self) -> Step | None:
+        """The step the current node runs at, in the training loop or in a ``forward`` (``Step.forward``)."""
+        point = self.point
+        if point is None or point.step is None:
+            return None
+        if self._guarded[0] is not self.node:  # each check asks
+            self._guarded = (self.node, self._guarded_within(point))
+        return None if self._guarded[1] else point.step
+
+    def range(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The offsets of a node in the file, without its surrounding space and parentheses."""
+        return self.unit.span(node)
+
+    def text(self, node: cst.CSTNode) -> str:
+        """The source of a node."""
+        start, end = self.range(node)
+        return self.file.source.text[start:end]
+
+    def expression(self, node: cst.CSTNode) -> ast.expr | None:
+        """The same expression for the index, which speaks ``ast``."""
+        if node not in self._expressions:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self._expressions[node] = ast.parse(f"({self.text(node)}\n)", mode="eval").body
+            except (SyntaxError, ValueError):
+                self._expressions[node] = None
+        return self._expressions[node]
+
+    def kind(self, node: cst.CSTNode) -> Kind:
+        """The kind of value an expression holds at the current statement."""
+        point, expression = self.point, self.expression(node)
+        if expression is None:
+            return UNKNOWN
+        return Evaluator(self.file, point.full_env if point else {}).kind(expression)
+
+    def name(self, node: cst.CSTNode) -> str:
+        """The qualified name of a dotted expression, ``""`` when it is none."""
+        local = local_name(node)
+        return self.file.names.resolve(local) if local else ""
+
+    def callee(self, call: cst.Call) -> str:
+        """The qualified name of what a call reaches: through imports, or through the kind of its receiver."""
+        name = self.name(call.func)
+        if name.startswith("paddle.") or not isinstance(call.func, cst.Attribute):
+            return name
+        kind = self.kind(call.func.value)
+        return f"{kind.type}.{call.func.attr.value}" if kind.type.startswith("paddle.") else name
+
+    def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
+        """What the findings of one file ask again and again: worked out for the first of them, and then forgotten."""
+        if question not in self.answers:
+            self.answers[question] = answer()
+        found: _Answer = self.answers[question]
+        return found
+
+    def may_look_around(self) -> bool:
+        """Whether the fix of one more finding may look through the whole current function.
+
+        A function of 1,000 statements that all have findings would be looked through 1,000 times: the first findings
+        get such a fix, and once it is made, the next ones.
+        """
+        if self.point is None:
+            return True
+        scope = self.point.scope
+        looked: int = self.answers.setdefault((_MOST_LOOKS, scope), 0)
+        self.answers[_MOST_LOOKS, scope] = looked + len(scope.statements)
+        return looked < _MOST_LOOKS
+
+    def claim(self, node: cst.CSTNode) -> None:
+        """Take a place: nothing inside ``node`` is reported again."""
+        self._claimed.add(node)
+
+    @property
+    def claimed(self) -> bool:
+        """Whether a finding already stands for the current node or the place around it."""
+        claimed = self._claimed
+        if not claimed or self.node in claimed:
+            return bool(claimed)
+        now, found = len(claimed), False
+        waiting: list[cst.CSTNode] = []
+        for parent in reversed(self.parents):  # hundreds of them, in a chain of ``elif``
+            known = self._inside_claimed.get(parent)
+            if known is not None and known[0] == now:
+                found = known[1]
+                break
+            waiting.append(parent)
+        for parent in reversed(waiting):
+            found = found or parent in claimed
+            self._inside_claimed[parent] = now, found
+        return found
+
+    def report(
+        self,
+        code: str,
+        node: cst.CSTNode,
+        fix: Fix | None,
+        step: Step | None = None,
+        related: tuple[Related, ...] = (),
+        confidence: Confidence = Confidence.HIGH,
+        claims: bool = True,
+        costs_on_cpu: bool = False,
+        logs: tuple[int, ...] = (),
+        otherwise: Fix | None = None,
+        **fields: str,
+    ) -> None:
+        """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
+
+        Args:
+            claims: nothing inside the node is reported again.  False for a rule whose cost is another one than that
+                of what stands inside.
+            costs_on_cpu: a wait for the device is none where a run is pinned to the CPU; this costs there too.
+            logs: where the log statements begin without whose fixes this one wins nothing.
+            otherwise: the fix where they have none.
+        """
+        if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.file.runs_on_cpu:
+            return
+        if step is not None and not (step.sure and step.line):
+            confidence = min(confidence, Confidence.MEDIUM)
+        if step is not None and self._is_doubtful(step):
+            confidence = Confidence.LOW
+        if claims:  # whether the rule is selected or not: that must not change what others report
+            self.claim(node)
+        if code not in self.codes:
+            return
+        start, end = self.range(node)
+        statement = self.statement
+        fields.setdefault("what", shorten(self.text(node)))
+        source = self.file.source
+        row = source.lines.position(start)[0]
+        around = self.range(statement) if isinstance(statement, cst.BaseSmallStatement) else None
+        silenced = self.settings.noqa and noqa.suppressed(
+            Finding(code, source.path, start, end, "", statement=around), source
+        )
+        self.drafts.append(
+            Draft(
+                code,
+                source.path,
+                start,
+                end,
+                row,
+                fields,
+                step,
+                fix,
+                related,
+                around,
+                confidence,
+                silenced,
+                logs,
+                otherwise,
+            )
+        )
+
+    def enter(self, node: cst.CSTNode) -> None:
+        """Called by the walk for each statement on the way down."""
+        known = node in self.unit.spans
+        self._statements.append((node, self.points.get(self.unit.span(node)[0]) if known else None))
+
+    def leave(self) -> None:
+        """Called by the walk for each statement on the way up."""
+        self._statements.pop()
+
+    def _is_doubtful(self, step: Step) -> bool:
+        point = self.point
+        if point is not None and doubt.is_doubtful(point.statement, point.scope):
+            return True
+        return doubt.is_doubtful_on_the_way(self.file.project, step)
+
+    def _guarded_within(self, point: Point) -> bool:
+        """Whether a test in the current statement lets the current node run only on a few steps."""
+        statement = self.statement
+        inner = self.node
+        waiting: list[tuple[cst.CSTNode | None, cst.CSTNode]] = []
+        found = False
+        for parent in reversed(self.parents):
+            if inner in self._within:
+                found = self._within[inner]
+                break
+            if parent is statement:
+                break
+            waiting.append((inner, parent))
+            inner = parent
+        definitions = self.file.project.guards(self.file, point.scope)
+        for node, parent in reversed(waiting):
+            found = self._within[node] = found or self._guards(parent, node, definitions)
+        return found
+
+    def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode | None, definitions: guards.Definitions) -> bool:
+        """Whether a node runs the one right inside it only on a few steps."""
+        if isinstance(parent, cst.Lambda):
+            return True
+        if isinstance(parent, cst.IfExp) and inner is not parent.test:
+            return self._is_rare(parent.test, inner is parent.body, definitions)
+        if isinstance(parent, cst.BooleanOperation) and inner is parent.right:
+            return self._is_rare(parent.left, isinstance(parent.operator, cst.And), definitions)
+        return False
+
+    def _is_rare(self, test: cst.BaseExpression, value: bool, definitions: guards.Definitions) -> bool:
+        key = test, value
+        if key not in self._rare:
+            if isinstance(test, cst.BooleanOperation):  # each of a long chain is the left side of the next
+                parts = (self._is_rare(part, value, definitions) for part in (test.left, test.right))
+                self._rare[key] = all(parts) if isinstance(test.operator, cst.And) != value else any(parts)
+            else:
+                expression = self.expression(test)
+                self._rare[key] = expression is not None and guards.rare(expression, value, definitions)
+        return self._rare[key]
+
+
+def local_name(node: Any) -> str:
+    """``a.b.c`` for a chain of attributes on a name, ``""`` for anything else."""
+    parts: list[str] = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    if not isinstance(node, cst.Name):
+        return ""
+    parts.append(node.value)
+    return ".".join(reversed(parts))
+
+
+def shorten(text: str, limit: int = 40) -> str:
+    """Source text on one line, cut in the middle when it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 12]}...{line[-9:]}"

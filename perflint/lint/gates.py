@@ -1,0 +1,167 @@
+"""The gates: which statements can hold a finding, asked of the index alone, before LibCST parses anything.
+
+A gate may let through what turns out to be clean; it must never stop a statement that a check would report.
+``tests/test_real_code.py`` compares gated with ungated runs on real code.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+
+from perflint.configuration.settings import Settings
+from perflint.findings import Confidence
+from perflint.index.clues import Clues
+from perflint.index.file import FileIndex, Point
+from perflint.index.flow import Flow
+from perflint.index.names import dotted, spellings
+from perflint.index.scopes import Scope, Statement
+from perflint.index.training import terminal_names
+from perflint.lint import registry
+
+FORMATTING = "*format*"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """First rows of the statements of a file that can hold a finding.
+
+    ``typed``: those of them at which a check asks for kinds of values off the hot path.
+    """
+
+    all: frozenset[int] = frozenset()
+    typed: frozenset[int] = frozenset()
+
+    def __or__(self, other: Rows) -> Rows:
+        return Rows(self.all | other.all, self.typed | other.typed)
+
+
+def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> frozenset[int]:
+    """The rows at which a step can cost something that these rules find; the step loops must be known."""
+    renamed = _bound_to(_selected(registry.renamed_triggers, codes), file)
+    triggers = _selected(registry.step_triggers, codes) | _declared(codes, settings) | renamed
+    forward = _selected(registry.forward_triggers, codes) | renamed
+    asked = [gate for code, gates in registry.step_statements.items() if code in codes for gate in gates]
+    return frozenset(
+        point.statement.node.lineno
+        for point in file.points.values()
+        if point.step is not None
+        and (
+            _triggered(point.statement, forward if point.step.forward else triggers)
+            or any(_is_shown(gate(point), settings) for gate in asked)
+        )
+    )
+
+
+def named_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
+    """The rows of a file that hold calls these rules know by name, or that facts of the whole project name."""
+    named = {row for code, gates in registry.row_gates.items() if code in codes for gate in gates for row in gate(file)}
+    calls = _calls(file, codes)
+    return Rows(frozenset(named | calls), frozenset(calls))
+
+
+def place_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
+    """The rows of a file at which these rules can find something in the statement itself, wherever it runs."""
+    found = frozenset(
+        statement.node.lineno
+        for code, gates in registry.any_statements.items()
+        if code in codes
+        for gate in gates
+        for statement, confidence in gate(file)
+        if confidence >= settings.min_confidence
+    )
+    return Rows(found, found)
+
+
+def _bound_to(calls: frozenset[str], file: FileIndex) -> frozenset[str]:
+    """The names that a file has for these calls."""
+    return frozenset(name for name in file.names.bound if file.names.resolve(name) in calls)
+
+
+def _is_shown(answer: bool | Confidence, settings: Settings) -> bool:
+    return answer >= settings.min_confidence if isinstance(answer, Confidence) else answer
+
+
+def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
+    """Last names of the calls that the user has told about, for these rules."""
+    wanted = {setting for code, found in registry.declared_triggers.items() if code in codes for setting in found}
+    return frozenset(name.rpartition(".")[2] for setting in wanted for name in getattr(settings, setting))
+
+
+def forward_clues(codes: frozenset[str]) -> Clues:
+    """What makes a model's forward pass worth a look for these rules."""
+    calls = _selected(registry.forward_triggers, codes) | _selected(registry.forward_clues, codes)
+    return Clues(calls, _selected(registry.forward_decisions, codes))
+
+
+def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset[str]:
+    return frozenset().union(*(found for code, found in names.items() if code in codes))
+
+
+def type_rows(file: FileIndex, rows: Container[int]) -> None:
+    """Work out the kinds in the functions that have statements on these rows."""
+    for scope in file.scopes.scopes:
+        if any(statement.node.lineno in rows for statement in scope.statements):
+            ensure_points(file, scope)
+
+
+def type_all(file: FileIndex) -> None:
+    """Work out the kinds at every statement, as an ungated run needs them."""
+    for scope in file.scopes.scopes:
+        ensure_points(file, scope)
+
+
+def ensure_points(file: FileIndex, scope: Scope) -> None:
+    """Work out the kinds at each statement of a scope that is not on the hot path."""
+    if all(statement.node in file.points for statement in scope.statements):
+        return
+    flow = Flow(scope, file, file.project.base_env(file, scope, {}), guess_losses=False).run()
+    for statement in scope.statements:
+        if statement.node not in file.points:
+            env = flow.before.get(statement.node, {})
+            file.points[statement.node] = Point(statement, scope, None, env, None, file)
+
+
+def _triggered(statement: Statement, triggers: frozenset[str]) -> bool:
+    if terminal_names(statement) & triggers:
+        return True
+    return FORMATTING in triggers and statement.formats
+
+
+@cache
+def _wanted_calls(
+    codes: frozenset[str],
+) -> tuple[dict[str, list[tuple[str, registry.Gate]]], frozenset[str], frozenset[str]]:
+    """The calls that have gates for these rules, by qualified name; the methods; the last names of all those calls."""
+    wanted = {name: gates for name, gates in registry.call_gates.items() if any(code in codes for code, _ in gates)}
+    methods = (name for name, gates in registry.method_gates.items() if any(code in codes for code, _ in gates))
+    return wanted, frozenset(methods), frozenset(name.rpartition(".")[2] for name in spellings(wanted))
+
+
+def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
+    _, methods, words = _wanted_calls(codes)
+    methods = methods if file.has("paddle") else frozenset()
+    found: set[int] = set()
+    if file.words.isdisjoint(words | methods):
+        return found
+    for scope in file.scopes.scopes:
+        held = file.of_scope(("calls", codes, methods), scope, partial(_with_calls, scope, file, codes, methods))
+        found.update(node.lineno for node in held)
+    return found
+
+
+def _with_calls(scope: Scope, file: FileIndex, codes: frozenset[str], methods: frozenset[str]) -> list[ast.stmt]:
+    """The statements of a function with calls that have gates, and are let through."""
+    wanted, names = _wanted_calls(codes)[0], file.names
+    found: list[ast.stmt] = []
+    for statement in scope.statements:
+        for call in (*statement.calls, *statement.later):
+            if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
+                found.append(statement.node)
+            local = dotted(call.func)
+            asked = wanted.get(names.resolve(local), ()) if local is not None else ()
+            if any(code in codes and gate(call, file) for code, gate in asked):
+                found.append(statement.node)
+    return found

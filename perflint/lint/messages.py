@@ -1,0 +1,81 @@
+"""The messages: one sentence a finding, with its loop and the other host reads of that loop."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from perflint.configuration.settings import Settings
+from perflint.findings import Finding, Related
+from perflint.fix import loop_fixes
+from perflint.index.file import Step
+from perflint.lint.beside import Loop, Reads, Trail, is_read, loop_of, trail_of
+from perflint.lint.catalogue import Rule
+from perflint.lint.context import Draft
+
+_MOST_LINES = 6
+
+
+def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
+    """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
+    trails: dict[Loop, dict[Trail, None]] = defaultdict(dict)
+    for draft in drafts:
+        if draft.step is not None and is_read(draft):
+            trails[loop_of(draft.step)][trail_of(draft, draft.step)] = None
+    reads = {loop: Reads(list(found)) for loop, found in trails.items()}
+    return [_finding(draft, rules[draft.code], reads, settings) for draft in loop_fixes.joined(drafts)]
+
+
+def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, Reads], settings: Settings) -> Finding:
+    fields = {
+        "workers": str(settings.default_workers),
+        "interval": str(settings.log_interval),
+        "where": "",
+        **draft.fields,
+    }
+    related = draft.related
+    if draft.step is not None:
+        fields["where"] = _where(draft.step, draft.path) + _beside(draft, draft.step, reads)
+        related = (*related, *_related(draft.step))
+    message = fields.pop("message", "") or rule.message
+    return Finding(
+        draft.code,
+        draft.path,
+        draft.start,
+        draft.end,
+        " ".join(message.format(**fields).split()),
+        draft.fix,
+        related,
+        draft.statement,
+        draft.confidence,
+    )
+
+
+def _beside(draft: Draft, step: Step, reads: Mapping[Loop, Reads]) -> str:
+    """The other host reads that a program pays for together with this one, in words."""
+    if not is_read(draft):
+        return ""
+    trail = trail_of(draft, step)
+    others = reads[loop_of(step)].beside(trail)
+    count = others.count - 1
+    if not count:
+        return ""
+    shown = others.lines(draft.path, _MOST_LINES, trail[-1])
+    return f" ({count} more host read{'s' if count > 1 else ''} there: {shown})"
+
+
+def _where(step: Step, path: str) -> str:
+    if not step.line:
+        return f"each call of {'' if step.forward else 'the training step '}{step.function}"
+    loop = f"line {step.line}" if step.path == path else f"{step.path}:{step.line}"
+    text = f"each step of the loop at {loop}"
+    if step.via:
+        caller, line = step.via[-1]
+        text += f", called from {f'line {line}' if caller == path else f'{caller}:{line}'}"
+    return text
+
+
+def _related(step: Step) -> tuple[Related, ...]:
+    calls = [Related(path, line, "called here at each step") for path, line in reversed(step.via)]
+    loop = [Related(step.path, step.line, "the step loop")] if step.line else []
+    return (*calls, *loop)

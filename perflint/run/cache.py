@@ -1,0 +1,224 @@
+"""What a run has found, kept for the next run over the same files: nothing is parsed, and LibCST not even imported.
+
+An entry is the answer for a whole run, or for one of its projects: no finding depends on another project, so a change
+in one lets the others be.  Its name is a digest of all that the answer depends on: every file with its path, the
+settings, the files of perflint itself (rules among them), and the versions of Python and LibCST.  An entry for several
+projects also holds what the directories said of where one ends.  So an entry is never wrong, only no longer asked for,
+and nothing has to be locked: an entry is written whole or not at all.
+
+The directory may hold other files, since somebody may have named any: only those are removed that have the name of an
+entry and begin as one does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from perflint import __version__
+from perflint.configuration.settings import Settings
+from perflint.findings import Finding
+from perflint.fix import leftovers
+from perflint.fix.writing import write_new
+from perflint.inputs.projects import is_project
+from perflint.lint.catalogue import rules_directory
+from perflint.run.cache_entries import BEGINNING, BadEntry, decode, encode
+from perflint.text.source import Source
+
+VARIABLE = "PERFLINT_CACHE_DIR"
+"""The environment variable that says where entries are kept; empty: nowhere."""
+
+_MOST_ENTRIES = 1024
+_MOST_BYTES = 64 * 2**20
+_NAME = re.compile(r"perflint-[0-9a-z]+\.entry")
+_TAG = """\
+Signature: 8a477f597d28d172789f06886806bc55
+# This directory holds what perflint keeps from run to run; `perflint clean` removes it.
+# About such tags: https://bford.info/cachedir/
+"""
+
+
+def directory() -> Path | None:
+    """Where entries are kept: ``PERFLINT_CACHE_DIR``, else the user's cache directory; None: nothing is kept."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    above = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
+    try:
+        return Path(above) / "perflint" if above else Path.home() / ".cache" / "perflint"
+    except RuntimeError:  # a process without a home
+        return None
+
+
+def key(sources: Mapping[str, Source], settings: Settings) -> str:
+    """The name of the entry for a run: a digest of everything that its findings depend on."""
+    digest = hashlib.sha256()
+    # Where the sources come from does not matter: a whole check, and one of a file in its context, share entries.
+    for part in (*_versions(), repr(replace(settings, origins={}, context=()))):
+        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    for path in sorted(sources):
+        text = sources[path].text.encode("utf-8", "surrogatepass")
+        digest.update(f"{path}\0{len(text)}\0".encode("utf-8", "surrogatepass"))
+        digest.update(text)
+    return digest.hexdigest()
+
+
+def load(name: str, sources: Mapping[str, Source]) -> list[Finding] | None:
+    """The findings of an entry, None where there is none that can be believed.
+
+    Args:
+        name: what ``key`` gives.
+        sources: the files that it was asked about.
+    """
+    place = directory()
+    if place is None:
+        return None
+    try:
+        data = _read(_path(place, name))
+        found, roots = decode(data, sources)
+        return None if any(is_project(root) != answer for root, answer in roots.items()) else found
+    except (OSError, ValueError, BadEntry):
+        return None
+
+
+def store(name: str, findings: Sequence[Finding], roots: Mapping[str, bool] | None = None) -> None:
+    """Keep the findings of a run or project, and let go of what has not been used for longest.
+
+    Does nothing where it cannot.
+
+    Args:
+        name: what ``key`` gives.
+        findings: the findings.
+        roots: see ``projects.Split``.
+    """
+    place = directory()
+    if place is None:
+        return
+    try:
+        _make(place)
+        write_new(_path(place, name), encode(findings, roots or {}))
+        leftovers.sweep(place)
+        _shrink(place)
+    except OSError:
+        return
+
+
+def clean() -> tuple[Path | None, int]:
+    """Remove all entries, and what killed runs have left of some; the directory, and how many entries there were.
+
+    Raises:
+        OSError: an entry cannot be removed.
+    """
+    place = directory()
+    if place is None:
+        return None, 0
+    leftovers.sweep(place)
+    entries = [entry for entry in _entries(place) if _is_ours(entry)]
+    for entry in entries:
+        entry.unlink(missing_ok=True)
+    return place, len(entries)
+
+
+def _path(place: Path, name: str) -> Path:
+    return place / f"perflint-{name}.entry"
+
+
+def _make(place: Path) -> None:
+    """Make the directory, and mark it as one that backups can leave out; one that is there may hold other things."""
+    try:
+        place.mkdir(parents=True)
+    except FileExistsError:
+        return
+    (place / "CACHEDIR.TAG").write_text(_TAG, encoding="ascii")
+
+
+def _entries(place: Path) -> list[Path]:
+    """What has the name of an entry."""
+    try:
+        return [path for path in place.iterdir() if _NAME.fullmatch(path.name)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file with the name of an entry was written by perflint: it begins as all of them do."""
+    try:
+        with os.fdopen(_open(path), "rb") as file:
+            return file.read(len(BEGINNING)) == BEGINNING
+    except (OSError, ValueError):
+        return False
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of an entry that nobody but this user can have written; it counts as used.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no file, or somebody else's, or too large.
+    """
+    with os.fdopen(_open(path), "rb") as file:
+        status = os.fstat(file.fileno())
+        if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+            raise ValueError(f"{path} may be somebody else's")
+        if status.st_size > _MOST_BYTES:
+            raise ValueError(f"{path} is too large")
+        data = file.read(_MOST_BYTES)
+        with contextlib.suppress(OSError):
+            os.utime(file.fileno() if os.utime in os.supports_fd else path)  # what is used stays
+        return data
+
+
+def _open(path: Path) -> int:
+    """Open a file for reading; nothing that could wait for ever, and no link.
+
+    Raises:
+        OSError: it cannot be opened.
+        ValueError: it is no file.
+    """
+    flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    handle = os.open(path, sum(flags, os.O_RDONLY))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ValueError(f"{path} is no file")
+    return handle
+
+
+def _shrink(place: Path) -> None:
+    found = []
+    for path in _entries(place):
+        try:
+            found.append((path.lstat(), path))
+        except FileNotFoundError:  # another run was faster
+            continue
+    left = 0
+    for count, (status, path) in enumerate(sorted(found, key=lambda item: -item[0].st_mtime_ns), 1):
+        left += status.st_size
+        if (count > _MOST_ENTRIES or left > _MOST_BYTES) and _is_ours(path):
+            path.unlink(missing_ok=True)
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    return (__version__, sys.version, *_our_stamps())
+
+
+def _our_stamps() -> Iterator[str]:
+    found = importlib.util.find_spec("libcst")  # where it is, without importing it
+    yield from _stamps([Path(found.origin)] if found is not None and found.origin else [])
+    yield from _stamps(sorted(Path(__file__).parents[1].rglob("*.py")))
+    yield from _stamps(sorted(rules_directory().glob("*.yaml")))
+
+
+def _stamps(paths: Sequence[Path]) -> Iterator[str]:
+    for path in paths:
+        status = path.stat()
+        yield f"{path} {status.st_size} {status.st_mtime_ns}"

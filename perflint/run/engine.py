@@ -1,0 +1,218 @@
+"""From sources to findings: each project of the run by itself, in as many processes as there are."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from perflint.checks import load_checks
+from perflint.configuration import selection
+from perflint.configuration.settings import Settings
+from perflint.findings import Finding
+from perflint.inputs.intake import by_hand
+from perflint.inputs.projects import split
+from perflint.lint import catalogue
+from perflint.run.one_project import PARALLEL_FROM, examine
+from perflint.run.processes import WorkerKilled, can_fork, in_turn
+from perflint.suppress import noqa, unused_noqa
+from perflint.text.source import Source
+
+Progress = Callable[[int, int], None]
+_AT_ONCE = 6_000_000
+"""Characters of source that are worked on at a time where processes share the projects; each takes 60 to 70 bytes."""
+
+_BUNDLES = 16
+"""Pieces of work for each process: enough that none waits long for the last one."""
+
+
+class Unfinished(Exception):
+    """Some projects could not be checked, because a process was ended from outside, as ``__cause__`` says.
+
+    ``found`` has the findings of each project, None where there are none to be had.
+    """
+
+    def __init__(self, found: list[list[Finding] | None]) -> None:
+        super().__init__(found)
+        self.found = found
+
+
+def check(
+    sources: Mapping[str, Source],
+    settings: Settings,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    gated: bool = True,
+    last: bool = False,
+) -> list[Finding]:
+    """All findings of the selected rules in a project, sorted by path and place.
+
+    Args:
+        sources: the files of the project by path; they are read as one project, so a helper is checked as part
+            of the loop that calls it.
+        jobs: processes to use.
+        progress: called with files done and files in all.
+        gated: parse only what can hold a finding.  False parses everything, which must find the same.
+        last: the process ends after this check, so that nothing has to be freed.
+
+    Raises:
+        Unfinished: a process was ended from outside.
+    """
+    found = check_projects(split(sources).projects, settings, jobs, progress, gated, last)
+    return sorted((item for items in found for item in items), key=_order)
+
+
+def check_projects(
+    projects: list[dict[str, Source]],
+    settings: Settings,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    gated: bool = True,
+    last: bool = False,
+) -> list[list[Finding]]:
+    """The findings of each project, sorted by path and place; the arguments and errors are those of ``check``."""
+    with collector_paused(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Python says of the checked code ("invalid escape sequence")
+        load_checks()
+        codes = selection.selected(settings, catalogue.shipped())
+        run = _Run(settings, codes, gated, sum(map(len, projects)), progress, last)
+        found = run.found(projects, jobs)
+        shown = {index: sorted(kept(items, projects[index], settings), key=_order) for index, items in found.items()}
+        if run.killed is not None:
+            raise Unfinished([shown.get(index) for index in range(len(projects))]) from run.killed
+        return [shown[index] for index in range(len(projects))]
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str]:
+    return finding.path, finding.start, finding.end, finding.code
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """The index is millions of objects that all stay: looking for garbage among them doubles the time it takes."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@dataclass
+class _Run:
+    """One run over all projects; ``killed``: why some of them could not be checked."""
+
+    settings: Settings
+    codes: frozenset[str]
+    gated: bool
+    files: int
+    progress: Progress | None
+    last: bool
+    files_done: int = 0
+    killed: WorkerKilled | None = None
+
+    def found(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
+        """The findings of each project, by its place, without those that could not be checked.
+
+        Projects that are large for their number are checked by all processes at once.
+        """
+        sizes = [_size(project) for project in projects]
+        order = sorted(range(len(projects)), key=lambda index: -sizes[index])
+        alone = [index for index in order if jobs < 2 or sizes[index] * jobs > sum(sizes)]
+        others = order[len(alone) :]
+        if sum(len(projects[index]) for index in others) < PARALLEL_FROM or not can_fork():
+            alone, others = alone + others, []
+        found = {}
+        for index in alone:
+            try:
+                found[index] = self._examined(projects[index], jobs, self.last)
+            except WorkerKilled as error:
+                self.killed = error
+        if others:
+            bundles = _bundles(others, sizes, sum(sizes) // (jobs * _BUNDLES))
+            found |= self._in_processes(bundles, projects, sizes, jobs)
+        return found
+
+    def _examined(self, project: Mapping[str, Source], jobs: int, last: bool) -> list[Finding]:
+        found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
+        if "PPF001" in self.codes:
+            found += [syntax_error(project[path], error) for path, error in broken.items()]
+        is_whole = self.settings.whole_project and not broken
+        return found + unused_noqa.find(project.values(), found, self.settings, self.codes, is_whole)
+
+    def _done(self, count: int) -> None:
+        self.files_done += count
+        if self.progress:
+            self.progress(self.files_done, self.files)
+
+    def _in_processes(
+        self, bundles: list[list[int]], projects: list[dict[str, Source]], sizes: list[int], jobs: int
+    ) -> dict[int, list[Finding]]:
+        found: dict[int, list[Finding]] = {}
+        import libcst
+
+        libcst.Module  # noqa: B018 - loaded once, here, rather than by each process
+        work = [partial(self._bundle, [projects[index] for index in bundle]) for bundle in bundles]
+        weights = [sum(sizes[index] for index in bundle) for bundle in bundles]
+        for number, findings in in_turn(work, weights, jobs, _AT_ONCE):
+            if isinstance(findings, WorkerKilled):
+                self.killed = findings
+            else:
+                found |= dict(zip(bundles[number], findings, strict=True))
+            self._done(sum(len(projects[index]) for index in bundles[number]))
+        return found
+
+    def _bundle(self, bundle: list[dict[str, Source]]) -> list[list[Finding]]:
+        self.progress = None  # this is another process: the first one tells
+        return [self._examined(project, 1, last=True) for project in bundle]
+
+
+def _size(project: Mapping[str, Source]) -> int:
+    return sum(len(source.text) for source in project.values())
+
+
+def _bundles(order: list[int], sizes: list[int], size: int) -> list[list[int]]:
+    """Projects for one process each: large ones by themselves, small ones together."""
+    bundles: list[list[int]] = []
+    room = 0
+    for index in order:
+        if room <= 0:
+            bundles.append([])
+            room = size
+        bundles[-1].append(index)
+        room -= sizes[index]
+    return bundles
+
+
+def syntax_error(source: Source, error: Exception) -> Finding:
+    """The finding for a file that does not parse."""
+    line, column, what = 1, 1, str(error) or type(error).__name__
+    if isinstance(error, SyntaxError):
+        line, column, what = error.lineno or 1, max(error.offset or 1, 1), error.msg or "invalid syntax"
+    elif isinstance(error, (RecursionError, MemoryError)):
+        what = "it is nested too deeply to be parsed"
+    line = min(max(line, 1), source.lines.rows)
+    start = source.lines.line_start(line) + min(column - 1, len(source.lines.line(line)))
+    rule = catalogue.shipped()["PPF001"]
+    return Finding("PPF001", source.path, start, start, rule.message.format(what=what, line=line), by_hand(rule))
+
+
+def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:
+    """The findings that the settings and the comments in the sources (by path) let through, with their fix levels."""
+    shown: list[Finding] = []
+    for finding in found:
+        if finding.confidence < settings.min_confidence:
+            continue
+        if finding.code in selection.ignored_for(finding.path, settings):
+            continue
+        if settings.noqa and finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):
+            continue
+        if finding.fix is not None:
+            level = selection.level_for(finding.code, finding.fix.level, settings)
+            finding = replace(finding, fix=replace(finding.fix, level=level))
+        shown.append(finding)
+    return shown

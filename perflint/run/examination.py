@@ -1,0 +1,157 @@
+"""One project from sources to drafts: index it, ask the gates, parse what can hold a finding, walk it once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from perflint.configuration.settings import Settings
+from perflint.findings import Confidence
+from perflint.fix.trial import Trials
+from perflint.fix.unused_imports import taking
+from perflint.index import hot, version_checks
+from perflint.index.file import FileIndex
+from perflint.index.project import Project
+from perflint.lint import catalogue, gates, registry, units
+from perflint.lint.context import Context, Draft
+from perflint.lint.gates import Rows
+from perflint.lint.walk import Walk
+from perflint.suppress import noqa, unused_noqa
+
+RowsOf = Callable[[FileIndex, frozenset[str], Settings], Rows]
+Done = Callable[[int], None]
+"""Told how many more files are done."""
+
+
+@dataclass
+class Examination:
+    """What one process needs to check the files of one project.
+
+    ``gated``: parse only what can hold a finding; False parses everything, which must find the same.
+    """
+
+    project: Project
+    settings: Settings
+    codes: frozenset[str]
+    gated: bool
+    rows: dict[str, Rows] = field(default_factory=dict)
+    readers: dict[str, units.Reader] = field(default_factory=dict)
+    """For files that are checked again and again."""
+
+    def find(self, done: Done) -> tuple[list[Draft], dict[str, Exception]]:
+        """The drafts of the project, and what is wrong with the files that do not parse.
+
+        Args:
+            done: told of the files as they are done.
+        """
+        paths = list(self.project.files)
+        self.follow_steps()
+        self.ask(gates.place_rows, paths)
+        self.ask(gates.named_rows, paths)
+        drafts: list[Draft] = []
+        for path in paths:
+            if self.is_to_check(path):
+                drafts += self.check_file(path)
+            done(1)
+        return drafts, self.broken(paths)
+
+    # -- gates -------------------------------------------------------------------------------------------------
+
+    def follow_steps(self) -> None:
+        """Find what runs at each step, and the rows there; ``rows`` then has an entry for each file with steps."""
+        hot.analyse(self.project, gates.forward_clues(self.codes))
+        self._ask_steps(self.project.files)
+
+    def _ask_steps(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            file = self.project.files[path]
+            if file.points and self._is_asked(path):
+                self.rows[path] = Rows(gates.step_rows(file, self.codes, self._asked(file)))
+
+    def ask(self, gate: RowsOf, paths: Iterable[str]) -> None:
+        """Ask a gate of some files."""
+        for path in paths:
+            file = self.project.files[path]
+            found = gate(file, self.codes, self._asked(file)) if self._is_asked(path) else None
+            if found is not None and found.all:
+                self.rows[path] = self.rows.get(path, Rows()) | found
+
+    def broken(self, paths: Iterable[str]) -> dict[str, Exception]:
+        """What keeps some files from being parsed."""
+        errors = {path: self.project.files[path].syntax_error for path in paths}
+        return {
+            path: error
+            for path, error in errors.items()
+            if error is not None and not noqa.skips_file(self.project.files[path].source)
+        }
+
+    def _asked(self, file: FileIndex) -> Settings:
+        """What the gates go by: a comment may be there for a finding that nobody is shown."""
+        is_least = self.settings.min_confidence is Confidence.LOW
+        return self.settings if is_least or not unused_noqa.is_worth_a_look(file.source) else self._unsure
+
+    @cached_property
+    def _unsure(self) -> Settings:
+        return replace(self.settings, min_confidence=Confidence.LOW)
+
+    def _is_asked(self, path: str) -> bool:
+        file = self.project.files[path]
+        return not file.is_quiet and not noqa.skips_file(file.source)
+
+    # -- drafts ------------------------------------------------------------------------------------------------
+
+    def is_to_check(self, path: str) -> bool:
+        """Whether a file can hold a finding, as the gates say."""
+        return not self.gated or bool(self.rows.get(path, Rows()).all)
+
+    def find_in(self, path: str) -> tuple[list[Draft], Exception | None]:
+        """The drafts of one file, and what keeps it from being parsed; what runs at each step must be known."""
+        self.rows.pop(path, None)
+        self._ask_steps([path])
+        self.ask(gates.named_rows, [path])
+        self.ask(gates.place_rows, [path])
+        return (self.check_file(path) if path in self.rows else []), self.broken([path]).get(path)
+
+    def check_file(self, path: str) -> list[Draft]:
+        """The drafts of one file."""
+        file = self.project.files[path]
+        rows = self.rows.get(path, Rows())
+        pieces = units.units_of(file.tree)
+        if self.gated:
+            pieces = units.chosen(pieces, rows.all)
+            gates.type_rows(file, rows.typed)
+        else:
+            gates.type_all(file)
+        lines = file.source.lines
+        points = {lines.offset(node.lineno, node.col_offset): point for node, point in file.points.items()}
+        drafts: list[Draft] = []
+        answers: dict[Hashable, Any] = {}
+        reader = self.readers.get(path)
+        if reader is not None:
+            reader.begin()
+        for piece in pieces:
+            if piece.is_too_deep:
+                continue
+            try:
+                unit = units.parse(file.source, piece, reader)
+                context = Context(file, unit, self.settings, catalogue.shipped(), self.codes, points, answers)
+                Walk(context, registry.checks, rows.all if self.gated else None).run()
+            except (units.UnparsableError, RecursionError):
+                continue  # ast has accepted the file, so the rest of it is still worth checking
+            drafts += context.drafts
+        return _tried(version_checks.fitting(drafts, file, self.settings), file, self.settings.line_length)
+
+
+def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draft]:
+    """The drafts, whose fixes are offered as their trials say."""
+    if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
+        return drafts
+    others = [other for other in file.project.mentions.of(file.parts[-1]) if other is not file]
+
+    def is_taken(name: str) -> bool:
+        return any(other.matches(taking(name, file.source.path)) for other in others)
+
+    trials = Trials(file.source, file.tree, limit, is_taken)
+    return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]

@@ -1,0 +1,50 @@
+"""One project from sources to findings, in this process or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from perflint.configuration.settings import Settings
+from perflint.findings import Finding
+from perflint.index.project import Project
+from perflint.lint import catalogue, messages
+from perflint.run.examination import Done, Examination
+from perflint.run.processes import can_fork
+from perflint.text.source import Source
+
+PARALLEL_FROM = 24
+"""Files below which starting processes costs more than it saves."""
+
+
+def examine(
+    sources: Mapping[str, Source],
+    settings: Settings,
+    codes: frozenset[str],
+    jobs: int = 1,
+    gated: bool = True,
+    done: Done = lambda _: None,
+    last: bool = False,
+) -> tuple[list[Finding], dict[str, Exception]]:
+    """The findings of one project before they are filtered, and what is wrong with its files that do not parse.
+
+    Args:
+        sources: the files of the project by path.
+        jobs: processes to use, this one among them.
+        gated: parse only what can hold a finding.
+        done: told of the files as they are done.
+        last: the process ends after this, so that nothing has to be freed.
+    """
+    project = Project(sources, settings.loaders)
+    examination = Examination(project, settings, codes, gated)
+    jobs = min(jobs, len(sources) // (PARALLEL_FROM // 2)) if can_fork() else 1
+    try:
+        if jobs > 1:
+            from perflint.run.together import Together  # only now: most runs have one project, and one process
+
+            drafts, broken = Together(examination, jobs - 1, done).find()
+        else:
+            drafts, broken = examination.find(done)
+        return messages.write(drafts, catalogue.shipped(), settings), broken
+    finally:
+        if not last:
+            project.close()

@@ -1,0 +1,332 @@
+"""A process that stays up: one file is edited, and what that may have changed is checked again, and nothing else.
+
+The index is kept.  Each answer in it knows which parts of an edited file it was worked out from (``index/tracking``),
+so that an edit drops those answers and no others; the steps are followed again only from where they may lead into the
+file (``index/retrace``).  What the check of a file was worked out from is known in the same way (``rechecks``).
+"""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from perflint.checks import load_checks
+from perflint.configuration import selection
+from perflint.configuration.settings import Settings
+from perflint.findings import Finding
+from perflint.index.file import FileIndex
+from perflint.index.kept_project import KeptProject
+from perflint.index.retrace import Steps, Trail, changed_nodes
+from perflint.index.splice import Window
+from perflint.inputs.projects import split
+from perflint.lint import catalogue, gates, messages, units
+from perflint.lint.context import Draft
+from perflint.run import engine
+from perflint.run.examination import Examination
+from perflint.run.rechecks import Rechecks, moved
+from perflint.suppress import noqa, unused_noqa
+from perflint.text.source import Source
+
+
+class Session:
+    """The findings of a set of files, kept up to date while files are edited.
+
+    Args:
+        sources: the files by path, as ``engine.check`` takes them; checked at once.
+        settings: which rules, and what the user has declared.
+        edited: the paths of files that are going to be edited.  The first edit of any other takes about as long as a
+            check of everything, and so does the first ``catch_up`` after it.
+    """
+
+    def __init__(self, sources: Mapping[str, Source], settings: Settings, edited: Collection[str] = ()) -> None:
+        load_checks()
+        self._settings = settings
+        self._codes = selection.selected(settings, catalogue.shipped())
+        self._sources = dict(sources)
+        self._kept: list[_Kept] = []
+        self._check_all(frozenset(edited))
+
+    def findings(self) -> list[Finding]:
+        """All findings, sorted by path and place: those of a file as of its last edit or check.
+
+        After ``catch_up`` they are those that ``engine.check`` gives.
+        """
+        return _in_order(finding for kept in self._kept for found in kept.found.values() for finding in found)
+
+    def edit(self, path: str, text: str) -> list[Finding]:
+        """The findings of one file with another text, as ``engine.check`` of all files would give them, but for this:
+
+        A message counts the other host reads of its loop.  Those in other files are counted as they were found last.
+        Which files belong to one project stays as it was, too.  ``catch_up`` sees to both, and to the other files.
+
+        Args:
+            path: one of the files; any other is new, and leads to a full check.
+            text: all of the file, without a byte order mark.
+        """
+        before = self._sources.get(path)
+        self._sources[path] = Source(path, text) if before is None else replace(before, text=text)
+        if before is None:
+            return [finding for finding in self.settle() if finding.path == path]
+        with _undisturbed():
+            return self._owner(path).edit(self._sources[path])
+
+    @property
+    def unparsed(self) -> list[str]:
+        """The edited files that do not parse: the index still has what they said before."""
+        return [path for kept in self._kept for path in kept.unparsed]
+
+    def catch_up(self) -> list[str]:
+        """Check the files again whose findings may have changed since the edits before; ``findings`` has them then.
+
+        Everything is checked again where that cannot be told: after the first edit of a file (unless it was said that
+        it would be edited), as long as an edited file does not parse, and where an edit, or a new README next to the
+        files, decides otherwise which of them belong to one project.
+
+        Returns:
+            The paths of the files that were checked again, those edited not among them, in the order of the files.
+        """
+        projects = [list(project) for project in split(self._sources).projects]
+        if projects != [list(kept.sources) for kept in self._kept]:
+            self._check_all()
+            return list(self._sources)
+        with _undisturbed():
+            return [path for kept in self._kept for path in kept.catch_up()]
+
+    def update(self, sources: Mapping[str, Source], edited: Collection[str] = ()) -> None:
+        """Check everything again with other files, as after several of them have changed, come or gone at once.
+
+        What the index says of the text of a file alone is kept where the text is the same.
+
+        Args:
+            sources: all files by path, in place of those before.
+            edited: the paths of files that are going to be edited, besides those that have been.
+        """
+        self._sources = dict(sources)
+        self._check_all(frozenset(edited))
+
+    def settle(self) -> list[Finding]:
+        """All findings, by a full check, which goes by nothing that is remembered but the trees of the files."""
+        self._check_all()
+        return self.findings()
+
+    def _check_all(self, edited: frozenset[str] = frozenset()) -> None:
+        """Index all files anew, but for the trees of those whose text is the same."""
+        before = {path: kept for kept in self._kept for path in kept.sources}
+        with _undisturbed():
+            self._kept = []
+            for sources in split(self._sources).projects:
+                earlier = next((before[path] for path in sources if path in before), None)
+                kept = _Kept(sources, self._settings, self._codes)
+                kept.check(earlier, edited)
+                self._kept.append(kept)
+
+    def _owner(self, path: str) -> _Kept:
+        return next(kept for kept in self._kept if path in kept.sources)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Without the collector, which would look through the whole index, and without what Python says of the code."""
+    with engine.collector_paused(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+class _Kept:
+    """One project that is kept: its index, and the drafts and findings of each file."""
+
+    def __init__(self, sources: dict[str, Source], settings: Settings, codes: frozenset[str]) -> None:
+        self.sources = sources
+        self.found: dict[str, list[Finding]] = {}
+        self._settings = settings
+        self._codes = codes
+        self._drafts: dict[str, list[Draft]] = {}
+        self._broken: dict[str, Exception] = {}
+        self.unparsed: dict[str, str] = {}
+        """The texts that the index has not taken, since they do not parse."""
+        self._look: _Look | None = None
+        self._is_behind = False
+
+    def check(self, earlier: _Kept | None, edited: frozenset[str]) -> None:
+        """Check everything."""
+        before = earlier._look.project if earlier is not None and earlier._look is not None else None
+        watched = edited | before.paths if before is not None else edited
+        self._look = self._opened(watched & self.sources.keys(), before)
+        self._look.notes = bool(self._look.project.paths)
+        self._check_files(self._look, self._look.project.files.values())
+        self._write()
+        self._look.rest()
+
+    def edit(self, source: Source) -> list[Finding]:
+        """The findings of one file with another text."""
+        path = source.path
+        look = self._look
+        if look is None or path not in look.project.paths:
+            watched = look.project.paths if look is not None else frozenset()
+            look = self._look = self._opened(frozenset({*watched, path}), look.project if look is not None else None)
+            look.rest()
+            gc.freeze()
+        self.sources[path] = source
+        self._is_behind = True
+        error = look.project.watched(path).parse(source.text)
+        if error is not None:
+            return self._unparsable(path, error)
+        self.unparsed.pop(path, None)
+        for other, text in self.unparsed.items():
+            look.replace(other, text)
+            look.rest()
+        self.unparsed.clear()
+        self._move(path, look.project.watched(path).window)
+        look.replace(path, source.text)
+        self._check_files(look, [look.project.files[path]], again=True)
+        drafts = [*self._drafts[path], *(draft for other in self._others(path) for draft in other)]
+        self.found[path] = self._findings(drafts, path)
+        look.rest()
+        return self.found[path]
+
+    def catch_up(self) -> list[str]:
+        """Check again what the edits since the last time may have changed; the files that were."""
+        look = self._look
+        if not self._is_behind or look is None:
+            return []
+        self._is_behind = False
+        if self.unparsed:
+            self._check_apart()
+            return list(self.sources)
+        is_first, look.notes = not look.notes, True
+        look.follow()
+        files = list(look.project.files.values())
+        stale = files if is_first else look.rechecks.take_stale(files, self._drafts)
+        self._check_files(look, stale, again=not is_first)
+        self._write()
+        look.rest()
+        return [file.source.path for file in stale]
+
+    def _check_files(self, look: _Look, files: Iterable[FileIndex], again: bool = False) -> None:
+        """Check some files; ``again``: they may be checked many times more, so their units are kept."""
+        for file in files:
+            path = file.source.path
+            if again:
+                look.examination.readers.setdefault(path, units.Reader())
+            self._drafts[path], error = look.find_in(file)
+            self._broken.pop(path, None)
+            if error is not None:
+                self._broken[path] = error
+
+    def _check_apart(self) -> None:
+        """Check everything in an index of its own: this one still has what the edited files said before."""
+        found = engine.check_projects([self.sources], self._settings)[0]
+        self.found = {path: [] for path in self.sources}
+        for finding in found:
+            self.found[finding.path].append(finding)
+
+    def _unparsable(self, path: str, error: Exception) -> list[Finding]:
+        """What a text says that does not parse; the index stays as it is until one does, or another file is edited."""
+        self.unparsed[path] = self.sources[path].text
+        self._drafts[path] = []
+        self._broken.pop(path, None)
+        if not noqa.skips_file(self.sources[path]):
+            self._broken[path] = error
+        self.found[path] = self._findings([], path)
+        return self.found[path]
+
+    def _opened(self, watched: frozenset[str], before: KeptProject | None) -> _Look:
+        project = KeptProject(self.sources, self._settings.loaders, watched, before)
+        return _Look(project, Examination(project, self._settings, self._codes, gated=True))
+
+    def _others(self, path: str) -> Iterator[list[Draft]]:
+        return (drafts for other, drafts in self._drafts.items() if other != path)
+
+    def _write(self) -> None:
+        """The findings of all drafts."""
+        self.found = {path: [] for path in self.sources}
+        for finding in self._findings([draft for drafts in self._drafts.values() for draft in drafts]):
+            self.found[finding.path].append(finding)
+
+    def _findings(self, drafts: list[Draft], path: str | None = None) -> list[Finding]:
+        """The findings of drafts, or of those of one file, where the others are there for its messages alone."""
+        found = messages.write(drafts, catalogue.shipped(), self._settings)
+        broken = self._broken
+        if path is not None:
+            found = [finding for finding in found if finding.path == path]
+            broken = {path: broken[path]} if path in broken else {}
+        if "PPF001" in self._codes:
+            found += [engine.syntax_error(self.sources[at], error) for at, error in broken.items()]
+        about = self.sources.values() if path is None else [self.sources[path]]
+        is_whole = self._settings.whole_project and not self._broken
+        found += unused_noqa.find(about, found, self._settings, self._codes, is_whole)
+        return _in_order(engine.kept(found, self.sources, self._settings))
+
+    def _move(self, path: str, rows: Window) -> None:
+        """Let the drafts of other files say where the rows of an edited file are now."""
+        assert self._look is not None
+        for other, drafts in self._drafts.items():
+            if other == path or all(draft.step is None for draft in drafts):
+                continue
+            now = [_moved(draft, path, rows) for draft in drafts]
+            if None in now:
+                self._look.rechecks.drop(other)
+            self._drafts[other] = [draft for draft in now if draft is not None]
+
+
+@dataclass
+class _Look:
+    """The index of a project with where its steps lead.
+
+    ``notes``: what each check of a file is worked out from is noted.
+    """
+
+    project: KeptProject
+    examination: Examination
+    notes: bool = False
+    trail: Trail = field(init=False)
+    rechecks: Rechecks = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.trail = Trail(self.project)
+        self.rechecks = Rechecks(self.project.log)
+        self._clues = gates.forward_clues(self.examination.codes)
+        Steps(self.project, self._clues, self.trail, keeps=False).run()
+
+    def replace(self, path: str, text: str) -> None:
+        """Put another text in the place of a file, and follow the steps that may lead into it again."""
+        file = self.project.files[path]
+        dropped = self.project.replace(path, text)
+        rows = self.project.watched(path).window
+        self.rechecks.edited(path, rows, dropped)
+        leading = self.trail.leading(file, changed_nodes(self.trail, dropped))
+        self.trail.forget(file, rows.new)
+        Steps(self.project, self._clues, self.trail, file, leading).run()
+
+    def find_in(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
+        """The drafts of a file, and what keeps it from being parsed."""
+        check = partial(self.examination.find_in, file.source.path)
+        return self.rechecks.checked(file, check) if self.notes else check()
+
+    def follow(self) -> None:
+        """Follow all steps again, as they are after the edits."""
+        Steps(self.project, self._clues, self.trail).run()
+
+    def rest(self) -> None:
+        """Let go of what only the last question needed."""
+        self.project.log.rest()
+        self.examination.rows.clear()
+        for file in self.project.files.values():
+            file.points.clear()
+            file.reading_calls.clear()
+
+
+def _moved(draft: Draft, path: str, rows: Window) -> Draft | None:
+    """A draft after an edit of another file; None where a row on the way to it is gone."""
+    step = moved(draft.step, [(path, rows)]) if draft.step is not None else None
+    if step is draft.step:
+        return draft
+    return replace(draft, step=step) if step is not None else None
+
+
+def _in_order(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda item: (item.path, item.start, item.end, item.code))

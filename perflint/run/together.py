@@ -1,0 +1,201 @@
+"""One project in several processes: each does what nobody has done yet, the files first that it has parsed already.
+
+The first process follows the steps, the others look at what statements name.  Who asks a file what its statements say
+wherever they stand also checks it, for the index then knows the file already.  Only the first process, and those that
+it forks later, know the steps, so that no other checks a file that has some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import libcst as cst
+
+from perflint.index.project import Worked
+from perflint.lint import gates
+from perflint.lint.context import Draft
+from perflint.lint.gates import Rows
+from perflint.run.claims import Claims
+from perflint.run.examination import Done, Examination, RowsOf
+from perflint.run.processes import Partner, Work
+
+_FINISHED_TOGETHER_FROM = 24
+"""Files left after the steps are known below which another process costs more than it saves."""
+
+_STEPS = "the steps are known"
+
+_Tell = Callable[[object], None]
+_Drafts = dict[str, list[Draft]]
+"""The drafts of each file."""
+
+_Found = tuple[_Drafts, dict[str, Exception]]
+"""Drafts, and what is wrong with files that do not parse."""
+
+
+class Together:
+    """An examination that this process shares with others, which it forks.
+
+    Args:
+        examination: of the project; nothing has been asked of it.
+        others: how many processes help this one.
+        done: told of files as this process is done with them, and of those of the others in the end.
+    """
+
+    def __init__(self, examination: Examination, others: int, done: Done) -> None:
+        self._examination = examination
+        self._project = examination.project
+        self._others = others
+        self._done = done
+        self._left = len(self._project.files)
+        self._paths = list(self._project.files)
+        self._named, self._places, self._syntax, self._checks = (Claims(self._paths) for _ in range(4))
+        self._parsed, self._parsed_by_others = Claims(self._paths), Claims(self._paths)
+        self._stepped, self._milestones = Claims(self._paths), Claims([_STEPS])
+        self._project.parsed, self._project.stepped = self._parsed, self._stepped
+
+    def find(self) -> tuple[list[Draft], dict[str, Exception]]:
+        """The drafts of the project, and what is wrong with the files that do not parse."""
+        with _partners([self._help] * self._others) as partners:
+            self._examination.follow_steps()
+            self._milestones.take(_STEPS)
+            steps = frozenset(self._examination.rows)
+            for partner in partners:
+                partner.tell(steps)
+            self._work_ahead(partners)
+            answers = [partner.hear() for partner in partners]
+            elsewhere = frozenset().union(*map(self._take, answers)) - steps
+            drafts, broken = self._finish([path for path in dict.fromkeys(self._in_order()) if path not in elsewhere])
+            for answer, partner in zip(answers, partners, strict=True):
+                drafts |= partner.hear()
+                broken |= answer.broken
+            self._done(self._left)
+            return [draft for found in drafts.values() for draft in found], broken
+
+    def _help(self, tell: _Tell, hear: Callable[[], frozenset[str]]) -> None:
+        """What another process does."""
+        self._project.parsed = self._parsed_by_others
+        named = frozenset(self._ask(gates.named_rows, self._named, self._paths))
+        asked = self._ask(gates.place_rows, self._places, filter(named.__contains__, self._in_order_for_others()))
+        tell(_Answer(asked, self._examination.rows, self._broken(), self._project.worked))
+        _load_libcst()
+        steps = hear()
+        tell(self._drafts(path for path in asked if path not in steps))
+
+    def _work_ahead(self, partners: list[Partner]) -> None:
+        """Go on with the gates while the others are at work."""
+        _load_libcst()
+        for path in self._in_order():
+            if all(partner.has_told for partner in partners):
+                return
+            self._ask(gates.place_rows, self._places, [path])
+
+    def _take(self, answer: _Answer) -> list[str]:
+        """Enter what another process has found out; the files that it checks if they have no steps."""
+        self._project.worked_out(answer.worked)
+        rows = self._examination.rows
+        for path, found in answer.rows.items():
+            rows[path] = rows.get(path, Rows()) | found
+        return answer.asked
+
+    # -- gates -------------------------------------------------------------------------------------------------
+
+    def _ask(self, gate: RowsOf, claims: Claims, paths: Iterable[str]) -> list[str]:
+        """Ask a gate of those files that nobody else has asked it of, and say which."""
+        asked: list[str] = []
+        for path in filter(claims.take, paths):
+            self._examination.ask(gate, [path])
+            asked.append(path)
+        return asked
+
+    def _in_order(self) -> Iterator[str]:
+        """All files, some of them twice: those first that this process has parsed, then those that nobody has."""
+        yield from [path for path, file in self._project.files.items() if file.is_parsed]
+        yield from self._unparsed()
+        yield from self._paths
+
+    def _in_order_for_others(self) -> Iterator[str]:
+        """The same, but those that the first process has parsed last and until the steps are known, and if they have
+        none so far: the others cannot check files with steps."""
+        files = self._project.files
+        yield from (path for path in self._paths if files[path].is_parsed and not self._parsed.is_taken(path))
+        yield from self._unparsed()
+        for path in self._paths:
+            if self._milestones.is_taken(_STEPS):
+                return
+            if not self._stepped.is_taken(path):
+                yield path
+
+    def _unparsed(self) -> Iterator[str]:
+        either = self._parsed, self._parsed_by_others
+        return (path for path in self._paths if not any(parsed.is_taken(path) for parsed in either))
+
+    def _broken(self) -> dict[str, Exception]:
+        """What keeps files from being parsed: those that this process has parsed, and those of the rest it takes."""
+        parsed = [path for path, file in self._project.files.items() if file.is_parsed]
+        return self._examination.broken([*parsed, *filter(self._syntax.take, self._unparsed())])
+
+    # -- checks ------------------------------------------------------------------------------------------------
+
+    def _finish(self, paths: list[str]) -> _Found:
+        """What is found in some files, with more processes that begin with all that this one knows."""
+        count = self._others if len(paths) >= _FINISHED_TOGETHER_FROM else 0
+        with _partners([partial(self._tell_finished, paths)] * count) as partners:
+            drafts, broken = self._finished(paths, self._count_one)
+            for partner in partners:
+                more, errors = partner.hear()
+                drafts |= more
+                broken |= errors
+        return drafts, broken
+
+    def _tell_finished(self, paths: list[str], tell: _Tell, _: Callable[[], object]) -> None:
+        tell(self._finished(paths, lambda: None))
+
+    def _count_one(self) -> None:
+        self._left -= 1
+        self._done(1)
+
+    def _finished(self, paths: list[str], done: Callable[[], None]) -> _Found:
+        """What is found in those of these files that no other process takes."""
+        drafts: _Drafts = {}
+        for path in filter(self._checks.take, paths):
+            self._ask(gates.place_rows, self._places, [path])
+            drafts |= self._drafts([path])
+            done()
+        return drafts, self._broken()
+
+    def _drafts(self, paths: Iterable[str]) -> _Drafts:
+        examination = self._examination
+        return {path: examination.check_file(path) for path in paths if examination.is_to_check(path)}
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What another process has found out.
+
+    ``asked``: the files that it checks if they have no steps; ``rows`` and ``broken``: rows and errors by path;
+    ``worked``: what it worked out of the whole project.
+    """
+
+    asked: list[str]
+    rows: Mapping[str, Rows]
+    broken: Mapping[str, Exception]
+    worked: Worked
+
+
+def _load_libcst() -> None:
+    """Load it now where it is to be loaded later: there will be something to parse."""
+    getattr(cst, "Module")  # noqa: B009 - only the look matters
+
+
+@contextmanager
+def _partners(work: Iterable[Work]) -> Iterator[list[Partner]]:
+    """Processes that are ended in the end, whatever has happened."""
+    partners = [Partner(piece) for piece in work]
+    try:
+        yield partners
+    finally:
+        for partner in partners:
+            partner.end()

@@ -1,0 +1,1 @@
+"""Findings that are not to be reported: ``# noqa`` comments and baselines."""

@@ -1,0 +1,259 @@
+"""The baseline: a file that lists findings which are not to be reported, so that only new ones are.
+
+Its entries know their findings by content (``fingerprints``), so they hold when lines move.  There is one line for
+each, in the order of paths, codes and words, so that a change of the code gives a small diff, and two branches merge.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perflint.findings import Finding
+from perflint.fix.writing import write_whole
+from perflint.inputs import plain_files
+from perflint.inputs.patterns import relative
+from perflint.suppress.fingerprints import fingerprints
+from perflint.text.source import Source
+
+NAME = "perflint-baseline.json"
+"""The file where none is named."""
+
+VERSION = 1
+_ABOUT = "Findings that perflint does not report; perflint check --write-baseline writes them anew."
+_LONGEST = 100
+_CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: |$)")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_MOVES = 10_000
+"""How many pairs of files are compared to see what has moved."""
+
+
+class BaselineError(Exception):
+    """A baseline that cannot be used; ``str(error)`` says which, where in it, and what to do."""
+
+
+@dataclass(frozen=True, order=True)
+class Entry:
+    """One finding.  ``path`` is seen from the directory of the baseline; ``text`` is for people."""
+
+    path: str
+    code: str
+    text: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Split:
+    """Findings that are ``new``, those that are ``hidden``, and the entries that are ``used`` for the latter."""
+
+    new: list[Finding]
+    hidden: list[Finding]
+    used: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The entries of a file by fingerprint; ``path`` need not exist."""
+
+    path: Path
+    entries: Mapping[str, Entry]
+
+    @property
+    def root(self) -> str:
+        """The directory that the paths in it are seen from."""
+        return str(self.path.absolute().parent)
+
+    def split(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> Split:
+        """Tell findings apart.
+
+        Args:
+            findings: all findings of a run, in the order of their places in each file.
+            sources: the texts that they point into, by path.
+        """
+        own = fingerprints(findings, sources, self.root)
+        known = [each if each in self.entries else None for each in own]
+        moved = self._moved([item for item, each in zip(findings, known, strict=True) if each is None], sources)
+        new, hidden, used = [], [], set()
+        for finding, each in zip(findings, known, strict=True):
+            entry = each or moved.get(id(finding))
+            if entry is None:
+                new.append(finding)
+            else:
+                hidden.append(finding)
+                used.add(entry)
+        return Split(new, hidden, frozenset(used))
+
+    def stale(self, used: Collection[str], paths: Iterable[str], codes: Collection[str]) -> list[Entry]:
+        """The entries of files and rules that were checked, and have no finding any more.
+
+        Args:
+            used: the entries that have one.
+            paths: the files that were checked.
+            codes: the rules that were selected.
+        """
+        checked = {_place(path, self.root) for path in paths}
+        return sorted(
+            entry
+            for entry in self.entries.values()
+            if entry.fingerprint not in used
+            and entry.code in codes
+            and (entry.path in checked or not _is_there(Path(self.root) / entry.path))
+        )
+
+    def _moved(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> dict[int, str]:
+        """The entries for findings in files that have another name now, by the identity of the finding."""
+        by_old: dict[str, int] = defaultdict(int)
+        for entry in self.entries.values():
+            by_old[entry.path] += 1
+        by_new: dict[str, list[Finding]] = defaultdict(list)
+        for finding in findings:
+            if _place(finding.path, self.root) not in by_old:
+                by_new[finding.path].append(finding)
+        gone = [path for path in sorted(by_old) if by_new and not _is_there(Path(self.root) / path)]
+        found: dict[int, str] = {}
+        if len(gone) * len(by_new) > _MOST_MOVES:
+            return found
+        for old in gone:
+            options = {
+                path: self._as_if(old, items, sources[path]) for path, items in by_new.items() if path in sources
+            }
+            best = max(options, key=lambda path: len(options[path]), default=None)
+            if best is not None and options[best]:
+                found |= options[best]
+                del by_new[best]
+        return found
+
+    def _as_if(self, old: str, findings: Sequence[Finding], source: Source) -> dict[int, str]:
+        """The entries that findings of one file would have if it were called as it was before."""
+        path = str(Path(self.root) / old)
+        there = [replace(finding, path=path) for finding in findings]
+        prints = fingerprints(there, {path: source}, self.root)
+        return {id(item): each for item, each in zip(findings, prints, strict=True) if each in self.entries}
+
+
+def entries(findings: Sequence[Finding], sources: Mapping[str, Source], root: str) -> list[Entry]:
+    """The entries for findings, for a baseline in the directory ``root``; the arguments are those of `fingerprints`."""
+    places = {path: _place(path, root) for path in {finding.path for finding in findings}}
+    texts: dict[tuple[str, int], str] = {}
+    found = []
+    for finding, each in zip(findings, fingerprints(findings, sources, root), strict=True):
+        source = sources.get(finding.path)
+        row = source.lines.position(finding.start)[0] if source is not None else 0
+        if (finding.path, row) not in texts:
+            texts[finding.path, row] = _text(source, row)
+        found.append(Entry(places[finding.path], finding.code, texts[finding.path, row], each))
+    return found
+
+
+def _place(path: str, root: str) -> str:
+    """A path as seen from ``root``, with ``/`` between its parts."""
+    below = relative(path, root)
+    if _is_there(Path(root) / below):
+        return below
+    try:
+        return Path(os.path.relpath(path, root)).as_posix()
+    except ValueError:  # on another drive
+        return below
+
+
+def _is_there(path: Path) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 - which does not raise where a name is too long
+
+
+def _text(source: Source | None, row: int) -> str:
+    if source is None:
+        return ""
+    text = " ".join(source.lines.line(row).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def write(path: Path, found: Iterable[Entry]) -> None:
+    """Write a baseline whole.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    lines = [f"    {_dumped(entry)}" for entry in sorted(set(found))]
+    listed = "[\n" + ",\n".join(lines) + "\n  ]" if lines else "[]"
+    text = f'{{\n  "version": {VERSION},\n  "about": "{_ABOUT}",\n  "findings": {listed}\n}}\n'
+    write_whole(path, text.encode("utf-8"))
+
+
+def _dumped(entry: Entry) -> str:
+    item = {"path": entry.path, "code": entry.code, "fingerprint": entry.fingerprint, "text": entry.text}
+    # A path may have bytes that no UTF-8 has.
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(item, ensure_ascii=False))
+
+
+def read(path: Path) -> Baseline:
+    """The baseline at ``path``.
+
+    Raises:
+        BaselineError: there is none, or it cannot be read, or it is no baseline of this version.
+    """
+    try:
+        handed_over = _is_handed_over(path)
+        text = path.read_text(encoding="utf-8") if handed_over else plain_files.read(path).decode()
+    except FileNotFoundError:
+        raise BaselineError(f"{path}: there is no such baseline: --write-baseline writes one") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BaselineError(
+            f"{path}: the baseline cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    for number, line in enumerate(text.splitlines(), 1):
+        if _CONFLICT.match(line):
+            raise BaselineError(
+                f"{path}:{number}: the baseline holds a merge conflict: keep the lines of both sides, or write it anew "
+                "with --write-baseline"
+            )
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
+        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise BaselineError(f"{path}{line}: the baseline is not valid JSON: {error}: {_ANEW}") from error
+    return Baseline(path, _entries(path, data))
+
+
+_ANEW = "write it anew with --write-baseline"
+
+
+def _entries(path: Path, data: object) -> dict[str, Entry]:
+    if not isinstance(data, dict) or "version" not in data:
+        raise BaselineError(f"{path}: this is no baseline of perflint: name another file, or {_ANEW}")
+    if data["version"] != VERSION:
+        raise BaselineError(
+            f"{path}: the baseline has version {data['version']}, and this perflint reads version {VERSION}: use the "
+            f"perflint that wrote it, or {_ANEW}"
+        )
+    found = data.get("findings")
+    if not isinstance(found, list):
+        raise BaselineError(f"{path}: the baseline has no list of findings: {_ANEW}")
+    result = {}
+    for number, item in enumerate(found, 1):
+        keys = ("path", "code", "text", "fingerprint")
+        if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in keys):
+            raise BaselineError(f"{path}: finding {number} of the baseline is not as perflint writes them: {_ANEW}")
+        result[item["fingerprint"]] = Entry(*(item[key] for key in keys))
+    return result
+
+
+def _is_handed_over(path: Path) -> bool:
+    """Whether a path is a pipe that a shell hands over: ``--baseline <(git show ...)``."""
+    return stat.S_ISFIFO(path.stat().st_mode) and path.parts[1:2] in (("dev",), ("proc",))
+
+
+def looks_like_one(path: Path) -> bool:
+    """Whether a file that is there may be replaced by a baseline: it is one, or what a merge has left of one."""
+    if plain_files.problem(path):
+        return False  # a pipe or a device
+    try:
+        head = plain_files.read(path)
+    except OSError:
+        return True  # writing says what is wrong
+    return not head.strip() or (b'"version"' in head and b'"findings"' in head) or b'"fingerprint"' in head

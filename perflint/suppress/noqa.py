@@ -1,0 +1,107 @@
+"""Comments that silence findings: ``# noqa`` as flake8 reads it, and ``# perflint: skip-file``."""
+
+from __future__ import annotations
+
+import re
+import tokenize
+from functools import lru_cache
+
+from perflint.findings import Finding
+from perflint.text.code_lines import CodeLine, code_lines, tokens
+from perflint.text.source import Source
+
+# What flake8 7 accepts: one space after "#", the colon right after the word, at most one blank after the colon.
+# Anything else after the word is no list of codes, and the comment speaks of all of them.
+DIRECTIVE = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
+CODE_END = re.compile(r"[,\s]+")
+_NOT_FOR_FLAKE8 = re.compile(r"(?:^|[\r\n])[^\S\r\n]*# flake8[:=][^\S\r\n]*noqa", re.IGNORECASE)
+_SKIP_FILE = re.compile(r"(?:^|[\r\n])[ \t\f]*#[ \t]*perflint:[ \t]*skip-file(?![\w-])")
+
+
+def suppressed(finding: Finding, source: Source) -> bool:
+    """Whether a ``# noqa`` comment silences a finding of this source.
+
+    It counts on the first or the last line of the finding or of the statement around it.  As in flake8, a line that
+    runs on in a triple-quoted string or after a backslash is one with those that follow, text in a string counts as
+    well as a comment, a listed code silences those it is the beginning of, and codes are told apart by case.
+    """
+    rows = _rows(source)
+    return rows is not None and any(rows.silence(row, finding.code) for row in rows_of(finding, source))
+
+
+def skips_file(source: Source) -> bool:
+    """Whether a comment on a line of its own says ``# perflint: skip-file``, or a line begins with ``# flake8: noqa``.
+
+    As in flake8 7, the second counts in a string as well, and codes or other words behind it change nothing.
+    """
+    text = source.text
+    if ("flake8" in text or "FLAKE8" in text) and _NOT_FOR_FLAKE8.search(text):
+        return True
+    if "skip-file" not in text:
+        return False
+    rows = {
+        # The match may start with the line end before the comment.
+        source.lines.position(match.end())[0]
+        for match in _SKIP_FILE.finditer(text)
+    }
+    return bool(rows) and _has_comment(source, rows)
+
+
+def rows_of(finding: Finding, source: Source) -> set[int]:
+    """The rows on which a comment counts, before they are joined: first and last of finding and statement."""
+    ranges = [(finding.start, finding.end)]
+    if finding.statement is not None:
+        ranges.append(finding.statement)
+    return {source.lines.position(offset)[0] for start, end in ranges for offset in (start, max(start, end - 1))}
+
+
+class _Rows:
+    """What the rows of a file silence: each line is looked at once, however long it is and whatever stands on it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        # Where there are no lines, each row stands for itself, as in flake8 with a file that cannot be read to its end.
+        lines = [line for line in code_lines(source) or () if line.first < line.last]
+        self._lines = {row: line for line in lines for row in range(line.first, line.last + 1)}
+        self._codes: dict[CodeLine | int, tuple[str, ...]] = {}
+
+    def silence(self, row: int, code: str) -> bool:
+        """Whether a comment on the line of a row silences findings of a rule there."""
+        line = self._lines.get(row, row)
+        if line not in self._codes:
+            text = joined_text(self._source, line) if isinstance(line, CodeLine) else self._source.lines.line(row)
+            self._codes[line] = _silenced(text)
+        return code.startswith(self._codes[line])
+
+
+def _silenced(line: str) -> tuple[str, ...]:
+    """What the codes begin with that a line silences; no code begins with nothing where it silences none."""
+    match = DIRECTIVE.search(line)
+    if match is None:
+        return ()
+    codes = match["codes"]
+    return ("",) if codes is None else tuple(filter(None, CODE_END.split(codes)))
+
+
+@lru_cache(maxsize=16)
+def _rows(source: Source) -> _Rows | None:
+    """The rows of a file; None when the file has no ``# noqa`` at all."""
+    return _Rows(source) if DIRECTIVE.search(source.text) is not None else None
+
+
+def joined_text(source: Source, line: CodeLine) -> str:
+    """The rows of a line, each with ``\\n`` at its end."""
+    return "".join(source.lines.line(row) + "\n" for row in range(line.first, line.last + 1))
+
+
+def _has_comment(source: Source, rows: set[int]) -> bool:
+    """Whether one of these rows holds a comment.  In a file that has no tokens, a row is taken at its word."""
+    row = 1
+    try:
+        for token in tokens(source):
+            row = token.start[0]
+            if token.type == tokenize.COMMENT and row in rows:
+                return True
+    except (tokenize.TokenError, SyntaxError):
+        return max(rows) >= row
+    return False

@@ -1,0 +1,104 @@
+"""Writes the ``# noqa`` comments that silence findings, where flake8 and perflint both look for them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from perflint.findings import Edit, Finding, Fix, Level
+from perflint.output.facts import FILE_CODES
+from perflint.suppress.noqa import CODE_END, DIRECTIVE, joined_text
+from perflint.text.code_lines import CodeLine, code_lines
+from perflint.text.source import Source
+
+_CODE = re.compile(r"[A-Z]+[0-9]+")
+_BLANKS = " \t\f"
+
+
+def noqa_edits(source: Source, findings: Sequence[Finding], reason: str = "") -> list[Edit]:
+    """The edits that silence findings of one file: at most one for a line, in the order of the lines.
+
+    flake8 looks for ``# noqa`` on the row where a finding starts, and where a string or a backslash joins rows, on all
+    of these; perflint looks there too.  So the comment goes to the end of the rows that the first row is joined with.
+    Codes are added to a list that is there; a comment without a list needs nothing.
+
+    There is no edit for findings about whole files (`FILE_CODES`), for those of a file that has no tokens up to its
+    end, and where a string holds ``# noqa`` before any comment can: both tools read that one and no other.
+
+    Args:
+        source: the file.
+        findings: findings in this file; any other finding of these codes on their lines is silenced as well.
+        reason: why they are accepted, put behind the codes; a comment that has text there keeps its own.
+    """
+    return [edit for _, edit in _edits(source, findings, reason) if edit is not None]
+
+
+def with_noqa_as_fix(source: Source, findings: Sequence[Finding], reason: str = "") -> list[Finding]:
+    """The findings of a file, in the order of their lines, with the edit that silences them as their only fix.
+
+    The arguments are those of `noqa_edits`; what no comment can silence is left without a fix.
+    """
+    found = [replace(finding, fix=None) for finding in findings if finding.code in FILE_CODES]
+    for group, edit in _edits(source, findings, reason):
+        fix = None if edit is None else Fix("Add # noqa", (edit,), Level.SAFE)
+        found += [replace(finding, fix=fix) for finding in group]
+    return found
+
+
+def _edits(source: Source, findings: Iterable[Finding], reason: str) -> Iterator[tuple[list[Finding], Edit | None]]:
+    """The findings that start on one line, and the edit that silences them all, line by line."""
+    by_row: dict[int, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        if finding.code not in FILE_CODES:
+            by_row[source.lines.position(finding.start)[0]].append(finding)
+    reason = " ".join(reason.split())
+    for line in code_lines(source) or () if by_row else ():
+        group = [finding for row in range(line.first, line.last + 1) for finding in by_row.pop(row, ())]
+        if group:
+            yield group, _edit(source, line, sorted({finding.code for finding in group}), reason)
+    yield from ((group, None) for group in by_row.values())
+
+
+def _edit(source: Source, line: CodeLine, codes: list[str], reason: str) -> Edit | None:
+    text = joined_text(source, line)
+    match = DIRECTIVE.search(text)
+    if match is None:
+        return _new_comment(source, line.last, codes, reason)
+    # Only the last row can hold a comment, so what is before it counts from the start of that row.
+    last_row = source.lines.line_start(line.last) - (len(text) - len(source.lines.line(line.last)) - 1)
+    listed = match["codes"]
+    if listed is None or line.comment is None or last_row + match.start() < line.comment:
+        return None
+    missing = [code for code in codes if not code.startswith(tuple(filter(None, CODE_END.split(listed))))]
+    return _longer_list(source, last_row + match.start("codes"), listed, missing, reason) if missing else None
+
+
+def _new_comment(source: Source, row: int, codes: list[str], reason: str) -> Edit:
+    start, text = source.lines.line_start(row), source.lines.line(row)
+    comment = f"  # noqa: {', '.join(codes)}" + (f" - {reason}" if reason else "")
+    return Edit(start + len(text.rstrip(_BLANKS)), start + len(text), comment)
+
+
+def _longer_list(source: Source, start: int, listed: str, codes: list[str], reason: str) -> Edit:
+    """Put codes behind those at the start of a list, and the reason behind them where the row ends there.
+
+    A word like ``py37`` looks like a code to flake8, and belongs to the text behind.
+    """
+    end = start
+    between = ", "
+    for place in re.finditer(r"[^,\s]+", listed):
+        if _CODE.fullmatch(place[0]) is None:
+            break
+        if end > start:
+            between = source.text[end : start + place.start()]
+        end = start + place.end()
+    if end == start:
+        return Edit(start, start, "".join(code + between for code in codes))
+    added = "".join(between + code for code in codes)
+    row = source.lines.position(start)[0]
+    row_end = source.lines.line_start(row) + len(source.lines.line(row))
+    if not reason or source.text[end:row_end].strip(_BLANKS):
+        return Edit(end, end, added)
+    return Edit(end, row_end, f"{added} - {reason}")

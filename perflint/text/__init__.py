@@ -1,0 +1,1 @@
+"""A Python file as text, before anything is parsed."""

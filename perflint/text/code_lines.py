@@ -1,0 +1,59 @@
+"""Lines as a reader of comments counts them: a string or a backslash makes several rows of a file one line."""
+
+from __future__ import annotations
+
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from perflint.text.source import Source
+
+_STRING_STARTS = {getattr(tokenize, name, None) for name in ("FSTRING_START", "TSTRING_START")} - {None}
+_STRING_ENDS = {getattr(tokenize, name, None) for name in ("FSTRING_END", "TSTRING_END")} - {None}
+"""Python 3.12 and later take f-strings apart, and see the ends of rows in them."""
+
+
+@dataclass(frozen=True)
+class CodeLine:
+    """Rows ``first`` to ``last`` (from 1); ``comment`` is the offset of the comment that ends them, if there is one."""
+
+    first: int
+    last: int
+    comment: int | None
+
+
+@lru_cache(maxsize=16)
+def code_lines(source: Source) -> tuple[CodeLine, ...] | None:
+    """The lines of a file in order; None where it cannot be told, since the file has no tokens up to its end."""
+    try:
+        return tuple(_found(source))
+    except (tokenize.TokenError, SyntaxError):
+        return None
+
+
+def _found(source: Source) -> Iterator[CodeLine]:
+    first = strings = 0
+    comment = None
+    for token in tokens(source):
+        if token.type in (tokenize.ENDMARKER, tokenize.DEDENT):
+            continue
+        first = first or token.start[0]
+        strings += (token.type in _STRING_STARTS) - (token.type in _STRING_ENDS)
+        if strings:
+            continue
+        if token.type == tokenize.COMMENT:
+            comment = source.lines.line_start(token.start[0]) + token.start[1]
+        elif token.type in (tokenize.NL, tokenize.NEWLINE):
+            yield CodeLine(first, token.end[0], comment)
+            first, comment = 0, None
+
+
+def tokens(source: Source) -> Iterator[tokenize.TokenInfo]:
+    """The tokens, with the rows of ``source.lines`` (which, unlike a text file, also end at a lone ``\\r``).
+
+    Raises:
+        tokenize.TokenError, SyntaxError: the text has no tokens from here on.
+    """
+    lines = source.lines
+    return tokenize.generate_tokens(iter([lines.line(row) + "\n" for row in range(1, lines.rows + 1)]).__next__)

@@ -1,0 +1,204 @@
+"""A Python file as text: read, decoded as Python decodes it, and measured in lines."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+from perflint.inputs import plain_files
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_ELSE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""What ``str.splitlines`` takes for a line end, and Python does not."""
+BOM = "\ufeff"
+_GOING_ON = bytes(range(0x80, 0xC0))
+"""The bytes with which UTF-8 goes on with a character."""
+_USUAL = ("utf-8", "utf-8-sig", "iso-8859-1", "ascii")
+_PLAIN = b"# -*- coding: x -*- " + b"plain_text, " * 20 + b"\n\n"
+"""A line that every encoding for source files leaves as it is; longer than a name in a network may be (``idna``)."""
+
+
+class UnreadableSource(Exception):
+    """A file perflint cannot read as Python text; ``str(error)`` says why, for a person."""
+
+
+def lines_of(text: str) -> list[str]:
+    """The rows of a text with their line ends, as Python counts them; after a last line end there is none."""
+    rows = text.splitlines(keepends=True)
+    if _ELSE_ENDS.search(text) is None:
+        return rows
+    starts = [*_starts(text), len(text)]
+    return [text[start:end] for start, end in pairwise(starts) if start < end]
+
+
+def _starts(text: str) -> list[int]:
+    """The offset of each row; the last one is empty where the text ends with a line end."""
+    if "\r" in text:
+        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+    rows = text.split("\n")  # many times faster than the pattern
+    return [0, *(end + number for number, end in enumerate(accumulate(map(len, rows[:-1])), 1))]
+
+
+class _Columns:
+    """The columns of a row in UTF-8 bytes and in characters: each is asked for without reading the whole row."""
+
+    _PIECE = 512
+
+    def __init__(self, line: str) -> None:
+        self._bytes = None if line.isascii() else line.encode("utf-8", "surrogatepass")
+        pieces = range(0, len(self._bytes or b""), self._PIECE)
+        counts = (self._characters(at, at + self._PIECE) for at in pieces)
+        self._before = [0, *accumulate(counts)]
+        """How many characters begin before each piece of the bytes."""
+
+    def character(self, utf8_column: int) -> int:
+        """The column in characters (from 0)."""
+        if self._bytes is None:
+            return utf8_column
+        piece = min(utf8_column // self._PIECE, len(self._before) - 1)
+        return self._before[piece] + self._characters(piece * self._PIECE, utf8_column)
+
+    def _characters(self, start: int, end: int) -> int:
+        """How many characters begin in some of the bytes: all bytes but those that go on with one."""
+        return len((self._bytes or b"")[start:end].translate(None, _GOING_ON))
+
+
+class LineTable:
+    """Rows and columns of a text, with Python's own line ends (``\\n``, ``\\r\\n``, ``\\r`` and no others)."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = _starts(text)
+        self._is_ascii = text.isascii()
+        self._last_row = (0, "")
+        self._columns: dict[int, _Columns] = {}
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Row and column of a character offset, both counted from 1."""
+        row = bisect_right(self._starts, offset)
+        return row, offset - self._starts[row - 1] + 1
+
+    def offset(self, row: int, utf8_column: int) -> int:
+        """Character offset of an ``ast`` position: row from 1, column from 0 in UTF-8 bytes."""
+        start = self._starts[row - 1]
+        if self._is_ascii:
+            return start + utf8_column
+        if row not in self._columns:
+            self._columns[row] = _Columns(self.line(row))
+        return start + self._columns[row].character(utf8_column)
+
+    def between(self, first: int, last: int) -> str:
+        """The text of some rows (from 1), with their line ends."""
+        return self.text[self.line_start(first) : self.line_end(last)]
+
+    def line_start(self, row: int) -> int:
+        """Offset of the first character of a row (from 1)."""
+        return self._starts[row - 1]
+
+    def line_end(self, row: int) -> int:
+        """Offset just past a row's line end (the end of the text for the last row)."""
+        return self._starts[row] if row < len(self._starts) else len(self.text)
+
+    def line(self, row: int) -> str:
+        """A row's text without its line end."""
+        known, line = self._last_row
+        if row != known:  # a thousand findings on one row of megabytes copy it once
+            line = self.text[self.line_start(row) : self.line_end(row)].rstrip("\r\n")
+            self._last_row = row, line
+        return line
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are; a text that ends in a line end has an empty last row."""
+        return len(self._starts)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one file, and what is needed to write it back byte for byte.
+
+    ``text`` never starts with a byte order mark; ``encode`` puts it back.
+    """
+
+    path: str
+    text: str
+    encoding: str = "utf-8"
+    bom: bool = False
+
+    @cached_property
+    def lines(self) -> LineTable:
+        """The line table of ``text``."""
+        return LineTable(self.text)
+
+    @cached_property
+    def newline(self) -> str:
+        """The line end the file uses (that of its first line), for text that a fix adds."""
+        match = _LINE_END.search(self.text)
+        return match.group() if match else "\n"
+
+    def encode(self, text: str) -> bytes:
+        """``text`` as the bytes of this file.
+
+        Raises:
+            UnicodeEncodeError: the file's encoding cannot hold a character of ``text``.
+        """
+        return ((BOM if self.bom else "") + text).encode("utf-8" if self.bom else self.encoding)
+
+
+def decode(path: str, data: bytes) -> Source:
+    """Bytes as Python would decode them: byte order mark, then the encoding cookie, then UTF-8.
+
+    Raises:
+        UnreadableSource: an unknown encoding or one that is none for files, bytes that do not decode, or a null byte.
+    """
+    if b"\0" in data:
+        raise UnreadableSource("it holds a null byte, as binary files do")
+    bom = data.startswith(b"\xef\xbb\xbf")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if encoding not in _USUAL and not _keeps_plain_text(encoding):
+            raise UnreadableSource(f"it cannot be decoded: {encoding} is no encoding for the text of a file")
+        text = data.decode("utf-8-sig" if bom else encoding)
+    except (SyntaxError, UnicodeError, LookupError) as error:
+        raise UnreadableSource(f"it cannot be decoded: {error}") from error
+    if encoding not in _USUAL and not _has_rows_of(data, text):
+        raise UnreadableSource(
+            f"it cannot be decoded: with the encoding {encoding} it has other lines than its bytes have"
+        )
+    return Source(path, text, encoding, bom)
+
+
+def _keeps_plain_text(encoding: str) -> bool:
+    """Whether a codec reads and writes ASCII as it stands.
+
+    Python has others, which can do harm before anything is checked: ``punycode`` takes time that grows with the square
+    of the text, ``unicode_escape`` would rewrite a whole file for one edit, and ``undefined`` always fails.
+    """
+    try:
+        return _PLAIN.decode(encoding).encode(encoding) == _PLAIN == _PLAIN.decode(encoding).encode("ascii")
+    except Exception:  # a codec may raise anything, also those that other packages register
+        return False
+
+
+def _has_rows_of(data: bytes, text: str) -> bool:
+    """Whether a text has as many rows as its bytes: escapes such as ``\\u000a`` in them would make more."""
+    return data.count(b"\n") == text.count("\n") and data.count(b"\r") == text.count("\r")
+
+
+def read(path: Path) -> Source:
+    """The source at ``path``.
+
+    Raises:
+        UnreadableSource: the file cannot be opened or decoded.
+    """
+    try:
+        data = plain_files.read(path)
+    except OSError as error:
+        raise UnreadableSource(f"it cannot be read: {error.strerror or error}") from error
+    return decode(str(path), data)
