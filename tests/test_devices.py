@@ -11,7 +11,8 @@ GPU = 'import paddle\npaddle.set_device("gpu")\n'
 
 
 def on_cpu(files: dict[str, str], path: str = "lib/engine.py") -> bool:
-    return project({"lib/__init__.py": "", "lib/engine.py": "def train(): pass\n", **files}).files[path].runs_on_cpu
+    known = project({"lib/__init__.py": "", "lib/engine.py": "def train(): pass\n", **files})
+    return known.devices.runs_on_cpu(known.files[path])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from perflint.index import layers
 from tests.support import Files, project
 
 HEADER = "import paddle\nfrom paddle import nn\n"
@@ -23,7 +24,7 @@ UNIT = HEADER + (
 def found(files: Files) -> set[str]:
     """The files that can hold a misaligned width; every file that does is among them."""
     known = project({"run.py": AMP, **files} if isinstance(files, dict) else files)
-    misaligned = {path for path, file in known.files.items() if file.misaligned}
+    misaligned = {path for path, file in known.files.items() if layers.misaligned(file)}
     assert misaligned <= known.open_widths
     return set(known.open_widths)
 

@@ -35,7 +35,7 @@ def _rows(file: FileIndex) -> Iterator[int]:
 
 def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
     """The misaligned layers of a file that is trained under AMP; what few files need is asked last."""
-    found = file.misaligned if file.may_be_misaligned else {}
+    found = layers.misaligned(file) if file.project.may_be_misaligned(file) else {}
     return found if found and file.source.path in file.project.amp_files else {}
 
 

@@ -54,7 +54,7 @@ def log_family(call: cst.Call, context: Context) -> str:
 
 def code_of(call: cst.Call, context: Context) -> str:
     """The rule that a logging call belongs to: PPF202 when it reads a tensor, PPF405 when it reads none."""
-    if context.file.runs_on_cpu:
+    if context.runs_on_cpu:
         return PLAIN_LOG
     return TENSOR_LOG if any(True for _ in _tensors(call, context)) else PLAIN_LOG
 

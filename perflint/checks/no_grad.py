@@ -9,7 +9,7 @@ import libcst as cst
 
 from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.evaluation import Evaluation, confirmed
+from perflint.index.evaluation import Evaluation, confirmed, evaluations
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
@@ -25,11 +25,11 @@ _NAME_TAKEN = "`paddle` is another name in this file"
 
 
 def _evaluating(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    evaluations = file.evaluations if "for" in file.words else {}
-    if evaluations:
+    candidates = evaluations(file) if "for" in file.words else {}
+    if candidates:
         for scope in file.scopes.scopes:
             for statement in scope.statements:
-                found = evaluations.get(statement.node)
+                found = candidates.get(statement.node)
                 if found is not None:
                     yield statement, found.confidence
 
@@ -41,7 +41,7 @@ statement_gate(CODE, _evaluating)
 def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
     """Report the header of an evaluation loop that runs with gradients on."""
     statement = context.ast_statement
-    candidate = context.file.evaluations.get(statement.node) if statement is not None else None
+    candidate = evaluations(context.file).get(statement.node) if statement is not None else None
     found = confirmed(context.file, candidate) if candidate is not None else None
     if found is None:
         return

@@ -65,7 +65,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
             found = Origin("copy" if dtype is None else "cast", found.sure)
     if step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function)):
         return
-    if found.kind == origins.READ and context.file.runs_on_cpu:
+    if found.kind == origins.READ and context.runs_on_cpu:
         return
     confidence = _confidence(found, call, node, context)
     # The read inside a round trip is a finding of its own: the two stand side by side.

@@ -12,6 +12,7 @@ from perflint.index.names import Names, dotted
 from perflint.index.scopes import Class, Scope, Statement
 from perflint.index.switches import State
 from perflint.index.training import is_evaluation
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -54,7 +55,7 @@ def _symbols(project: Project) -> Mapping[Symbol, State]:
     found: dict[Symbol, State] = {}
     for file in project.files.values():
         if not file.is_quiet and not file.is_foreign and not file.is_offline and mentions_amp(file):
-            for scope, state in file.amp_uses:
+            for scope, state in uses(file):
                 symbol = file, _symbol(scope)
                 found[symbol] = max(state, found.get(symbol, state))
     return found
@@ -65,8 +66,13 @@ def mentions_amp(file: FileIndex) -> bool:
     return any(file.has(word) for word in ("auto_cast", "amp_guard", "Scaler", "decorate", "amp_configs"))
 
 
-def uses(file: FileIndex) -> Iterator[tuple[Scope, State]]:
+@query
+def uses(file: FileIndex) -> list[tuple[Scope, State]]:
     """The functions of a file that run something under AMP, and whether they do so by default."""
+    return list(_uses(file))
+
+
+def _uses(file: FileIndex) -> Iterator[tuple[Scope, State]]:
     switches = file.project.switches
     for scope, statement, call in amp_calls(file.scopes_where("amp", _uses_amp), file.names):
         if is_evaluation(scope.name):

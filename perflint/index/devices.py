@@ -30,6 +30,7 @@ class Devices:
         self._free: dict[FileIndex, bool] = project.memory.table()
         """Files that are imported, be it by way of others, where nothing puts the run on the CPU."""
 
+    @query
     def runs_on_cpu(self, file: FileIndex) -> bool:
         """Whether a run of this file is pinned to the CPU, where a host read costs nothing."""
         calls = [call for _, call in _set_device_calls(file)]

@@ -27,13 +27,13 @@ class Source:
     """Code that runs each time something is drawn.
 
     ``made`` is the call that hands a generator its arguments, and ``env`` what is known there; None for a method of
-    an object, which gets none.  ``line`` is where it is drawn from.
+    an object, which gets none.  ``at`` is where it is drawn from.
     """
 
     target: Target
     made: ast.Call | None
     env: Env
-    line: int
+    at: ast.expr
 
 
 class Drawing:
@@ -65,7 +65,7 @@ class Drawing:
         """A call of a generator, one that makes an iterable object, or one around them (``enumerate(batches())``)."""
         passes = (dotted(call.func) or "").rpartition(".")[2] in _PASSED_THROUGH
         targets = [] if passes else self._project.dispatch.targets(file, scope, call, env)
-        yield from (Source(target, call, env, call.lineno) for target in targets if is_generator(target.scope))
+        yield from (Source(target, call, env, call) for target in targets if is_generator(target.scope))
         if not passes:
             yield from self._methods(file, call, env)
         for argument in call.args:
@@ -86,7 +86,7 @@ class Drawing:
             env = self._project.base_env(file, scope, self._project.callers.handed(scope))
         if isinstance(value, ast.Call):
             for source in self._of(file, scope, value, env, depth + 1):
-                yield replace(source, line=node.lineno)
+                yield replace(source, at=node)
 
     def _methods(self, file: FileIndex, node: ast.expr, env: Env) -> Iterator[Source]:
         """``__iter__`` of an object where that yields, else ``__next__``."""
@@ -96,4 +96,4 @@ class Drawing:
             if found is None or not is_generator(found[1]):
                 found = self._project.method(part, "__next__")
             if found is not None:
-                yield Source(Target(*found), None, env, node.lineno)
+                yield Source(Target(*found), None, env, node)

@@ -23,6 +23,7 @@ from perflint.index.no_grad import is_switched
 from perflint.index.scopes import LOOPS, Loop, Place, Scope, Statement
 from perflint.index.training import counts_epochs, over_batches
 from perflint.index.tree import walk
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -93,6 +94,7 @@ class Evaluation:
     risk: str
 
 
+@query
 def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
     """The loops of a file that may evaluate and keep a graph for a backward pass that never comes."""
     if file.is_quiet or any(map(_DEPLOYED.match, file.parts)) or not file.of_text("evaluates", _names_evaluation):
@@ -103,7 +105,12 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
     if not scopes or not file.knows_paddle or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
-    return {found.loop: found for scope in scopes for found in file.evaluations_in(scope)}
+    return {found.loop: found for scope in scopes for found in _in_scope(file, scope)}
+
+
+def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
+    """The loops of one function that may evaluate, found again where it, or what it asks, has changed."""
+    return file.of_scope("evaluations", scope, lambda: list(Finder(file).in_scope(scope)))
 
 
 def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:

@@ -18,6 +18,7 @@ from perflint.index.paddle_api import PARALLEL
 from perflint.index.ranks import contradict, facts, statement_of
 from perflint.index.scopes import Class, Place, Scope
 from perflint.index.training import is_evaluation
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -94,7 +95,7 @@ class _Finder:
         for file in self._files:
             if not file.matches(_SAVE) or file.matches(_OTHER_WAYS):
                 continue
-            for scope, saves in file.open_saves.items():
+            for scope, saves in open_saves(file).items():
                 path = self._path(file, scope)
                 if path is not None:
                     together = [save for save in saves if not contradict(facts(save[1]), path.facts)]
@@ -241,6 +242,7 @@ class _Finder:
 _LAST = frozenset(name.rpartition(".")[2] for name in _STARTS | PARALLEL)
 
 
+@query
 def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None]]]:
     """The saves of a file that no rank test of their own function stands before, and that write one file for all."""
     found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where("saves", _saves)}

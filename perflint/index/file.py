@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from perflint.index import amp, evaluation, every_rank, layers, registries, training
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
 from perflint.index.kinds import UNKNOWN, Kind, function, join
 from perflint.index.mentions import Uses, folded, is_called, is_derived, is_held, places, uses, words
 from perflint.index.names import Names
-from perflint.index.scopes import FileScopes, Loop, Place, Scope, Statement, headers, statements_on, terminal
-from perflint.index.sizes import Sizes
+from perflint.index.scopes import FileScopes, Loop, Scope, Statement, headers, statements_on, terminal
 from perflint.index.tree import walk
 from perflint.query import query
 from perflint.text.source import Source
@@ -26,7 +24,6 @@ from perflint.text.source import Source
 if TYPE_CHECKING:
     from perflint.index.project import Project
     from perflint.index.reads import Read
-    from perflint.index.switches import State
 
 _QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
 _OFFLINE_PARTS = re.compile(
@@ -335,67 +332,10 @@ class FileIndex:
         imported = (self.project.find(target, self) for target in self.names.targets)
         return any(found and any("paddle" in package for package in found[0].names.packages) for found in imported)
 
-    @property
-    def may_be_misaligned(self) -> bool:
-        """Whether a layer of the file may have a misaligned width and be trained under AMP; quicker to ask."""
-        return self.source.path in self.project.open_widths
-
-    @property
-    @query
-    def misaligned(self) -> Mapping[int, layers.Misaligned]:
-        """Layers whose width Tensor Cores cannot fill, by the offset of their call."""
-        return layers.misaligned(self)
-
-    @property
-    @query
-    def evaluations(self) -> Mapping[ast.stmt, evaluation.Candidate]:
-        """Loops that may evaluate a model and keep a graph for nothing, by their statement."""
-        return evaluation.evaluations(self)
-
-    @property
-    @query
-    def registered_classes(self) -> Mapping[str, list[str]]:
-        """The names of the file's classes by what its decorators register them by."""
-        return registries.registered_classes(self)
-
-    @property
-    @query
-    def optimizing(self) -> frozenset[Scope]:
-        """The functions that take an optimizer step themselves."""
-        return frozenset(self.scopes_where("optimizes", _optimizes))
-
-    @property
-    @query
-    def open_saves(self) -> Mapping[Scope, list[tuple[ast.Call, Place | None]]]:
-        """The saves of each function that no rank test of its own stands before."""
-        return every_rank.open_saves(self)
-
-    @property
-    @query
-    def amp_uses(self) -> list[tuple[Scope, State]]:
-        """The functions that run something under AMP, and whether they do so by default."""
-        return list(amp.uses(self))
-
     @cached_property
     def scales(self) -> bool:
         """Whether the text names a scaler of gradients."""
         return "scaler" in self.source.text.lower()
-
-    def evaluations_in(self, scope: Scope) -> list[evaluation.Candidate]:
-        """The loops of one function that may evaluate a model and keep a graph for nothing."""
-        return list(self._finder.in_scope(scope))
-
-    @cached_property
-    def _finder(self) -> evaluation.Finder:
-        return evaluation.Finder(self)
-
-    def layers_in(self, scope: Scope) -> list[layers.LayerSize]:
-        """The Linear and Conv layers that one function makes."""
-        return layers.layers_in(scope, self._sizes)
-
-    @cached_property
-    def _sizes(self) -> Sizes:
-        return Sizes(self, self.scopes.module)
 
     @cached_property
     def is_static(self) -> bool:
@@ -406,12 +346,6 @@ class FileIndex:
     def is_offline(self) -> bool:
         """Code that only predicts, exports or serves: its speed is not the ips of a training run."""
         return any(_OFFLINE_PARTS.search(part) for part in self.parts) and ".backward(" not in self.source.text
-
-    @property
-    @query
-    def runs_on_cpu(self) -> bool:
-        """Whether the file, or all that drives it, pins the run to the CPU, where a host read costs nothing."""
-        return self.project.devices.runs_on_cpu(self)
 
     @property
     @query(cycle=_NO_KINDS)  # a global that needs itself is unknown while it is worked out
@@ -464,10 +398,6 @@ class FileIndex:
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""
         return self.project.attribute(owner, name)
-
-
-def _optimizes(_: FileIndex, scope: Scope) -> bool:
-    return any(training.takes_optimizer_step(call) for statement in scope.statements for call in statement.calls)
 
 
 def _add_loads(node: ast.expr, scope: Scope | None, statement: Statement | None, found: dict[str, list[Load]]) -> None:

@@ -6,10 +6,8 @@ from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from perflint.index import evaluation, layers
 from perflint.index.file import Answer, FileIndex, NamedLoad
 from perflint.index.scopes import Scope, Statement
-from perflint.index.sizes import Sizes
 from perflint.index.tracking import Table
 
 if TYPE_CHECKING:
@@ -61,19 +59,6 @@ class KeptFile(FileIndex):
     def scopes_where(self, question: str, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
         """The functions for which a function says so that looks at them and at the names of the file alone."""
         return self.of_itself(question, lambda file: FileIndex.scopes_where(file, question, answer))
-
-    def evaluations_in(self, scope: Scope) -> list[evaluation.Candidate]:
-        """The loops of one function that may evaluate a model and keep a graph for nothing."""
-        return self.of_scope("evaluations", scope, lambda: list(evaluation.Finder(self).in_scope(scope)))
-
-    @property
-    def may_be_misaligned(self) -> bool:
-        """Not asked: an edit would ask all files again, where what is remembered of each function is quick enough."""
-        return True
-
-    def layers_in(self, scope: Scope) -> list[layers.LayerSize]:
-        """The Linear and Conv layers that one function makes."""
-        return self.of_scope("layers", scope, lambda: layers.layers_in(scope, Sizes(self, self.scopes.module)))
 
     def of_scope(self, question: Hashable, scope: Scope, answer: Callable[[], Answer]) -> Answer:
         """What a function says of one function of the file, whatever it asks; no rows and offsets."""

@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from perflint.index.callers import argument_for
@@ -13,6 +14,7 @@ from perflint.index.names import dotted
 from perflint.index.scopes import Scope
 from perflint.index.sizes import Bound, Size, Sizes, default_holds, is_super_init
 from perflint.index.switches import default_expression
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -66,6 +68,7 @@ class Misaligned:
     assumed: bool
 
 
+@query
 def misaligned(file: FileIndex) -> dict[int, Misaligned]:
     """Misaligned layers of a file by the offset of their call.
 
@@ -113,13 +116,13 @@ def is_off(size: Size | None, least: int = SMALLEST) -> bool:
 
 def _layers(file: FileIndex) -> Iterator[LayerSize]:
     for scope in file.scopes.scopes:
-        yield from file.layers_in(scope)
+        yield from file.of_scope("layers", scope, partial(layers_in, file, scope))
 
 
-def layers_in(scope: Scope, sizes: Sizes) -> list[LayerSize]:
-    """The layers that a function makes; ``sizes``: for any function of the same file."""
+def layers_in(file: FileIndex, scope: Scope) -> list[LayerSize]:
+    """The layers that a function of a file makes."""
     group = scope.owner.qualname if scope.owner else scope.qualname
-    return list(_layers_of(sizes.at(sizes.file, scope), group, None, 0))
+    return list(_layers_of(Sizes(file, scope), group, None, 0))
 
 
 def _layers_of(sizes: Sizes, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:

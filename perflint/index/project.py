@@ -199,6 +199,10 @@ class Project(Values):
         """The paths of the files that can hold a layer of a misaligned width under AMP."""
         return open_widths.files(self)
 
+    def may_be_misaligned(self, file: FileIndex) -> bool:
+        """Whether a layer of a file may have a misaligned width and be trained under AMP; quicker to ask."""
+        return file.source.path in self.open_widths
+
     # -- training ----------------------------------------------------------------------------------------------
 
     @cached_property
@@ -238,7 +242,7 @@ class Project(Values):
 
     @cached_property
     def _optimizing(self) -> frozenset[Scope]:
-        return frozenset().union(*(file.optimizing for file in self._may_optimize))
+        return frozenset().union(*(training.optimizing(file) for file in self._may_optimize))
 
     @property
     def _may_optimize(self) -> Iterator[FileIndex]:

@@ -27,14 +27,27 @@ _NUMPY = frozenset({"numpy.array", "numpy.asarray", "numpy.mean", "numpy.isnan",
 
 @dataclass(frozen=True)
 class Read:
-    """A host read in a helper: the file and line where it stands.
+    """A host read in a helper: the call that makes it.
 
     ``sure``: False where it only happens if what the helper is handed holds some key.
     """
 
-    path: str
-    line: int
+    file: FileIndex
+    call: ast.Call
     sure: bool = True
+
+    moves_along = True
+    """It holds no rows, so it stays what it is where the helper moves."""
+
+    @property
+    def path(self) -> str:
+        """The file in which it stands."""
+        return self.file.source.path
+
+    @property
+    def line(self) -> int:
+        """The row on which it stands."""
+        return self.call.lineno
 
 
 class Reads:
@@ -98,7 +111,7 @@ class Reads:
     def _in_statement(self, file: FileIndex, scope: Scope, statement: Statement, env: Env, depth: int) -> Read | None:
         for call in statement.calls:
             if reads_tensor(call, Evaluator(file, env), file):
-                return Read(file.source.path, call.lineno)
+                return Read(file, call)
             if depth < _MAX_DEPTH:
                 found = self.in_call(file, scope, call, env, depth + 1)
                 if found is not None:

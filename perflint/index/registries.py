@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from perflint.index.names import dotted
 from perflint.index.scopes import Class
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -27,11 +28,12 @@ def registered(name: str, files: Iterable[FileIndex]) -> tuple[FileIndex, Class]
         (file, file.scopes.classes[own])
         for file in files
         if file.has(name)
-        for own in file.registered_classes.get(name, ())
+        for own in registered_classes(file).get(name, ())
     ]
     return found[0] if len(found) == 1 else None
 
 
+@query
 def registered_classes(file: FileIndex) -> dict[str, list[str]]:
     """The names of a file's classes by what its decorators register them by."""
     found: dict[str, list[str]] = {}

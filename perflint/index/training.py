@@ -5,12 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from perflint.index.evaluate import looks_like_a_loader
 from perflint.index.guards import is_epoch_name
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.index.tree import walk
+from perflint.query import query
+
+if TYPE_CHECKING:
+    from perflint.index.file import FileIndex
 
 STEP_METHODS = frozenset(
     {
@@ -218,6 +223,16 @@ def runs_evaluation(call: ast.Call) -> bool:
 def over_evaluation_batches(loop: Loop) -> bool:
     """Whether a loop draws from a loader that is named as one for testing."""
     return not isinstance(loop, ast.While) and any(is_evaluation(name) for name in _names(loop.iter))
+
+
+@query
+def optimizing(file: FileIndex) -> frozenset[Scope]:
+    """The functions of a file that take an optimizer step themselves."""
+    return frozenset(file.scopes_where("optimizes", _optimizes))
+
+
+def _optimizes(_: FileIndex, scope: Scope) -> bool:
+    return any(takes_optimizer_step(call) for statement in scope.statements for call in statement.calls)
 
 
 def takes_optimizer_step(call: ast.Call) -> bool:

@@ -193,6 +193,11 @@ class Context:
             self._inside_claimed[parent] = now, found
         return found
 
+    @property
+    def runs_on_cpu(self) -> bool:
+        """Whether the file, or all that drives it, pins the run to the CPU, where a host read costs nothing."""
+        return self.file.project.devices.runs_on_cpu(self.file)
+
     def report(
         self,
         code: str,
@@ -216,7 +221,7 @@ class Context:
             logs: where the log statements begin without whose fixes this one wins nothing.
             otherwise: the fix where they have none.
         """
-        if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.file.runs_on_cpu:
+        if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
         if step is not None and not (step.sure and step.line):
             confidence = min(confidence, Confidence.MEDIUM)

@@ -1,8 +1,8 @@
 """A process that stays up: one file is edited, and what that may have changed is checked again, and nothing else.
 
 The index is kept.  Each answer in it knows which parts of an edited file it was worked out from (``index/tracking``),
-so that an edit drops those answers and no others; the steps are followed again only from where they may lead into the
-file (``index/retrace``).  What the check of a file was worked out from is known in the same way (``rechecks``).
+so that an edit drops those answers and no others: the steps are followed again, and only the functions that look
+different now are looked at again.  What the check of a file was worked out from is known as well (``rechecks``).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from perflint.checks import load_checks
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
+from perflint.index import hot
 from perflint.index.file import FileIndex
 from perflint.index.kept_project import KeptProject
-from perflint.index.retrace import Steps, Trail, changed_nodes
 from perflint.index.splice import Window
 from perflint.inputs.projects import split
 from perflint.lint import catalogue, gates, messages, units
@@ -283,24 +283,18 @@ class _Look:
     project: KeptProject
     examination: Examination
     notes: bool = False
-    trail: Trail = field(init=False)
     rechecks: Rechecks = field(init=False)
 
     def __post_init__(self) -> None:
-        self.trail = Trail(self.project)
         self.rechecks = Rechecks(self.project.log)
         self._clues = gates.forward_clues(self.examination.codes)
-        Steps(self.project, self._clues, self.trail, keeps=False).run()
+        self.follow()
 
     def replace(self, path: str, text: str) -> None:
-        """Put another text in the place of a file, and follow the steps that may lead into it again."""
-        file = self.project.files[path]
+        """Put another text in the place of a file, and find what runs at each step in it now."""
         dropped = self.project.replace(path, text)
-        rows = self.project.watched(path).window
-        self.rechecks.edited(path, rows, dropped)
-        leading = self.trail.leading(file, changed_nodes(self.trail, dropped))
-        self.trail.forget(file, rows.new)
-        Steps(self.project, self._clues, self.trail, file, leading).run()
+        self.rechecks.edited(path, self.project.watched(path).window, dropped)
+        hot.analyse(self.project, self._clues, [self.project.files[path]])
 
     def find_in(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
         """The drafts of a file, and what keeps it from being parsed."""
@@ -308,8 +302,8 @@ class _Look:
         return self.rechecks.checked(file, check) if self.notes else check()
 
     def follow(self) -> None:
-        """Follow all steps again, as they are after the edits."""
-        Steps(self.project, self._clues, self.trail).run()
+        """Find what runs at each step, in all files."""
+        hot.analyse(self.project, self._clues)
 
     def rest(self) -> None:
         """Let go of what only the last question needed."""
