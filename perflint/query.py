@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial, update_wrapper
+from itertools import islice
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _NONE: Any = object()
+_NEVER = 1 << 30
+_MOST_ROUNDS = 8
+"""How often an answer is worked out that leads back to itself, and comes out as another one each time."""
 
 
 class Question(Protocol):
@@ -33,6 +37,15 @@ class Question(Protocol):
 class Memory(dict[Any, dict[Any, Any]]):
     """The remembered answers of one project: for each question, the answers by their arguments."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.running: dict[Hashable, _Run] = {}
+        """The questions that are being worked out and may lead back to themselves, outermost first."""
+        self.outermost = _NEVER
+        """The place in ``running`` of the outermost question whose answer so far was used, for what is worked out."""
+        self.provisional: dict[Hashable, tuple[Any, _Run]] = {}
+        """Answers for which answers so far were used, as long as these stand, with the outermost question of those."""
+
     def __missing__(self, question: Question) -> dict[Any, Any]:
         table = self[question] = self.table(question)
         return table
@@ -40,6 +53,28 @@ class Memory(dict[Any, dict[Any, Any]]):
     def table(self, question: Question | None = None) -> dict[Any, Any]:
         """A table for the answers to one question."""
         return {}
+
+
+class _Run:
+    """A question that is being worked out: its place among those that are, and its answer so far.
+
+    ``part_of``: once that is over, the question further out whose answer so far it goes by.
+    """
+
+    __slots__ = ("is_used", "part_of", "place", "so_far")
+
+    def __init__(self, place: int, so_far: Any) -> None:
+        self.place = place
+        self.so_far = so_far
+        self.is_used = False
+        self.part_of: _Run | None = None
+
+    def running(self) -> _Run:
+        """This question, or the one further out that it has become a part of."""
+        run = self
+        while run.part_of is not None:
+            run = run.part_of
+        return run
 
 
 @overload
@@ -55,8 +90,9 @@ def query(work_out: Any = None, /, *, cycle: Any = _NONE, again: bool = False) -
 
     Args:
         work_out: the function; its first argument has a ``memory``.
-        cycle: the answer to a question that is asked again while it is worked out, as by a function that calls itself.
-            Without it, such a question never ends.
+        cycle: the answer that is begun with where a question leads back to itself, as that of a function that calls
+            itself does.  It is worked out again until it comes out as what it was worked out with, so it does not
+            depend on which question of a circle was asked first.  Without it, such a question never ends.
         again: an answer that an edit may have changed is worked out at once; where it comes out as it was, what was
             worked out from it is kept.  For answers that take little time and that many others go by.
     """
@@ -67,13 +103,64 @@ def query(work_out: Any = None, /, *, cycle: Any = _NONE, again: bool = False) -
 
 def _remembering(work_out: Callable[..., Any], cycle: Any, again: bool) -> Any:
     def ask(*key: Hashable) -> Any:
-        answers = key[0].memory[ask]  # type: ignore[attr-defined]
+        memory: Memory = key[0].memory  # type: ignore[attr-defined]
+        answers = memory[ask]
         if key in answers:
             return answers[key]
-        if cycle is not _NONE:
-            answers[key] = cycle
-        found = answers[key] = work_out(*key)
+        before, memory.outermost = memory.outermost, _NEVER
+        try:
+            found = work_out(*key)
+            if memory.outermost == _NEVER:
+                answers[key] = found
+        finally:
+            memory.outermost = min(before, memory.outermost)
         return found
 
-    ask.again = again  # type: ignore[attr-defined]
-    return update_wrapper(ask, work_out)
+    def ask_in_circles(*key: Hashable) -> Any:
+        memory: Memory = key[0].memory  # type: ignore[attr-defined]
+        run = memory.running.get((ask_in_circles, key))
+        if run is not None:
+            run.is_used = True
+            memory.outermost = min(memory.outermost, run.place)
+            return run.so_far
+        answers = memory[ask_in_circles]
+        if key in answers:
+            return answers[key]
+        known = memory.provisional.get((ask_in_circles, key))
+        if known is not None:
+            memory.outermost = min(memory.outermost, known[1].running().place)
+            return known[0]
+        return _to_a_fixed_point(work_out, ask_in_circles, key, cycle)
+
+    made = update_wrapper(ask if cycle is _NONE else ask_in_circles, work_out)
+    made.again = again  # type: ignore[attr-defined]
+    return made
+
+
+def _to_a_fixed_point(work_out: Callable[..., Any], question: Any, key: tuple[Any, ...], start: Any) -> Any:
+    """Work an answer out until it comes out as what it was worked out with, where it leads back to itself.
+
+    What was worked out with the answer so far of a question further out is not kept: it may be wrong.
+    """
+    memory: Memory = key[0].memory
+    run = memory.running[question, key] = _Run(len(memory.running), start)
+    before, further_out = memory.outermost, _NEVER
+    try:
+        for _ in range(_MOST_ROUNDS):
+            run.is_used, memory.outermost = False, _NEVER
+            found = work_out(*key)
+            if not run.is_used or found == run.so_far:
+                break
+            run.so_far = found
+            memory.provisional.clear()
+        if memory.outermost < run.place:
+            further_out = memory.outermost
+            run.part_of = next(islice(memory.running.values(), further_out, None))
+            memory.provisional[question, key] = found, run.part_of
+        else:
+            memory.provisional.clear()
+            memory[question][key] = found
+    finally:
+        del memory.running[question, key]
+        memory.outermost = min(before, further_out)
+    return found

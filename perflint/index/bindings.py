@@ -6,11 +6,25 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from perflint.index.kinds import Kind, join
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement, own_parts
 from perflint.index.tree import walk
+
+Handed = tuple[tuple[str, Kind], ...]
+"""The kinds of what a function is handed, by parameter, in the order of their names."""
+
+Told = tuple[tuple[str, ast.expr], ...]
+"""What a function's parameters stand for in the calls of it, in the order of their names."""
+
+Values = TypeVar("Values")
+
+
+def in_order(values: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
+    """Values by name in the order of the names, so that two mappings with the same ones have the same hash."""
+    return tuple(sorted(values.items(), key=lambda item: item[0]))
 
 
 def definitions_of(scope: Scope) -> dict[str, ast.expr]:

@@ -18,7 +18,7 @@ from perflint.index.paddle_api import PARALLEL
 from perflint.index.ranks import contradict, facts, statement_of
 from perflint.index.scopes import Class, Place, Scope
 from perflint.index.training import is_evaluation
-from perflint.query import query
+from perflint.query import Memory, query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -86,7 +86,7 @@ def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
 class _Finder:
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._paths: dict[Scope, _Path | None] = {}
+        self.memory = Memory()
 
     def found(self) -> dict[str, dict[int, EveryRank]]:
         if not self._initial and not self._spawned:
@@ -115,14 +115,9 @@ class _Finder:
 
     # -- from where every rank comes ---------------------------------------------------------------------------
 
+    @query(cycle=None)  # a function that calls itself
     def _path(self, file: FileIndex, scope: Scope, depth: int = 0) -> _Path | None:
         """How every rank of a distributed program gets into a function; None where it is not known to."""
-        if scope not in self._paths:
-            self._paths[scope] = None  # a function that calls itself
-            self._paths[scope] = self._find_path(file, scope, depth)
-        return self._paths[scope]
-
-    def _find_path(self, file: FileIndex, scope: Scope, depth: int) -> _Path | None:
         ranks = self._project.ranks
         if ranks.decorated(scope) or is_evaluation(scope.name) or file.matches(_OTHER_WAYS):
             return None

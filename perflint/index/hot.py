@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TypeVar
 
 from perflint.index import looks, training
+from perflint.index.bindings import in_order
 from perflint.index.clues import Clues
 from perflint.index.evaluate import Env
 from perflint.index.file import FileIndex, Point, Step
@@ -101,7 +101,7 @@ class _Hot:
         self._seen[scope] = (parameters, step)
         told = self._defaults.get(scope, {})
         look = looks.at_function(
-            file, scope, _in_order(parameters), _in_order(told), step.forward, depth < _MAX_DEPTH, self._clues
+            file, scope, in_order(parameters), in_order(told), step.forward, depth < _MAX_DEPTH, self._clues
         )
         self._take(look, file, scope, step, depth)
 
@@ -183,13 +183,6 @@ def _is_worth_a_look(file: FileIndex, forward: Scope, owner: Class, clues: Clues
     called = frozenset().union(*map(training.terminal_names, forward.statements))
     own = [owner.methods[name] for name in sorted(called & owner.methods.keys())]
     return any(looks.holds_clues(file, scope, clues) for scope in (forward, *own))
-
-
-Values = TypeVar("Values")
-
-
-def _in_order(values: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
-    return tuple(sorted(values.items(), key=lambda item: item[0]))
 
 
 def _same(first: ast.expr, second: ast.expr) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from perflint.index import around, guards, training
-from perflint.index.bindings import default_values, parameter_env
+from perflint.index.bindings import Handed, Told, default_values, parameter_env
 from perflint.index.clues import Clues
 from perflint.index.drawing import Drawing, Source
 from perflint.index.environment import Environment
@@ -33,12 +33,6 @@ from perflint.index.timing import ends_timed_part
 from perflint.query import query
 
 QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
-
-Handed = tuple[tuple[str, Kind], ...]
-"""The kinds of what a function is handed, by parameter, in the order of their names."""
-
-Told = tuple[tuple[str, ast.expr], ...]
-"""What every call at a step makes a function's parameters stand for, in the order of their names."""
 
 
 class Seen(NamedTuple):

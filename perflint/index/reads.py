@@ -7,19 +7,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perflint.index import around, training
-from perflint.index.bindings import default_values, parameter_env
+from perflint.index.bindings import Handed, Told, default_values, in_order, parameter_env
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.flow import Flow, is_generator, with_comprehensions
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
 from perflint.index.tree import walk
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
     from perflint.index.project import Project
 
 _MAX_DEPTH = 3
+_MOST_STATEMENTS = 200
 _METHODS = frozenset({"item", "numpy", "tolist"})
 _CONVERSIONS = frozenset({"float", "int", "bool"})
 _NUMPY = frozenset({"numpy.array", "numpy.asarray", "numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"})
@@ -55,7 +57,7 @@ class Reads:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._known: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Read | None] = project.memory.table()
+        self.memory = project.memory
 
     def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int = 0) -> Read | None:
         """The first host read that a call of a project function certainly makes; None when none is known."""
@@ -69,7 +71,8 @@ class Reads:
             keywords = {item.arg: evaluator.kind(item.value) for item in call.keywords if item.arg}
             spread = [evaluator.kind(item.value) for item in call.keywords if item.arg is None]
             parameters = parameter_env(target.scope, arguments, keywords, spread)
-            return self._in_function(target.file, target.scope, parameters, default_values(target.scope, call), depth)
+            told = in_order(default_values(target.scope, call))
+            return self._in_function(target.file, target.scope, in_order(parameters), told, depth)
         return None
 
     def _is_a_step(self, file: FileIndex, scope: Scope) -> bool:
@@ -80,15 +83,12 @@ class Reads:
             or self._project.trains(file, scope)
         )
 
-    def _in_function(
-        self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], defaults: dict[str, ast.expr], depth: int
-    ) -> Read | None:
-        key = (scope, tuple(sorted(parameters.items(), key=lambda item: item[0])))
-        if key not in self._known:
-            self._known[key] = None
-            if len(scope.statements) <= 200:
-                self._known[key] = self._search(file, scope, parameters, defaults, depth)
-        return self._known[key]
+    @query(cycle=None)
+    def _in_function(self, file: FileIndex, scope: Scope, handed: Handed, told: Told, depth: int) -> Read | None:
+        """The read in a function; one of hundreds of statements is not looked through."""
+        if len(scope.statements) > _MOST_STATEMENTS:
+            return None
+        return self._search(file, scope, dict(handed), dict(told), depth)
 
     def _search(
         self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], defaults: dict[str, ast.expr], depth: int

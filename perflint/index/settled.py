@@ -72,8 +72,6 @@ class Settled:
     def __init__(self, project: Project) -> None:
         self._project = project
         self.memory = project.memory
-        self._parameters: dict[tuple[Scope, str], ast.Constant | None] = project.memory.table()
-        self._attributes: dict[tuple[Class, str], ast.Constant | None] = project.memory.table()
 
     def constant(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
         """The constant that a parameter, or ``self.name``, has whenever a function runs; None where it may differ."""
@@ -100,14 +98,8 @@ class Settled:
 
     # -- parameters --------------------------------------------------------------------------------------------
 
+    @query(cycle=None)  # a function that hands its own parameter on
     def _parameter(self, name: str, file: FileIndex, scope: Scope, depth: int) -> ast.Constant | None:
-        key = scope, name
-        if key not in self._parameters:
-            self._parameters[key] = None  # a function that hands its own parameter on
-            self._parameters[key] = self._handed(name, file, scope, depth)
-        return self._parameters[key]
-
-    def _handed(self, name: str, file: FileIndex, scope: Scope, depth: int) -> ast.Constant | None:
         owner = scope.owner if scope.name == "__init__" else None
         if scope.name == "forward" or (scope.name.startswith("__") and owner is None):
             return None  # a call of the object calls it, by whatever name that has
@@ -147,14 +139,8 @@ class Settled:
 
     # -- attributes --------------------------------------------------------------------------------------------
 
+    @query(cycle=None)
     def _attribute(self, name: str, file: FileIndex, owner: Class, depth: int) -> ast.Constant | None:
-        key = owner, name
-        if key not in self._attributes:
-            self._attributes[key] = None
-            self._attributes[key] = self._stored(name, file, owner, depth)
-        return self._attributes[key]
-
-    def _stored(self, name: str, file: FileIndex, owner: Class, depth: int) -> ast.Constant | None:
         """What an attribute is bound to at the one place that stores it, in ``__init__``."""
         assigned = owner.attributes.get(name, [])
         if len(assigned) != 1 or assigned[0][1].name != "__init__" or name == "training":

@@ -94,8 +94,6 @@ class Switches:
     def __init__(self, project: Project) -> None:
         self._project = project
         self.memory = project.memory
-        self._parameters: dict[tuple[Scope, str], Value] = project.memory.table()
-        self._calls: dict[Scope, State] = project.memory.table()
 
     def state_of_place(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> State:
         """Whether a call is reached by default, as far as the tests around it in its function say."""
@@ -105,21 +103,19 @@ class Switches:
             found = min(found, (value if truth else _inverted(value)).state)
         return found
 
+    @query
     def state_of_calls(self, scope: Scope, file: FileIndex, depth: int = 0) -> State:
         """Whether a function is called by default, as far as the tests around its calls say."""
         if isinstance(scope.node, ast.Module) or scope.name.startswith("__") or depth >= _MOST_CALLERS:
             return State.ON
-        if scope not in self._calls:
-            self._calls[scope] = State.ON  # a function that calls itself
-            states = [
-                min(
-                    self.state_of_place(call, _statement(call, caller), caller, there),
-                    self.state_of_calls(caller, there, depth + 1),
-                )
-                for there, caller, call in self.sites(scope, file)
-            ]
-            self._calls[scope] = max(states, default=State.ON)
-        return self._calls[scope]
+        states = [
+            min(
+                self.state_of_place(call, _statement(call, caller), caller, there),
+                self.state_of_calls(caller, there, depth + 1),
+            )
+            for there, caller, call in self.sites(scope, file)
+        ]
+        return max(states, default=State.ON)
 
     @query
     def sites(self, scope: Scope, file: FileIndex) -> list[Site]:
@@ -211,15 +207,9 @@ class Switches:
             return _one_of([self.default_of(value, where, file, depth + 1) for value, where in assigned])
         return _option(rest, file) if rest and "." not in rest else _OPEN
 
+    @query(cycle=_OPEN)  # a function that hands its own parameter on
     def _parameter(self, name: str, scope: Scope, file: FileIndex, depth: int) -> Value:
         """What a function's callers hand over for a parameter; its default where they all leave it out."""
-        key = scope, name
-        if key not in self._parameters:
-            self._parameters[key] = _OPEN  # a function that hands its own parameter on
-            self._parameters[key] = self._handed(name, scope, file, depth)
-        return self._parameters[key]
-
-    def _handed(self, name: str, scope: Scope, file: FileIndex, depth: int) -> Value:
         owner = scope.owner if scope.name == "__init__" else None
         if any(name in bound_by(statement.node) for statement in scope.statements):
             return _OPEN

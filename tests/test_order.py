@@ -1,0 +1,82 @@
+"""The index answers alike whatever it was asked before: one process, two, and an editor ask in different orders."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+from perflint.index.file import FileIndex
+from perflint.index.project import Project
+from perflint.index.scopes import Scope
+from perflint.text.source import Source
+from tests import corpus
+
+Answer = Callable[[Project, FileIndex, Scope], object]
+
+QUESTIONS: dict[str, Answer] = {
+    "trains": lambda project, file, scope: project.trains(file, scope),
+    "asks for gradients": lambda project, file, scope: project.gradients.wanted_in(file, scope),
+    "without gradients": lambda project, file, scope: project.no_grad.over_scope(file, scope),
+    "is on": lambda project, file, scope: project.switches.state_of_calls(scope, file),
+    "is settled": lambda project, file, scope: [
+        constant and constant.value
+        for name in scope.parameters
+        for constant in [project.settled.constant(name, file, scope)]
+    ],
+}
+
+CIRCLE = """
+    import paddle
+
+    def f(x, opt):
+        if x:
+            g(x, opt)
+        loss = x.mean()
+        loss.backward()
+        opt.step()
+        opt.clear_grad()
+
+    def g(x, opt):
+        f(x, opt)
+    """
+CHAIN = (
+    "".join(f"def h{at}(flag):\n    h{at + 1}(flag)\n\n" for at in range(9)) + "def h9(flag):\n    pass\n\nh0(False)\n"
+)
+
+
+def _asked(project: Project, what: str, order: list[tuple[str, int]]) -> dict[tuple[str, int], object]:
+    answers = {}
+    for path, at in order:
+        file = project.files[path]
+        answers[path, at] = QUESTIONS[what](project, file, file.scopes.scopes[at])
+    return answers
+
+
+def _functions(project: Project) -> list[tuple[str, int]]:
+    return [(path, at) for path, file in project.files.items() for at in range(len(file.scopes.scopes))]
+
+
+@pytest.mark.parametrize("what", QUESTIONS)
+@pytest.mark.parametrize("text", [CIRCLE, CHAIN], ids=["circle", "chain"])
+def test_small_programs(text: str, what: str) -> None:
+    sources = {"a/t.py": Source("a/t.py", dedent(text)), "a/u.py": Source("a/u.py", "")}
+    functions = _functions(Project(sources))
+    alone = {one: _asked(Project(sources), what, [one])[one] for one in functions}
+    for seed in range(20):
+        order = random.Random(seed).sample(functions, len(functions))
+        assert _asked(Project(sources), what, order) == alone
+
+
+@pytest.mark.parametrize("what", QUESTIONS)
+def test_published_code(what: str) -> None:
+    """Each question is asked of the same functions in several orders, among all the others of a published suite."""
+    sources = {path: source for path, source in corpus.sources().items() if path.startswith("paddledet")}
+    chance = random.Random(what)
+    functions = chance.sample(_functions(Project(sources)), 250)
+    expected = _asked(Project(sources), what, functions)
+    for _ in range(2):
+        chance.shuffle(functions)
+        assert _asked(Project(sources), what, functions) == expected
