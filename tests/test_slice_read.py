@@ -6,8 +6,10 @@ import numpy as np
 import paddle
 import pytest
 
+from perflint.checks import slice_read
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level
+from perflint.index.project import Project
 from perflint.run import engine
 from tests.support import check, expect_marked, fixed, in_step, sources
 
@@ -238,3 +240,42 @@ def test_pieces_of_a_split_are_read_as_before_as_well() -> None:
         array = piece[0].clone().numpy()
         array[:] = -1
         assert (tensor.numpy() == tensor_before).all()
+
+
+# --- files that are not parsed for it
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "scores[i].numpy()",
+        "scores[i] . numpy ()",
+        "scores[i] \\\n        .numpy()",
+        "(scores[i]  # the scores )\n        .numpy())",
+        "scores[i].detach().tolist()",
+        "(scores[i]).numpy()",
+        "scores[i].cast(str(i)).numpy()",
+        "np.array(scores[i])",
+        "np.array(\n        scores  # (all)\n        [i])",
+        "np.array([scores, images][0][i])",
+        "float(scores[i][0])",
+        "int(scores[i, 0])",
+        "float(model(images)[i][0])",
+    ],
+)
+def test_a_file_with_a_read_of_a_slice_is_looked_at(read: str) -> None:
+    text = "import paddle\n" + script(f"for i in range(count):\n    show({read})")
+    file = Project(sources(text)).files["train.py"]
+    _ = list(slice_read._reading(file))
+    assert file.is_parsed
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["scores.numpy()", "np.array([1, i])", "float(scores)", "float(scores[i])", "self.loss . tolist()", "int(i)"],
+)
+def test_a_file_without_one_is_not_parsed(read: str) -> None:
+    text = "import paddle\n" + script(f"for i in range(count):\n    show({read})")
+    file = Project(sources(text)).files["train.py"]
+    assert list(slice_read._reading(file)) == []
+    assert not file.is_parsed

@@ -21,10 +21,15 @@ CODE = "PPF209"
 _METHODS = frozenset({"numpy", "tolist"})
 _CONVERSIONS = frozenset({"float", "int"})
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
+_DEEP = 2
+"""Indices of a slice from which on a conversion copies more than the number that it gives."""
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _LOOP_WORDS = frozenset({"for", "while"})
-_READ_CALL = re.compile(r"(?:numpy|tolist|float|int|array|asarray)\s*\(")
+_READ_CALL = re.compile(r"(numpy|tolist|float|int|array|asarray)\s*\(")
 """The end of what a read calls; begins with letters, which is quick to look for."""
+_BLANK = " \t\r\n\f\\"
+_FURTHEST = 200
+"""Characters that are looked at before a read; where nothing but blanks is among them, it may be one of a slice."""
 
 _TYPE_REASON = "what `{base}` is could not be worked out"
 _LAYOUT_REASON = "the array may lie in memory in another order, so that a sum over it can round differently"
@@ -41,12 +46,48 @@ class _Read:
 
 
 def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    if file.words.isdisjoint(_LOOP_WORDS) or file.is_offline or file.is_foreign:
+    if file.words.isdisjoint(_LOOP_WORDS) or file.is_offline:
+        return
+    if not file.of_text(CODE, _may_read_a_slice) or file.is_foreign:
         return
     for _, statement in file.statements_at(_READ_CALL):
         best = max((found for call in statement.calls if (found := _best(call)) is not None), default=None)
         if best is not None and _is_repeated(statement) and file.knows_paddle:
             yield statement, best
+
+
+def _may_read_a_slice(text: str) -> bool:
+    """Whether a read of a text may be one of a slice: told without its tree, so that few files are parsed for it."""
+    return any(_may_take_a_slice(text, match) for match in _READ_CALL.finditer(text))
+
+
+def _may_take_a_slice(text: str, read: re.Match[str]) -> bool:
+    if read[1] in _METHODS:
+        return _is_behind_a_bracket(text, read.start())
+    return _holds_a_bracket(text, read.end(), _DEEP if read[1] in _CONVERSIONS else 1)
+
+
+def _is_behind_a_bracket(text: str, at: int) -> bool:
+    """Whether ``.numpy()`` stands behind a ``]`` or ``)``; a comment between them may hide it."""
+    before = text[max(at - _FURTHEST, 0) : at].rstrip(_BLANK)
+    receiver = before[:-1].rstrip(_BLANK)
+    return before[-1:] == "." and (receiver[-1:] in ("]", ")", "") or "#" in before)
+
+
+def _holds_a_bracket(text: str, at: int, levels: int) -> bool:
+    """Whether the argument that begins at an offset may be a slice: ``x[0]``, ``x[0, 1]`` or ``f(x)[0]``, not ``x``.
+
+    Args:
+        levels: how many indices it takes: with 2, ``x[0]`` is none.
+    """
+    end = text.find(")", at)
+    argument = "".join((text[at:end] if end >= 0 else text[at:]).split())
+    if "(" in argument or "#" in argument:
+        return True
+    first, bracket, rest = argument.partition("[")
+    if not first:  # a list, which may be sliced itself
+        return "][" in rest
+    return bool(bracket) and (levels < _DEEP or "[" in rest or "," in rest or ":" in rest)
 
 
 def _is_repeated(statement: Statement) -> bool:
@@ -68,7 +109,7 @@ def _best(call: ast.Call) -> Confidence | None:
         return None
     if not isinstance(receiver, ast.Subscript):
         return None
-    if name in _CONVERSIONS and levels_of(receiver) < 2:
+    if name in _CONVERSIONS and levels_of(receiver) < _DEEP:
         return None
     if not is_moving(receiver):  # the same slice at each pass
         return None if name in _CONVERSIONS else Confidence.LOW

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _BUILDERS = ("build", "create", "make", "get", "instantiate", "init_obj")
 _NAME_KEYS = ("type", "name")
+_REGISTERS = re.compile(r"regist|add_component", re.IGNORECASE)
+"""A part of the name of a decorator that registers a class."""
 
 
 def registered(name: str, files: Iterable[FileIndex]) -> tuple[FileIndex, Class] | None:
@@ -27,7 +30,7 @@ def registered(name: str, files: Iterable[FileIndex]) -> tuple[FileIndex, Class]
     found = [
         (file, file.scopes.classes[own])
         for file in files
-        if file.has(name)
+        if file.has(name) and file.matches(_REGISTERS)
         for own in registered_classes(file).get(name, ())
     ]
     return found[0] if len(found) == 1 else None
@@ -46,7 +49,7 @@ def registered_classes(file: FileIndex) -> dict[str, list[str]]:
 
 def _registered_name(decorator: ast.expr, owner: Class) -> str | None:
     function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    if not any(word in (dotted(function) or "").lower() for word in ("regist", "add_component")):
+    if not _REGISTERS.search(dotted(function) or ""):
         return None
     given = [*decorator.args, *(item.value for item in decorator.keywords)] if isinstance(decorator, ast.Call) else []
     literals = [item.value for item in given if isinstance(item, ast.Constant) and isinstance(item.value, str)]
