@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from perflint.bench.results import Comparison, Report, Steps, Variant
+from perflint.bench.results import BenchReport, Comparison, Steps, Variant
 
 FIX = "PPF201 train.py:109"
 
@@ -50,7 +50,7 @@ def compared(low: float, high: float, name: str = FIX, same_losses: bool | None 
     )
 
 
-def report(variants: Sequence[Variant], comparisons: Sequence[Comparison] = (), **changes: Any) -> Report:
+def report(variants: Sequence[Variant], comparisons: Sequence[Comparison] = (), **changes: Any) -> BenchReport:
     values: dict[str, Any] = {
         "script": "train.py",
         "arguments": ["--epochs", "2"],
@@ -64,10 +64,10 @@ def report(variants: Sequence[Variant], comparisons: Sequence[Comparison] = (), 
         "comparisons": list(comparisons),
         "notes": [],
     }
-    return Report(**{**values, **changes})
+    return BenchReport(**{**values, **changes})
 
 
-def degenerate() -> dict[str, Report]:
+def degenerate() -> dict[str, BenchReport]:
     """Reports with as little in them as there can be."""
     return {
         "no variant": report([]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perflint.bench.results import BEFORE, Report, Steps, Variant
+from perflint.bench.results import BEFORE, BenchReport, Steps, Variant
 from perflint.lint.measuring import PADDLE_DEVICES, Device
 from tests.ips import cases
 from tests.ips.evidence import Evidence, compared
@@ -29,7 +29,7 @@ def sample(after: float = 0.01, device: Device = "cpu") -> Evidence:
     script = cases.cases()[CODE].script.name
     versions = {"paddle": "3.3.1"} if device in PADDLE_DEVICES else {"torch": "2.9.0"}
     machine = f"made-up {place}"
-    report = Report(script, [], machine, versions, "2026-01-02T03:04:05Z", 3, STEPS, ROUNDS, variants, [], [])
+    report = BenchReport(script, [], machine, versions, "2026-01-02T03:04:05Z", 3, STEPS, ROUNDS, variants, [], [])
     return Evidence(CODE, device, {"OMP_NUM_THREADS": "1"}, replace(report, comparisons=[compared(report)]))
 
 

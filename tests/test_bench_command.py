@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench.results import Report
+from perflint.bench.results import BenchReport
 
 ROOT = Path(__file__).resolve().parents[1]
 PATH = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "bench_paddle")))
@@ -53,12 +53,12 @@ def project(directory: Path, **files: str) -> Path:
     return directory
 
 
-def measured(directory: Path, *arguments: str) -> Report:
+def measured(directory: Path, *arguments: str) -> BenchReport:
     """The report of a run that must succeed."""
     file = directory.parent / "report.json"
     found = bench(directory, *arguments, "--json", str(file))
     assert found.returncode == 0, found.stderr
-    return Report.from_json(json.loads(file.read_text()))
+    return BenchReport.from_json(json.loads(file.read_text()))
 
 
 def failed(directory: Path, *arguments: str) -> str:
@@ -69,7 +69,7 @@ def failed(directory: Path, *arguments: str) -> str:
     return found.stderr
 
 
-def names(report: Report) -> list[str]:
+def names(report: BenchReport) -> list[str]:
     return [variant.name for variant in report.variants]
 
 

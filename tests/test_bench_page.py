@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from perflint.bench.page import page
-from perflint.bench.results import Report
+from perflint.bench.results import BenchReport
 from perflint.bench.style import STYLE
 from tests.bench_reports import FIX, after, before, compared, degenerate, report, run, variant
 from tests.html_pages import SVG, Page
@@ -20,7 +20,7 @@ from tests.html_pages import SVG, Page
 _EVIL = """</script><script>alert("1")</script><img src=x onerror='alert(2)'>&amp;"""
 
 
-def _usual() -> Report:
+def _usual() -> BenchReport:
     return report([before(), after()], [compared(1.6, 2.0)])
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from perflint.commands.progress import Progress
+from perflint.commands.measuring_progress import MeasuringProgress
 from perflint.output.console import Console
 
 
@@ -21,7 +21,7 @@ class Terminal(io.StringIO):
 def shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
     """What six runs of 30 s show."""
     monkeypatch.setattr(sys, "stderr", stream)
-    with Progress(Console()) as progress:
+    with MeasuringProgress(Console()) as progress:
         progress.tell("a first run")
         progress.start(6, 30.0)
         for done in range(6):

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from perflint.bench.results import Comparison, Report, Steps, Variant
+from perflint.bench.results import BenchReport, Comparison, Steps, Variant
 from perflint.bench.statistics import LEAST_ROUNDS, compare
 
 
@@ -103,9 +103,9 @@ def test_a_report_reads_as_it_was_written() -> None:
         Variant("all fixes", ["PPF201"], ["a.py:3"], [run(at, [0.5, None], 2) for at in (0.9, 0.7, 0.8)]),
     ]
     found = [compare(variants[0].runs, variants[1].runs, "all fixes")]
-    report = Report("a.py", ["--x"], "m", {"paddle": "3"}, "2026-01-01", 5, 40, 3, variants, found, ["n"])
+    report = BenchReport("a.py", ["--x"], "m", {"paddle": "3"}, "2026-01-01", 5, 40, 3, variants, found, ["n"])
     data = json.loads(json.dumps(report.to_json()))
-    assert Report.from_json(data) == report
-    assert Report.from_json({**data, "later": 1}) == report
+    assert BenchReport.from_json(data) == report
+    assert BenchReport.from_json({**data, "later": 1}) == report
     old = {key: value for key, value in found[0].to_json().items() if not key.startswith("differ")}
     assert Comparison.from_json(old) == found[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from perflint.bench.variants import Fixes, State
+from perflint.bench.variants import Fixes, VariantFiles
 from perflint.configuration.settings import Settings
 from perflint.findings import Level
 from perflint.run import engine
@@ -55,7 +55,7 @@ def fixes(root: Path, files: Collection[Path], level: Level = Level.SAFE, script
     return Fixes(sources, root, files, lambda current: engine.check(current, Settings()), level)
 
 
-def text(state: State, name: str) -> str:
+def text(state: VariantFiles, name: str) -> str:
     return state.changed.get(Path(name), b"").decode()
 
 

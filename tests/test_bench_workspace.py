@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench import workspace
-from perflint.bench.workspace import SMALL, Workspace
+from perflint.bench import project_copy
+from perflint.bench.project_copy import SMALL, ProjectCopy
 
 BIG = b"#" * SMALL
 
@@ -20,7 +20,7 @@ def tree(root: Path, **files: bytes) -> Path:
     return root
 
 
-def made(project: Workspace, target: Path, changed: dict[Path, bytes] | None = None) -> set[str]:
+def made(project: ProjectCopy, target: Path, changed: dict[Path, bytes] | None = None) -> set[str]:
     """The files of a copy; links end with ``@``, and are not followed."""
     project.make(target, changed or {})
     found, todo = set(), [target]
@@ -39,7 +39,7 @@ def test_a_project_within_the_budget_is_copied_whole(tmp_path: Path) -> None:
     (root / ".git" / "config").write_bytes(b"")
     (root / "__pycache__").mkdir()
     (root / "data.npy").chmod(0o444)
-    project = Workspace(root)
+    project = ProjectCopy(root)
     assert made(project, tmp_path / "copy", {Path("a/b.py"): b"changed"}) == {"a/b.py", "data.npy", "small.txt"}
     assert project.linked == []
     assert (tmp_path / "copy" / "a" / "b.py").read_bytes() == b"changed"
@@ -49,19 +49,19 @@ def test_a_project_within_the_budget_is_copied_whole(tmp_path: Path) -> None:
 
 
 def test_the_data_of_a_large_project_are_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace, "BUDGET", 3 * SMALL)
-    monkeypatch.setattr(workspace, "MANY", 3)
+    monkeypatch.setattr(project_copy, "BUDGET", 3 * SMALL)
+    monkeypatch.setattr(project_copy, "MANY", 3)
     root = tree(
         tmp_path / "root", a_py=BIG, b_npy=BIG, c_txt=b"", d__1_jpg=b"", d__2_jpg=b"", d__3_jpg=b"", e__1_py=b""
     )
-    project = Workspace(root)
+    project = ProjectCopy(root)
     assert made(project, tmp_path / "copy") == {"a.py", "b.npy@", "c.txt", "d@", "e/1.py"}
     assert project.linked == ["b.npy", "d/"]
 
 
 def test_a_file_that_is_written_through_its_link_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace, "BUDGET", 0)
-    project = Workspace(tree(tmp_path / "root", a_npy=BIG, b_npy=BIG))
+    monkeypatch.setattr(project_copy, "BUDGET", 0)
+    project = ProjectCopy(tree(tmp_path / "root", a_npy=BIG, b_npy=BIG))
     project.make(tmp_path / "copy", {})
     assert project.written() == []
     (tmp_path / "copy" / "a.npy").write_bytes(b"")
@@ -76,7 +76,7 @@ def test_links_within_the_project_lead_to_the_copy(tmp_path: Path) -> None:
     (root / "tools" / "far").symlink_to(outside)
     (root / "gone").symlink_to(root / "nothing")
     (root / "linked.py").symlink_to(root / "package" / "a.py")
-    project, copy = Workspace(root), tmp_path / "copy"
+    project, copy = ProjectCopy(root), tmp_path / "copy"
     found = made(project, copy, {Path("package/a.py"): b"changed"})
     assert found == {"package/a.py", "data/1.txt", "tools/package@", "tools/far@", "gone@", "linked.py"}
     assert (copy / "tools" / "package" / "a.py").read_bytes() == b"changed"

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.configuration.config import ConfigError, describe, load
+from perflint.configuration.config_files import ConfigError, describe, load
 from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.findings import Finding, Level
 from perflint.run import engine

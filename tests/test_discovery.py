@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.configuration.config import DEFAULT_EXCLUDE
+from perflint.configuration.config_files import DEFAULT_EXCLUDE
 from perflint.configuration.settings import Settings
 from perflint.inputs import plain_files
 from perflint.inputs.discovery import NoSuchPath, python_files

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from perflint.cli import main
-from perflint.configuration.config import load
+from perflint.configuration.config_files import load
 from perflint.run import cache
 from perflint.server.disk import Disk
 from perflint.server.logs import Tell

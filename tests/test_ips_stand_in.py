@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from perflint.bench.statistics import LEAST_ROUNDS
-from perflint.bench.variants import State
+from perflint.bench.variants import VariantFiles
 from perflint.lint import catalogue
 from tests.ips import agreement, cases, measuring, stand_in_rules
 from tests.ips.cases import SCRIPTS
@@ -94,7 +94,7 @@ def test_it_works_under_the_engine() -> None:
     original = script.read_text(encoding="utf-8")
     text = original.replace("steps=60,", f"steps={measuring.WARMUP + 2},")
     assert text != original
-    again = State("again", [], [], {Path(script.name): text.encode("utf-8")})
+    again = VariantFiles("again", [], [], {Path(script.name): text.encode("utf-8")})
     report = measuring.measure(script, text, again, HERE, LEAST_ROUNDS)
     assert "torch" in report.versions
     assert HERE.mislabelled(report) == []

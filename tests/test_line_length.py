@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.configuration import config
+from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.fix.fixer import apply
 from perflint.inputs.line_length import of_project
@@ -99,11 +99,11 @@ def test_blanks_around_a_value_are_of_no_account(tmp_path: Path) -> None:
 def test_the_configuration_of_perflint_has_the_last_word(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".flake8").write_text("[flake8]\nmax-line-length = 79\n")
-    assert config.load(tmp_path, known={}).line_length == 79
-    assert config.load(tmp_path, known={}).origins["line-length"] == str(tmp_path / ".flake8")
-    assert config.load(tmp_path, known={}, isolated=True).line_length is None
+    assert config_files.load(tmp_path, known={}).line_length == 79
+    assert config_files.load(tmp_path, known={}).origins["line-length"] == str(tmp_path / ".flake8")
+    assert config_files.load(tmp_path, known={}, isolated=True).line_length is None
     (tmp_path / "perflint.toml").write_text("line-length = 100\n")
-    assert config.load(tmp_path, known={}).line_length == 100
+    assert config_files.load(tmp_path, known={}).line_length == 100
 
 
 STEP = """\

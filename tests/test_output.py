@@ -14,7 +14,7 @@ import pytest
 
 from perflint.findings import Finding, Level
 from perflint.fix.fixer import FixOutcome
-from perflint.output import concise, diff, full, statistics, summary
+from perflint.output import concise, diff, full, rule_counts, summary
 from perflint.output.colour import Palette, wants_colour
 from perflint.output.progress import Progress
 from perflint.output.rule_page import data, text
@@ -137,7 +137,7 @@ def test_when_there_is_colour(stream: io.StringIO, environ: dict[str, str], expe
 
 
 def test_colour_adds_codes_and_changes_no_text() -> None:
-    for render in (full.render, concise.render, statistics.render):
+    for render in (full.render, concise.render, rule_counts.render):
         plain = rendered(render, report(SAFE, UNSAFE, SHOWN))
         painted = rendered(render, report(SAFE, UNSAFE, SHOWN, colour=True))
         assert "\x1b[" in painted

@@ -11,10 +11,10 @@ from public_scripts import CheckoutError, copied
 from published_parts.public import BY_NAME, SCRIPTS, Script
 from published_parts.public_page import PAGE, kept, page, place
 
-from perflint.bench.results import Comparison, Report, Steps, Variant
+from perflint.bench.results import BenchReport, Comparison, Steps, Variant
 
 
-def report() -> Report:
+def report() -> BenchReport:
     def runs(batch: float) -> list[Steps]:
         return [Steps([batch], [0.01], [4], [1.0], 200.0, "cpu") for _ in range(3)]
 
@@ -23,7 +23,7 @@ def report() -> Report:
     versions = {"paddle": "3.3.1"}
     before = Variant("before", [], [], runs(0.1))
     notes = ["94 more fixes are elsewhere."]
-    return Report(
+    return BenchReport(
         "tools/train.py", [], "A Machine", versions, "2026-11-22", 1, 1, 3, [before, fix], [comparison], notes
     )
 

@@ -15,7 +15,7 @@ from published_parts.page import PAGE, page
 from published_parts.tables import BY_NAME, TABLES, Table
 from published_tables import results
 
-from perflint.bench.results import Comparison, Report, Steps, Variant
+from perflint.bench.results import BenchReport, Comparison, Steps, Variant
 from perflint.bench.statistics import compare
 
 TABLE = BY_NAME["loss_read"]
@@ -29,7 +29,7 @@ def measured() -> Measured:
         return [Steps([batch, batch], [reader, reader], [8, 8], [2.5, 2.0], 300.0, "cpu") for _ in range(3)]
 
     names = list(TABLE.variants)
-    report = Report(
+    report = BenchReport(
         script="train_loss_read.py",
         arguments=[],
         machine="A Machine, 2 cores",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.configuration import config
+from perflint.configuration import config_files
 from perflint.findings import Finding
 from perflint.inputs import discovery, intake
 from perflint.lint import catalogue
@@ -177,7 +177,7 @@ def checked(editor: Editor, mirror: Path) -> dict[str, Shown]:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(editor.text_of(path).encode("utf-8", "surrogatepass"))
     known = {code: rule.name for code, rule in catalogue.shipped().items()}
-    settings = config.load(mirror, known=known, overrides={"select": ["ALL"]})
+    settings = config_files.load(mirror, known=known, overrides={"select": ["ALL"]})
     sources, unreadable = intake.read_all(discovery.python_files([mirror], settings).files)
     found: dict[str, Shown] = {path: [] for path in opened}
     for finding in [*engine.check(sources, settings), *unreadable]:

@@ -10,7 +10,7 @@ import pytest
 from perflint.server import waiting
 from perflint.server.checking import Checking
 from perflint.server.documents import Document, Result
-from perflint.server.state import State
+from perflint.server.state import EditorState
 from perflint.server.waiting import Waiting
 
 DOCUMENT = Document("file:///a.py", "/a.py", "", 1)
@@ -45,7 +45,7 @@ async def told(
 ) -> list[str]:
     """What is told of two documents that are opened together, and checked a moment later."""
     monkeypatch.setattr(waiting, "PATIENCE", 0.0)
-    state = State(cast("Checking", NoChecks()))
+    state = EditorState(cast("Checking", NoChecks()))
     state.open(DOCUMENT, looks=False)
     if is_known:
         state.enter([Result(DOCUMENT, ())])

@@ -8,7 +8,7 @@ import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import fix_all, spliced
-from perflint.fix.reading import Reading
+from perflint.fix.parsed_text import Reading
 from perflint.fix.unused_imports import removals, taking, unused_imports
 from perflint.text.source import Source
 

@@ -11,8 +11,8 @@ from typing import Any
 from perflint.bench.keeping import as_text, rounded
 from perflint.bench.measure import Bench
 from perflint.bench.plan import Plan, RunFailed
-from perflint.bench.results import Report
-from perflint.bench.variants import State
+from perflint.bench.results import BenchReport
+from perflint.bench.variants import VariantFiles
 from perflint.lint.measuring import Device
 from published_parts.tables import SCRIPTS, Table
 
@@ -28,7 +28,7 @@ class Measured:
     table: str
     device: Device
     environment: dict[str, str]
-    report: Report
+    report: BenchReport
 
     def to_json(self) -> dict[str, Any]:
         """The measurement as ``json.dumps`` takes it."""
@@ -54,7 +54,7 @@ def read(path: Path) -> Measured:
         json.JSONDecodeError: it is no JSON.
     """
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Measured(data["table"], data["device"], data["environment"], Report.from_json(data["report"]))
+    return Measured(data["table"], data["device"], data["environment"], BenchReport.from_json(data["report"]))
 
 
 def run(table: Table, device: Device, rounds: int) -> Measured:
@@ -79,7 +79,7 @@ def run(table: Table, device: Device, rounds: int) -> Measured:
         steps=table.steps,
         environment=environment | _stand_in(device),
     )
-    states = [State(name, changed={plan.script: table.text(name).encode()}) for name in table.variants]
+    states = [VariantFiles(name, changed={plan.script: table.text(name).encode()}) for name in table.variants]
     report = Bench(plan).measure(states, rounds, _tell)
     found = report.variants[0].runs[0].device
     if not device.endswith(found.split(":")[0]):

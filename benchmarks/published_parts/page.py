@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from perflint.bench.results import Comparison, Report, Variant
+from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.lint.measuring import Device
 from published_parts.cited import Cited
 from published_parts.measuring import Measured, place
@@ -82,7 +82,7 @@ def _measured(table: Table, found: Measured) -> str:
     return measured(found.report) + "\n" + facts(found.report, found.environment, file)
 
 
-def measured(report: Report) -> str:
+def measured(report: BenchReport) -> str:
     """A row for each variant; the ratios are against the first."""
     against: dict[str, Comparison] = {item.variant: item for item in report.comparisons}
     first = report.variants[0]
@@ -117,7 +117,7 @@ def _sums(variant: Variant) -> tuple[float, float, int]:
     return sum(_steps(variant)), sum(sum(run.reader_s) for run in runs), sum(sum(run.samples) for run in runs)
 
 
-def facts(report: Report, environment: Mapping[str, str], file: str) -> str:
+def facts(report: BenchReport, environment: Mapping[str, str], file: str) -> str:
     """Where, when and how a report was made, and the file among the results that holds its steps."""
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     settings = ", ".join(f"`{name}={value}`" for name, value in environment.items())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from perflint.bench.keeping import as_text, rounded
-from perflint.bench.results import Report
+from perflint.bench.results import BenchReport
 from published_parts.measuring import RESULTS
 from published_parts.page import facts, measured
 from published_parts.public import SCRIPTS, Script
@@ -48,26 +48,26 @@ def keep(script: Script, report: Path) -> None:
     Raises:
         KeyError: a field is missing.
     """
-    found = rounded(Report.from_json(json.loads(report.read_text(encoding="utf-8"))))
+    found = rounded(BenchReport.from_json(json.loads(report.read_text(encoding="utf-8"))))
     place(script).write_text(as_text(found.to_json()), encoding="utf-8")
 
 
-def kept() -> dict[str, Report]:
+def kept() -> dict[str, BenchReport]:
     """The reports that are kept, by the names of the scripts."""
     places = {script.name: place(script) for script in SCRIPTS}
     return {
-        name: Report.from_json(json.loads(path.read_text(encoding="utf-8")))
+        name: BenchReport.from_json(json.loads(path.read_text(encoding="utf-8")))
         for name, path in places.items()
         if path.exists()
     }
 
 
-def page(reports: Mapping[str, Report]) -> str:
+def page(reports: Mapping[str, BenchReport]) -> str:
     """The whole page."""
     return "\n".join([_HEAD, *(_section(script, reports.get(script.name)) for script in SCRIPTS)])
 
 
-def _section(script: Script, report: Report | None) -> str:
+def _section(script: Script, report: BenchReport | None) -> str:
     parts = [
         f"## {script.name}\n",
         f"{script.link} at `{script.commit[:8]}`; needs {', '.join(script.needs)}. Data: {script.data}.\n",

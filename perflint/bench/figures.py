@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import fmean, geometric_mean
 
-from perflint.bench.results import ALL_FIXES, Comparison, Report, Steps, Variant
+from perflint.bench.results import ALL_FIXES, BenchReport, Comparison, Steps, Variant
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,13 @@ def difference(comparison: Comparison) -> str:
     return f"from step {comparison.differ_from} on{by}"
 
 
-def headline(report: Report) -> Comparison | None:
+def headline(report: BenchReport) -> Comparison | None:
     """The comparison of all fixes together; of the last fix if there is none; None if nothing was compared."""
     last = report.comparisons[-1] if report.comparisons else None
     return by_name(report).get(ALL_FIXES, last)
 
 
-def by_name(report: Report) -> dict[str, Comparison]:
+def by_name(report: BenchReport) -> dict[str, Comparison]:
     """The comparisons by the variant that they are about."""
     return {comparison.variant: comparison for comparison in report.comparisons}
 

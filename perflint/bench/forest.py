@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from perflint.bench.drawing import CHARACTER, Scale, box, colour, element, line, picture, text
 from perflint.bench.figures import interval, ratio, sentence
 from perflint.bench.labels import shortened
-from perflint.bench.results import Comparison, Report
+from perflint.bench.results import BenchReport, Comparison
 
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.67, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
 _APART = 40.0
@@ -17,7 +17,7 @@ _SMALLEST, _LARGEST = 1e-3, 1e3
 _TOP, _AXIS = 8.0, 40.0
 
 
-def forest(report: Report, name: str, width: float, class_: str) -> str:
+def forest(report: BenchReport, name: str, width: float, class_: str) -> str:
     """The picture, ``width`` pixels wide; where that is little, a name stands above its interval instead of beside.
 
     Empty text if nothing was compared.

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 
-from perflint.bench.results import Report, Steps
+from perflint.bench.results import BenchReport, Steps
 from perflint.bench.statistics import compare
 
 _NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
@@ -19,7 +19,7 @@ def as_text(data: object) -> str:
     return _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text) + "\n"
 
 
-def rounded(report: Report) -> Report:
+def rounded(report: BenchReport) -> BenchReport:
     """A report with times in whole microseconds (more is noise), and the comparisons that follow from these."""
     variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
     comparisons = [compare(variants[0].runs, item.runs, item.name) for item in variants[1:]]

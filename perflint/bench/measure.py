@@ -14,11 +14,11 @@ from datetime import datetime, timezone
 from perflint import __version__
 from perflint.bench import child, notes
 from perflint.bench.plan import Outcome, Plan, RunFailed
-from perflint.bench.results import Report, Variant
+from perflint.bench.project_copy import ProjectCopy
+from perflint.bench.results import BenchReport, Variant
 from perflint.bench.scratch import scratch, sweep
 from perflint.bench.statistics import LEAST_ROUNDS, compare
-from perflint.bench.variants import State
-from perflint.bench.workspace import Workspace
+from perflint.bench.variants import VariantFiles
 
 Tell = Callable[[int, int, str], None]
 """Called before each run with the runs that are done, all of them, and the name of the variant."""
@@ -34,11 +34,11 @@ class Bench:
         """For a plan; ``time_limit`` is in seconds from now, for all runs together."""
         sweep()
         self.plan = plan
-        self._workspace = Workspace(plan.root)
+        self._workspace = ProjectCopy(plan.root)
         self._end = time.monotonic() + time_limit
         self._written: set[str] = set()
 
-    def run(self, state: State) -> Outcome:
+    def run(self, state: VariantFiles) -> Outcome:
         """Run the script once in one state.
 
         Raises:
@@ -59,7 +59,7 @@ class Bench:
             finally:
                 self._written.update(self._workspace.written())
 
-    def measure(self, states: Sequence[State], rounds: int, tell: Tell | None = None) -> Report:
+    def measure(self, states: Sequence[VariantFiles], rounds: int, tell: Tell | None = None) -> BenchReport:
         """Run and compare.  At the time limit the rounds that are complete count, if they are enough.
 
         A variant whose run fails is left out from then on, and named in the report.
@@ -86,7 +86,9 @@ class Bench:
                 raise next(iter(failed.values()))
         return self._report(states, rounds, done, failed)
 
-    def _round(self, states: Sequence[State], rounds: int, place: int, failed: _Failed, tell: Tell | None) -> _Round:
+    def _round(
+        self, states: Sequence[VariantFiles], rounds: int, place: int, failed: _Failed, tell: Tell | None
+    ) -> _Round:
         order = list(range(len(states)))
         found: _Round = {}
         for index in order if place % 2 == 0 else order[::-1]:
@@ -104,7 +106,9 @@ class Bench:
                 failed[index] = error
         return found
 
-    def _report(self, states: Sequence[State], wanted: int, rounds: Sequence[_Round], failed: _Failed) -> Report:
+    def _report(
+        self, states: Sequence[VariantFiles], wanted: int, rounds: Sequence[_Round], failed: _Failed
+    ) -> BenchReport:
         plan = self.plan
         variants = [
             Variant(state.name, state.codes, state.places, [found[index].steps for found in rounds])
@@ -114,7 +118,7 @@ class Bench:
         before = variants[0]
         comparisons = [compare(before.runs, other.runs, other.name) for other in variants[1:]]
         first = rounds[0][0]
-        return Report(
+        return BenchReport(
             script=plan.script.as_posix(),
             arguments=plan.arguments,
             machine=first.machine,

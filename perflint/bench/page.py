@@ -32,7 +32,7 @@ from perflint.bench.figures import (
 from perflint.bench.forest import forest
 from perflint.bench.labels import markup
 from perflint.bench.plots import distribution, reader_share
-from perflint.bench.results import Comparison, Report, Variant
+from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.bench.style import STYLE
 from perflint.bench.timeline import timeline
 
@@ -40,7 +40,7 @@ _WIDE, _NARROW, _HALF = 1080.0, 340.0, 520.0
 _TONES = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.NO_GAIN: "none"}
 
 
-def page(report: Report) -> str:
+def page(report: BenchReport) -> str:
     """The whole page. All text of the report is escaped; paths that UTF-8 cannot hold are shown with backslashes."""
     return "\n".join(
         (
@@ -63,7 +63,7 @@ def page(report: Report) -> str:
     )
 
 
-def _head(report: Report) -> Iterator[str]:
+def _head(report: BenchReport) -> Iterator[str]:
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     yield '<head><meta charset="utf-8">'
@@ -73,7 +73,7 @@ def _head(report: Report) -> Iterator[str]:
     yield f"<style>{STYLE}</style></head>"
 
 
-def _opening(report: Report) -> Iterator[str]:
+def _opening(report: BenchReport) -> Iterator[str]:
     yield f'<h1>{markup(report.script)}</h1><p class="dim">perflint bench, {markup(report.date)}</p>'
     last = headline(report)
     if last is not None:
@@ -86,7 +86,7 @@ def _opening(report: Report) -> Iterator[str]:
     yield from (f"<p>{markup(note)}</p>" for note in report.notes)
 
 
-def _results(report: Report) -> Iterator[str]:
+def _results(report: BenchReport) -> Iterator[str]:
     headings = ("Variant", "ips", "batch_cost", "reader_cost", "Memory", "Ratio (95 % interval)", "Losses", "Verdict")
     comparisons = by_name(report)
     yield '<h2>Results</h2><table class="results" role="table"><thead role="rowgroup"><tr role="row">'
@@ -134,7 +134,7 @@ def _spread(measured: Figures, ends: tuple[float, float]) -> str:
     return f"<small>{number(ends[0])} to {number(ends[1])}</small>" if measured.rounds > 1 else ""
 
 
-def _ratios(report: Report) -> Iterator[str]:
+def _ratios(report: BenchReport) -> Iterator[str]:
     wide, narrow = forest(report, "ratio-wide", _WIDE, "wide"), forest(report, "ratio-narrow", _NARROW, "narrow")
     if wide:
         yield "<h2>Ratio of each fix</h2><figure><figcaption>The square is ips after the fix, over ips before it; the "
@@ -142,7 +142,7 @@ def _ratios(report: Report) -> Iterator[str]:
         yield f"{wide}{narrow}</figure>"
 
 
-def _over_time(report: Report) -> Iterator[str]:
+def _over_time(report: BenchReport) -> Iterator[str]:
     wide, narrow = timeline(report, "steps-wide", _WIDE, "wide"), timeline(report, "steps-narrow", _NARROW, "narrow")
     if wide:
         yield "<h2>Steps over time</h2><figure><figcaption>Each run's steps, their median as a line. In every round "
@@ -153,7 +153,7 @@ def _over_time(report: Report) -> Iterator[str]:
         yield f"</ul>{wide}{narrow}</figure>"
 
 
-def _summed_up(report: Report) -> Iterator[str]:
+def _summed_up(report: BenchReport) -> Iterator[str]:
     spread = distribution(report, "spread-wide", _HALF, "wide") + distribution(
         report, "spread-narrow", _NARROW, "narrow"
     )
@@ -165,7 +165,7 @@ def _summed_up(report: Report) -> Iterator[str]:
         yield f"that is reader_cost.</figcaption>{share}</figure></div>"
 
 
-def _conditions(report: Report) -> Iterator[str]:
+def _conditions(report: BenchReport) -> Iterator[str]:
     command = shlex.join(["perflint", "bench", report.script, *(["--", *report.arguments] if report.arguments else [])])
     devices = sorted({run.device for variant in report.variants for run in variant.runs})
     facts = {
@@ -188,7 +188,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _raw(report: Report) -> Iterator[str]:
+def _raw(report: BenchReport) -> Iterator[str]:
     headings = ("variant", "round", "step", "batch_s", "reader_s", "samples", "loss")
     yield "<details><summary>All steps as numbers</summary>"
     yield '<div class="scroll" tabindex="0" role="region" aria-label="All steps"><table><thead><tr>'
@@ -210,7 +210,7 @@ def _raw(report: Report) -> Iterator[str]:
     yield "</tbody></table></div></details>"
 
 
-def _data(report: Report) -> str:
+def _data(report: BenchReport) -> str:
     """The report as JSON; `<` is written as an escape, so that no text in it ends the block."""
     written = json.dumps(_finite(report.to_json()), allow_nan=False).replace("<", "\\u003c")
     return f'<script type="application/json" id="perflint-bench">{written}</script>'

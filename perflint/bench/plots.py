@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from perflint.bench.drawing import CHARACTER, Scale, box, colour, element, line, picture, text, ticks
 from perflint.bench.figures import Figures, figures, number, quantile
 from perflint.bench.labels import shortened
-from perflint.bench.results import Report, Variant
+from perflint.bench.results import BenchReport, Variant
 
 _SIDE, _TOP, _AXIS = 10.0, 4.0, 34.0
 _BINS = 40
 
 
-def distribution(report: Report, name: str, width: float, class_: str) -> str:
+def distribution(report: BenchReport, name: str, width: float, class_: str) -> str:
     """A histogram of step times for each variant, on one axis; empty text if no step was measured."""
     rows = [(index, variant, _steps_ms(variant)) for index, variant in enumerate(report.variants)]
     rows = [row for row in rows if row[2]]
@@ -81,7 +81,7 @@ def _axis(scale: Scale, height: float, unit: str) -> Iterator[str]:
     yield text((scale.start + scale.end) / 2, height - 4, unit, "label dim", "middle")
 
 
-def reader_share(report: Report, name: str, width: float, class_: str) -> str:
+def reader_share(report: BenchReport, name: str, width: float, class_: str) -> str:
     """A bar for each variant: a step's mean time, and the part of it that waits for the loader."""
     found = [(index, variant, figures(variant)) for index, variant in enumerate(report.variants)]
     rows = [(index, variant, measured) for index, variant, measured in found if measured is not None]

@@ -116,7 +116,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Report:
+class BenchReport:
     """A whole measurement.  ``date`` is UTC, as in ISO 8601; ``warmup`` and ``steps`` are of each run."""
 
     script: str
@@ -136,7 +136,7 @@ class Report:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Report:
+    def from_json(cls, data: dict[str, Any]) -> BenchReport:
         """The report that ``to_json`` has written.
 
         Raises:

@@ -18,7 +18,7 @@ from perflint.bench.figures import (
     verdict,
 )
 from perflint.bench.labels import shortened, width
-from perflint.bench.results import Comparison, Report, Variant
+from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.output.colour import Palette
 from perflint.output.visible import visible, visible_line
 
@@ -35,7 +35,7 @@ _NARROWEST = 20
 """Columns that a name is left at least; it holds a code and a line number."""
 
 
-def table(report: Report, columns: int, palette: Palette | None = None) -> str:
+def table(report: BenchReport, columns: int, palette: Palette | None = None) -> str:
     """The report as lines of at most ``columns`` display columns where the figures allow it.
 
     Paths that are too long lose their middle. Where there is no room for all columns, what is compared stands in
@@ -50,7 +50,7 @@ def table(report: Report, columns: int, palette: Palette | None = None) -> str:
     return "".join(f"{line.rstrip()}\n" for line in (*lines, *_notes(report, columns)))
 
 
-def _rows(report: Report, spread: bool) -> list[Sequence[str]]:
+def _rows(report: BenchReport, spread: bool) -> list[Sequence[str]]:
     """The headings and a row a variant; the spread of the ips is always there, that of the costs on request."""
     comparisons = by_name(report)
     rows: list[Sequence[str]] = [_HEADINGS]
@@ -91,7 +91,7 @@ def _memory(measured: Figures) -> str:
     return "" if measured.memory_mib is None else f"{number(measured.memory_mib)} MiB"
 
 
-def _aligned(rows: Sequence[Sequence[str]], columns: int, report: Report, palette: Palette) -> list[str]:
+def _aligned(rows: Sequence[Sequence[str]], columns: int, report: BenchReport, palette: Palette) -> list[str]:
     """The rows under each other, the first being headings; no lines if names would be cut too short."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     names = min(widths[0], columns - sum(widths[1:]) - len(_GAP) * (len(widths) - 1))
@@ -125,7 +125,7 @@ def _pad(cell: str, room: int, to_the_right: bool) -> str:
     return space + cell if to_the_right else cell + space
 
 
-def _sentences(report: Report, columns: int, palette: Palette) -> Iterator[str]:
+def _sentences(report: BenchReport, columns: int, palette: Palette) -> Iterator[str]:
     for comparison in report.comparisons:
         yield ""
         yield palette.bold(shortened(comparison.variant, columns))
@@ -133,7 +133,7 @@ def _sentences(report: Report, columns: int, palette: Palette) -> Iterator[str]:
             yield _painted(line, verdict(comparison), palette)
 
 
-def _blocks(report: Report, columns: int, palette: Palette) -> Iterator[str]:
+def _blocks(report: BenchReport, columns: int, palette: Palette) -> Iterator[str]:
     comparisons = by_name(report)
     for variant in report.variants:
         yield palette.bold(shortened(variant.name, max(columns, _NARROWEST)))
@@ -174,7 +174,7 @@ def _painted(text: str, found: Verdict, palette: Palette) -> str:
     return palette.level(text)
 
 
-def _notes(report: Report, columns: int) -> Iterator[str]:
+def _notes(report: BenchReport, columns: int) -> Iterator[str]:
     if report.notes:
         yield ""
     for note in report.notes:

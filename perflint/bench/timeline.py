@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from perflint.bench.drawing import Scale, box, colour, element, line, picture, text, ticks
 from perflint.bench.figures import number, quantile
 from perflint.bench.labels import markup
-from perflint.bench.results import Report
+from perflint.bench.results import BenchReport
 
 _TOP, _BOTTOM, _LEFT, _RIGHT, _HEIGHT = 24.0, 22.0, 46.0, 8.0, 260.0
 _HEADROOM = 2.5
@@ -23,7 +23,7 @@ class _Run:
     steps_ms: Sequence[float]
 
 
-def timeline(report: Report, name: str, width: float, class_: str) -> str:
+def timeline(report: BenchReport, name: str, width: float, class_: str) -> str:
     """The picture, ``width`` pixels wide; empty text if no step was measured."""
     runs = list(_in_turn(report))
     every = [step for run in runs for step in run.steps_ms]
@@ -44,7 +44,7 @@ def timeline(report: Report, name: str, width: float, class_: str) -> str:
     )
 
 
-def _in_turn(report: Report) -> Iterator[_Run]:
+def _in_turn(report: BenchReport) -> Iterator[_Run]:
     for at in range(max((len(variant.runs) for variant in report.variants), default=0)):
         for index, variant in enumerate(report.variants):
             if at < len(variant.runs) and variant.runs[at].batch_s:

@@ -13,7 +13,7 @@ from perflint.text.source import Source
 
 
 @dataclass(frozen=True)
-class State:
+class VariantFiles:
     """A variant before it is run; ``changed`` has the content of its changed files by path seen from the project."""
 
     name: str
@@ -45,11 +45,11 @@ class Fixes:
         found = self.check(self.sources)
         return sum(self._is_made(item) and self._place(item.path) not in self.files for item in found)
 
-    def together(self, findings: Sequence[Finding]) -> State:
+    def together(self, findings: Sequence[Finding]) -> VariantFiles:
         """All fixes, made as ``perflint check --fix`` makes them: with those that become possible by others."""
         outcome = fix_all(self.sources, self._checked, self.level)
         changed = {self._place(path): source.encode(source.text) for path, source in outcome.changed.items()}
-        return State(ALL_FIXES, sorted({item.code for item in findings}), self._places(findings), changed)
+        return VariantFiles(ALL_FIXES, sorted({item.code for item in findings}), self._places(findings), changed)
 
     def of_one_fix(self, findings: Sequence[Finding]) -> list[list[Finding]]:
         """The findings by their fix, which several of one loop may share."""
@@ -58,12 +58,12 @@ class Fixes:
             sharing.setdefault((item.code, item.path, item.fix), []).append(item)
         return list(sharing.values())
 
-    def each(self, findings: Sequence[Finding]) -> list[State]:
+    def each(self, findings: Sequence[Finding]) -> list[VariantFiles]:
         """A state for each fix."""
         groups = self.of_one_fix(findings)
         return [self._state(f"{group[0].code} {', '.join(self._places(group))}", group) for group in groups]
 
-    def by_rule(self, findings: Sequence[Finding]) -> list[State]:
+    def by_rule(self, findings: Sequence[Finding]) -> list[VariantFiles]:
         """A state for each rule, with the fixes of all its findings."""
         codes = sorted({item.code for item in findings})
         return [self._state(code, [item for item in findings if item.code == code]) for code in codes]
@@ -74,13 +74,13 @@ class Fixes:
     def _is_made(self, item: Finding) -> bool:
         return item.fix is not None and bool(item.fix.edits) and item.fix.level >= self.level
 
-    def _state(self, name: str, findings: Sequence[Finding]) -> State:
+    def _state(self, name: str, findings: Sequence[Finding]) -> VariantFiles:
         changed = {}
         for path in dict.fromkeys(item.path for item in findings):
             fixes = [item.fix for item in findings if item.path == path and item.fix is not None]
             source = self.sources[path]
             changed[self._place(path)] = source.encode(apply(source.text, fixes).text)
-        return State(name, sorted({item.code for item in findings}), self._places(findings), changed)
+        return VariantFiles(name, sorted({item.code for item in findings}), self._places(findings), changed)
 
     def _places(self, findings: Sequence[Finding]) -> list[str]:
         rows = ((item.path, self.sources[item.path].lines.position(item.start)[0]) for item in findings)
@@ -90,6 +90,6 @@ class Fixes:
         return Path(path).resolve().relative_to(self.root)
 
 
-def before() -> State:
+def before() -> VariantFiles:
     """The project as it is."""
-    return State(BEFORE)
+    return VariantFiles(BEFORE)

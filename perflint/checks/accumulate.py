@@ -54,7 +54,7 @@ class _Read:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptSum:
     """The fix of a read.
 
     ``logs`` is where the log statements begin that look at the sum at each step: while they do, nothing is won.
@@ -64,7 +64,7 @@ class Kept:
     logs: tuple[int, ...] = ()
 
 
-def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Kept | None:
+def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> KeptSum | None:
     """The fix of a read that feeds a sum or a list of its function; None where it does not, or others may see that."""
     read = _whole_read(call, tensor, context)
     point = context.point
@@ -99,7 +99,7 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
 # -- sums ------------------------------------------------------------------------------------------------------------
 
 
-def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> Kept | None:
+def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> KeptSum | None:
     """``total += loss.item()``."""
     statement = context.statement
     if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
@@ -132,10 +132,10 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     if ending.is_read:
         row = f"{held.name} = {_as_number(held, whole)}"
         changed.append(insert_row_after_loop(context.file.source, ending.last, row))
-    return Kept(Fix(_TITLE, tuple(sorted(changed)), *trust), logs)
+    return KeptSum(Fix(_TITLE, tuple(sorted(changed)), *trust), logs)
 
 
-def _logs(looks: list[edits.Look], context: Context) -> tuple[int, ...] | None:
+def _logs(looks: list[edits.SumLook], context: Context) -> tuple[int, ...] | None:
     """Where the statements begin that look at a sum at each step; None where one is no call by itself, so no log."""
     found = []
     for look in looks:
@@ -242,7 +242,7 @@ def _ends_in_a_read(value: ast.expr) -> bool:
     return dotted(called) == "float" if isinstance(called, ast.Name) else getattr(called, "attr", "") == "item"
 
 
-def _follow_a_sum(looks: list[edits.Look], held: Accumulator, point: Point) -> bool:
+def _follow_a_sum(looks: list[edits.SumLook], held: Accumulator, point: Point) -> bool:
     """Whether each place in the loop that reads the sum comes after the addition of its step, so that it is a float."""
     adding = point.statement
     resets = [
@@ -262,7 +262,7 @@ def _follow_a_sum(looks: list[edits.Look], held: Accumulator, point: Point) -> b
 # -- lists -----------------------------------------------------------------------------------------------------------
 
 
-def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> Kept | None:
+def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> KeptSum | None:
     """``losses.append(loss.item())``."""
     statement = context.statement
     call = statement.value if isinstance(statement, cst.Expr) else None
@@ -292,7 +292,7 @@ def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Cont
         Edit(*context.range(read.node), kept),
         insert_row_after_loop(context.file.source, loop, f"{held.name}[:] = [float(x) for x in {held.name}]"),
     )
-    return Kept(Fix(_LIST_TITLE, tuple(sorted(changed)), *trust))
+    return KeptSum(Fix(_LIST_TITLE, tuple(sorted(changed)), *trust))
 
 
 def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> bool:

@@ -16,7 +16,7 @@ _OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
 
 
 @dataclass(frozen=True)
-class Look:
+class SumLook:
     """A place that reads the sum before it is a number again.
 
     Attributes:
@@ -32,7 +32,7 @@ class Look:
     updated: cst.AugAssign | None = None
 
 
-def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> list[Look] | None:
+def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> list[SumLook] | None:
     """The places in a loop, and in the ``try`` or ``with`` around it, that read a sum.
 
     Args:
@@ -44,7 +44,7 @@ def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> li
     node = _node_of(last, context)
     if node is None:
         return None
-    found: list[Look] = []
+    found: list[SumLook] = []
     names = context.once((looks, node), lambda: _by_name(node))
     for name, parents in names.get(held.name, ()):
         parent = parents[-1]
@@ -59,15 +59,15 @@ def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> li
                 continue
             if type(parent.operator).__name__ not in _OPERATORS:
                 return None
-            found.append(Look(name, each_step, statement, parent))
+            found.append(SumLook(name, each_step, statement, parent))
         elif isinstance(parent, (cst.Del, cst.NamedExpr, cst.CompFor, cst.AsName)) and _is_bound(name, parent):
             return None
         else:
-            found.append(Look(name, each_step, statement))
+            found.append(SumLook(name, each_step, statement))
     return found
 
 
-def reading(look: Look, context: Context) -> list[Edit]:
+def reading(look: SumLook, context: Context) -> list[Edit]:
     """Read the sum where it is used: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
     name = look.node.value
     if look.updated is None:

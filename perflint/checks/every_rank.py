@@ -11,8 +11,8 @@ from perflint.checks.arguments import find_argument
 from perflint.checks.edits import block_and_line
 from perflint.checks.guard import guard_edits
 from perflint.findings import Fix, Level, Related
-from perflint.index.every_rank import SAVES, EveryRank
 from perflint.index.file import FileIndex
+from perflint.index.shared_saves import SAVES, EveryRank
 from perflint.lint.context import Context, local_name
 from perflint.lint.registry import check, row_gate
 

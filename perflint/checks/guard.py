@@ -10,7 +10,7 @@ import libcst as cst
 from perflint.checks import rarer
 from perflint.checks.aligned import keep_aligned
 from perflint.checks.edits import block_and_line, indent_rows, indentation, rows_inside_strings
-from perflint.checks.log_run import Run, run_of
+from perflint.checks.log_run import LogRun, run_of
 from perflint.findings import Edit, Fix
 from perflint.index.around import deciding_test
 from perflint.index.batch_loops import says_predict
@@ -131,7 +131,7 @@ def _in_one_branch(context: Context) -> str:
     return ""
 
 
-def _names_in(run: Run, context: Context) -> frozenset[str]:
+def _names_in(run: LogRun, context: Context) -> frozenset[str]:
     """The names, dotted ones too, that some statements mention."""
     text = context.file.source.text[context.range(run.first)[0] : context.range(run.last)[1]]
     return frozenset(_NAMES.findall(text))

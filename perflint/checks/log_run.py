@@ -86,7 +86,7 @@ _LOOK_WITH_ARGUMENTS = frozenset({"get", "join"})
 
 
 @dataclass(frozen=True)
-class Run:
+class LogRun:
     """Statements that go under one guard, the families of the logging calls among them, and what they do besides."""
 
     first: cst.SimpleStatementLine
@@ -95,7 +95,7 @@ class Run:
     beside: tuple[str, ...]
 
 
-def run_of(call: cst.Call, family: str, context: Context) -> Run | None:
+def run_of(call: cst.Call, family: str, context: Context) -> LogRun | None:
     """The log statements around the current one that stand below each other in one block.
 
     What is worked out between them for them alone belongs to them: ``cost = time() - start`` before ``print(cost)``.
@@ -105,7 +105,7 @@ def run_of(call: cst.Call, family: str, context: Context) -> Run | None:
     point = context.point
     if block is None or line is None or point is None:
         return None
-    alone = Run(line, line, (family,), (beside(call, family, context),))
+    alone = LogRun(line, line, (family,), (beside(call, family, context),))
     if _does_more(call, family, context):
         return alone
     neighbours = _Neighbours(block, context)
@@ -141,13 +141,13 @@ class _Neighbours:
             self._families[node] = _family_of_line(line, self._context) if line is not None else ""
         return self._families[node]
 
-    def run(self, first: int, last: int) -> Run:
+    def run(self, first: int, last: int) -> LogRun:
         """The statements from one log statement to another."""
         lines = [
             (self._lines[node.lineno], self.family(node)) for node in self.nodes[first : last + 1] if self.family(node)
         ]
         said = [beside(_call_of(line), family, self._context) for line, family in lines]
-        return Run(lines[0][0], lines[-1][0], tuple(family for _, family in lines), tuple(said))
+        return LogRun(lines[0][0], lines[-1][0], tuple(family for _, family in lines), tuple(said))
 
     def reach(self, at: int, direction: int, crosses: bool) -> int:
         """The furthest log statement that is reached over others, and over what prepares them where it ``crosses``."""

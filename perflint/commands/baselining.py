@@ -22,7 +22,7 @@ from perflint.text.source import Source
 _MOST_NAMES = 5
 
 
-class Known:
+class KnownFindings:
     """The findings of the baseline of a run, to be left out."""
 
     def __init__(self, known: Baseline, batch: Batch) -> None:
@@ -55,7 +55,7 @@ class Known:
         ]
 
 
-def known(options: argparse.Namespace, batch: Batch) -> Known | None:
+def known(options: argparse.Namespace, batch: Batch) -> KnownFindings | None:
     """The baseline of a run, None where it has none.
 
     Raises:
@@ -65,7 +65,7 @@ def known(options: argparse.Namespace, batch: Batch) -> Known | None:
     if path is None or options.write_baseline is not None:
         return None
     try:
-        return Known(baseline.read(path), batch)
+        return KnownFindings(baseline.read(path), batch)
     except BaselineError as error:
         raise CommandError(str(error)) from error
 

@@ -16,13 +16,13 @@ from perflint.bench.keeping import as_text
 from perflint.bench.measure import Bench
 from perflint.bench.page import page
 from perflint.bench.plan import Plan, RunFailed
-from perflint.bench.results import Report
+from perflint.bench.results import BenchReport
 from perflint.bench.table import table
-from perflint.bench.variants import Fixes, State, before
+from perflint.bench.variants import Fixes, VariantFiles, before
 from perflint.commands import CommandError
+from perflint.commands.measuring_progress import MeasuringProgress
 from perflint.commands.outputs import insist_inside
-from perflint.commands.progress import Progress
-from perflint.commands.settings import resolve
+from perflint.commands.run_settings import resolve
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.fix import writing
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     plan = _plan(options, script, _root(script, settings))
     console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
     try:
-        with Progress(console) as progress:
+        with MeasuringProgress(console) as progress:
             report = _measured(options, settings, plan, progress)
     except RunFailed as error:
         first, *more = str(error).split("\n")
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progress: Progress) -> Report:
+def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> BenchReport:
     bench = Bench(plan, options.time_limit)
     progress.tell("looking for what can be fixed")
     fixes = _fixes(options, settings, plan)
@@ -135,7 +135,7 @@ def _run_by(fixes: Fixes, files: Collection[Path]) -> Fixes:
     return replace(fixes, sources=sources, files=files)
 
 
-def _states(options: argparse.Namespace, fixes: Fixes, plan: Plan) -> tuple[list[State], list[str]]:
+def _states(options: argparse.Namespace, fixes: Fixes, plan: Plan) -> tuple[list[VariantFiles], list[str]]:
     """The variants, and what is to be said about their choice.
 
     Raises:
@@ -160,7 +160,7 @@ def _nothing(options: argparse.Namespace, plan: Plan, elsewhere: int = 0) -> str
     return what + others + ("" if options.unsafe_fixes else "; --unsafe-fixes adds those that can change results")
 
 
-def _write(options: argparse.Namespace, report: Report) -> None:
+def _write(options: argparse.Namespace, report: BenchReport) -> None:
     wanted = {options.json: as_text(report.to_json())} if options.json else {}
     if options.html:
         wanted[options.html] = page(report)

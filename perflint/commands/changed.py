@@ -7,7 +7,7 @@ from pathlib import Path
 
 from perflint.commands import CommandError
 from perflint.commands.reading import STDIN, Batch
-from perflint.commands.settings import common_directory
+from perflint.commands.run_settings import common_directory
 from perflint.findings import Finding, Related
 from perflint.inputs.changed_lines import Changed, ChangedLines, rows_of
 from perflint.inputs.discovery import SUFFIX

@@ -13,7 +13,7 @@ from pathlib import Path
 from perflint.commands import CommandError, InternalError, outputs, saving, showing
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
-from perflint.commands.settings import common_directory
+from perflint.commands.run_settings import common_directory
 from perflint.findings import Finding, Level
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
@@ -89,9 +89,9 @@ def _timed(options: argparse.Namespace, console: Console) -> int:
 
 def _phases() -> dict[object, str]:
     """The functions of the commands whose time is told apart."""
-    from perflint.commands import settings
+    from perflint.commands import run_settings
 
-    return {settings.resolve: "settings", showing.findings: "output"}
+    return {run_settings.resolve: "settings", showing.findings: "output"}
 
 
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from perflint.commands.settings import resolve
-from perflint.configuration.config import describe
+from perflint.commands.run_settings import resolve
+from perflint.configuration.config_files import describe
 from perflint.output.console import Console
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from perflint.commands import CommandError
 from perflint.commands.naming import Naming
-from perflint.commands.settings import context_paths, resolve
+from perflint.commands.run_settings import context_paths, resolve
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.fix import leftovers

@@ -79,9 +79,9 @@ def _is_piped(options: argparse.Namespace) -> bool:
 def _rendered(options: argparse.Namespace, report: Report, output: outputs.Output) -> Iterator[str]:
     if not (options.statistics and output.main):
         return formats.renderer(output.format)(report)
-    from perflint.output import statistics
+    from perflint.output import rule_counts
 
-    return statistics.render_json(report) if output.format == "json" else statistics.render(report)
+    return rule_counts.render_json(report) if output.format == "json" else rule_counts.render(report)
 
 
 def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:

@@ -17,8 +17,8 @@ from types import FrameType
 from perflint.commands import CommandError, internal_error, outputs
 from perflint.commands.following import Following
 from perflint.commands.reading import STDIN, Batch, find, read
-from perflint.commands.settings import common_directory, resolve
-from perflint.configuration import config
+from perflint.commands.run_settings import common_directory, resolve
+from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.inputs import intake
@@ -223,7 +223,7 @@ class Files:
         if self._options.config:
             return [str(self._options.config)]
         start = common_directory([*self._paths, *(self._options.context or ())]).resolve()
-        names = (*config.OWN_FILES, config.PYPROJECT)
+        names = (*config_files.OWN_FILES, config_files.PYPROJECT)
         return [_shown(place / name) for place in (start, *start.parents) for name in names]
 
 

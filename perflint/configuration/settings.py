@@ -1,4 +1,4 @@
-"""The resolved settings of one run (``perflint.configuration.config`` finds and reads them)."""
+"""The resolved settings of one run (``perflint.configuration.config_files`` finds and reads them)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.import_place import ImportPlace
-from perflint.fix.reading import Reading
+from perflint.fix.parsed_text import Reading
 from perflint.fix.taken_edits import Taken
 from perflint.fix.unused_imports import removals, taking, unused_imports
 from perflint.text.source import Source

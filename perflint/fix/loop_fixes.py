@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.fix.fixer import merged
-from perflint.lint.beside import Loop, Places, Trail, is_read, loop_of, may_meet, trail_of
+from perflint.lint.beside import Loop, LoopPlaces, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
 
 _READS = "PPF201"
@@ -168,4 +168,4 @@ def _overlap(edits: Sequence[Edit]) -> bool:
 
 
 def _said(words: str, drafts: Iterable[Draft], path: str) -> str:
-    return words.format(lines=Places((draft.path, draft.line) for draft in drafts).lines(path, _MOST_LINES))
+    return words.format(lines=LoopPlaces((draft.path, draft.line) for draft in drafts).lines(path, _MOST_LINES))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.findings import Edit
-from perflint.fix.reading import Reading
+from perflint.fix.parsed_text import Reading
 from perflint.text.source import Source
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -18,7 +18,7 @@ import io
 import tokenize
 from collections import Counter
 
-from perflint.fix.reading import Reading
+from perflint.fix.parsed_text import Reading
 
 _TESTS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Match)
 _REPORTS = frozenset(

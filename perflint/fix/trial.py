@@ -21,8 +21,8 @@ from perflint.fix.fit import fitted, usual_limit
 from perflint.fix.fixer import complete_edits, in_order, spliced
 from perflint.fix.import_place import ImportPlace
 from perflint.fix.outline import Outline, Region
+from perflint.fix.parsed_text import Messages, Reading
 from perflint.fix.promises import broken_promise
-from perflint.fix.reading import Messages, Reading
 from perflint.fix.unused_imports import removals
 from perflint.text.source import Source
 

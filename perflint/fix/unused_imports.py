@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import PurePath
 
 from perflint.findings import Edit
-from perflint.fix.reading import Reading
+from perflint.fix.parsed_text import Reading
 from perflint.text.source import LineTable, Source
 
 _Import = ast.Import | ast.ImportFrom

@@ -37,7 +37,7 @@ _FIRST_BATCHES = 16
 _MAX_DEPTH = 2
 
 
-class Use(Enum):
+class BatchUse(Enum):
     """What becomes of a loader at one place that uses it."""
 
     TRAINS = 1
@@ -57,23 +57,23 @@ def says_predict(*names: str) -> bool:
     return any(map(_PREDICTS.search, names)) and not any(map(_TRAINS.search, names))
 
 
-def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Use:
+def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> BatchUse:
     """What a loop over a loader does with its batches."""
     inside = _inside(scope, loop)
     calls = [call for statement in inside for call in statement.calls]
     if any(file.project.call_trains(file, scope, call) for call in calls):
-        return Use.TRAINS
+        return BatchUse.TRAINS
     if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(loop)):
-        return Use.UNKNOWN
+        return BatchUse.UNKNOWN
     if says_predict(scope.name) or any(_INFERS.search(dotted(call.func) or "") for call in calls):
-        return Use.PREDICTS
+        return BatchUse.PREDICTS
     if gives_nothing(file, scope) and not any(map(_keeps, inside)):
         if _stops(loop.body) or any(map(_stops_early, loop.body)):
-            return Use.ONCE
+            return BatchUse.ONCE
         own = {name for statement in inside for name in bound_by(statement.node)} | set(_targets(loop))
         if not any(_may_run_model(file, scope, call, own, 0) for call in calls):
-            return Use.LOOKS
-    return Use.PREDICTS if never_trains(file) else Use.EVALUATES
+            return BatchUse.LOOKS
+    return BatchUse.PREDICTS if never_trains(file) else BatchUse.EVALUATES
 
 
 def gives_nothing(file: FileIndex, scope: Scope) -> bool:

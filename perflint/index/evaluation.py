@@ -15,11 +15,11 @@ from perflint.index.bindings import bound_by
 from perflint.index.evaluate import Evaluator
 from perflint.index.flow import Flow, backward_names
 from perflint.index.function_text import function_texts
+from perflint.index.gradients_off import is_switched
 from perflint.index.kept_gradients import kept_gradient
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.mentions import words
 from perflint.index.names import dotted
-from perflint.index.no_grad import is_switched
 from perflint.index.scopes import LOOPS, Loop, Place, Scope, Statement
 from perflint.index.training import counts_epochs, over_batches
 from perflint.index.tree import walk

@@ -13,7 +13,7 @@ from perflint.index.kept_file import KeptFile
 from perflint.index.kept_mentions import KeptMentions
 from perflint.index.project import Project
 from perflint.index.scopes import Class, FileScopes, Scope
-from perflint.index.tracking import Entry, Log, Need, Registry, Table, TrackedMemory
+from perflint.index.tracking import Log, Need, Registry, Remembered, Table, TrackedMemory
 from perflint.index.watched_file import WatchedFile
 from perflint.text.source import Source
 
@@ -106,7 +106,7 @@ class KeptProject(Project):
         self.log.outdate([*changed, *renewed])
         self.log.outdate(self.log.needs_of(path), moved=True)
 
-    def replace(self, path: str, text: str) -> list[Entry]:
+    def replace(self, path: str, text: str) -> list[Remembered]:
         """Put another text in the place of a watched file's; the answers that had to be forgotten."""
         file, before, known = self.watched(path), dict(self.facts), self._definitions_in(path)
         changed = file.replace(text)

@@ -17,7 +17,7 @@ from perflint.index.loader_uses import Worth, worth
 from perflint.index.names import dotted
 from perflint.index.samples import Obstacle, obstacle
 from perflint.index.scopes import Class, Scope, Statement, terminal
-from perflint.index.worker_values import Origin, Values
+from perflint.index.worker_values import WorkerOrigin, WorkerValues
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -34,7 +34,8 @@ _SHAPES = frozenset({"batch_size", "batch_sampler", "shuffle", "collate_fn"})
 class WorkerDefault:
     """A place that leaves a training loader without workers.
 
-    ``kind``: see ``Origin``.  ``insert``: the keyword that a call has to be given, empty where there is a 0 to replace.
+    ``kind``: see ``WorkerOrigin``.  ``insert``: the keyword that a call has to be given, empty where there is a 0 to
+    replace.
     ``path``/``line``: the loader that gets it, ``loader`` its name there.  ``little``: that loader feeds predictions.
     ``obstacle``: what its workers could not hand over.
     """
@@ -73,7 +74,7 @@ class _Facts:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._calls = Calls(project)
-        self._values = Values(project, self._calls)
+        self._values = WorkerValues(project, self._calls)
         self._worths: dict[ast.Call, Worth] = {}
 
     def found(self) -> Found:
@@ -154,7 +155,7 @@ class _Facts:
             return None
         return _Loader(site, call, absent=False) if LOADER in owner.bases else None
 
-    def _origins(self, loader: _Loader) -> list[Origin]:
+    def _origins(self, loader: _Loader) -> list[WorkerOrigin]:
         site, call = loader.site, loader.call
         given = argument_of(call, loader.workers, loader.position)
         if given is not None:
@@ -167,7 +168,7 @@ class _Facts:
         origins = self._values.left_out(loader.workers, site, call)
         return [origin for origin in origins if origin.kind != "missing" or _is_whole(origin, loader)]
 
-    def _add(self, origin: Origin, loader: _Loader, found: Found) -> None:
+    def _add(self, origin: WorkerOrigin, loader: _Loader, found: Found) -> None:
         file = origin.file
         if file.is_quiet or file.is_offline or file.is_foreign:
             return
@@ -191,7 +192,7 @@ class _Facts:
         if known is None or (known.little and not little):
             places[start, end] = default
 
-    def _worth(self, origin: Origin) -> Worth:
+    def _worth(self, origin: WorkerOrigin) -> Worth:
         """What the loader feeds."""
         made = self._made(origin)
         if made is None:
@@ -201,7 +202,7 @@ class _Facts:
         return self._worths[made[3]]
 
     @staticmethod
-    def _made(origin: Origin) -> tuple[FileIndex, Scope, Statement, ast.Call] | None:
+    def _made(origin: WorkerOrigin) -> tuple[FileIndex, Scope, Statement, ast.Call] | None:
         """The call that makes the loader: of a subclass with an ``__init__`` of its own, the one of the subclass."""
         return next((call for call in origin.site.calls if dotted(call[3].func) is not None), None)
 
@@ -216,6 +217,6 @@ class _Facts:
         return Evaluator(file, env).kind(dataset).tag == ITERABLE_TAG
 
 
-def _is_whole(origin: Origin, loader: _Loader) -> bool:
+def _is_whole(origin: WorkerOrigin, loader: _Loader) -> bool:
     """Whether a call without a number of workers makes batches, as a loader for training does."""
     return loader.own or not _SHAPES.isdisjoint(origin.names)

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perflint.index import batch_loops
-from perflint.index.batch_loops import Use
+from perflint.index.batch_loops import BatchUse
 from perflint.index.bindings import bound_by, targets_of
 from perflint.index.call_arguments import argument_of
 from perflint.index.callers import Site, argument_for
@@ -33,7 +33,7 @@ _MAX_DEPTH = 4
 _MOST_READS = 60
 _MOST_CALLERS = 10
 _MOST_CALLS = 200
-_Uses = Iterator[Use]
+_Uses = Iterator[BatchUse]
 
 
 class Worth(Enum):
@@ -53,9 +53,9 @@ def worth(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -
     said = batch_loops.says_predict(scope.name, *bound_by(statement.node))
     predicts = said
     for use in _Follower().of(file, scope, statement, call, 0):
-        if use is Use.TRAINS or (not said and use in (Use.EVALUATES, Use.UNKNOWN)):
+        if use is BatchUse.TRAINS or (not said and use in (BatchUse.EVALUATES, BatchUse.UNKNOWN)):
             return Worth.FULL
-        predicts = predicts or use is Use.PREDICTS
+        predicts = predicts or use is BatchUse.PREDICTS
     return Worth.LITTLE if predicts else Worth.NONE
 
 
@@ -104,7 +104,7 @@ class _Follower:
     def of(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
         """The uses of a value where it stands in a statement."""
         if depth > _MAX_DEPTH:
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
             return
         parents = _parents(statement.node)
         while (parent := parents.get(node)) is not None:
@@ -128,7 +128,7 @@ class _Follower:
                 return
             if isinstance(parent, ast.Attribute):
                 if parent.attr not in _SETTINGS:
-                    yield Use.UNKNOWN
+                    yield BatchUse.UNKNOWN
                 return
             if isinstance(parent, (ast.Compare, ast.FormattedValue)):
                 return
@@ -140,7 +140,7 @@ class _Follower:
             if isinstance(parent, ast.Tuple) and isinstance(statement.node, ast.Return):
                 yield from self._returned(file, scope, depth, parent.elts.index(node))
             else:
-                yield Use.UNKNOWN
+                yield BatchUse.UNKNOWN
             return
         yield from self._whole(file, scope, statement, node, depth)
 
@@ -158,9 +158,9 @@ class _Follower:
                 elif isinstance(target, ast.Attribute) and dotted(target.value) == "self" and scope.owner is not None:
                     yield from self._kept(file, scope.owner, target.attr, depth)
                 else:
-                    yield Use.UNKNOWN
+                    yield BatchUse.UNKNOWN
         elif not isinstance(outer, (ast.Expr, ast.If, ast.Assert)) or isinstance(node, ast.Call):
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
 
     def named(self, file: FileIndex, scope: Scope, name: str, depth: int) -> _Uses:
         """The uses of a name that a scope binds."""
@@ -171,19 +171,19 @@ class _Follower:
         self._seen.add((scope, name))
         reads = file.loads.get(name, ())
         if len(reads) > _MOST_READS:
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
             return
         is_read = False
         for read in reads:
             if not isinstance(read.node, ast.Name):
                 continue
             if read.statement is None or read.scope is None:
-                yield Use.UNKNOWN  # a default or a decorator
+                yield BatchUse.UNKNOWN  # a default or a decorator
             elif _sees(read.scope, scope, name):
                 is_read = True
                 yield from self.of(file, read.scope, read.statement, read.node, depth + 1)
         if scope is file.scopes.module and not self._is_private(scope, name) and _is_for_others(file, name, is_read):
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
 
     @staticmethod
     def _is_private(module: Scope, name: str) -> bool:
@@ -198,27 +198,27 @@ class _Follower:
         project, getter = file.project, re.compile(rf"getattr\([^)]*[\"']{re.escape(name)}[\"']")
         related = _family(file, owner)
         if related is None:
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
             return
         reads: list[tuple[FileIndex, Load]] = []
         for there in project.mentions.of(name):
             if there.is_quiet:
                 continue
             if there.matches(getter):
-                yield Use.UNKNOWN
+                yield BatchUse.UNKNOWN
             reads += [(there, read) for read in there.loads.get(name, ()) if isinstance(read.node, ast.Attribute)]
         if not 0 < len(reads) <= _MOST_READS:
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
             return
         for there, read in reads:
             if read.statement is None or read.scope is None:
-                yield Use.UNKNOWN
+                yield BatchUse.UNKNOWN
             elif not _is_own(read) or read.scope.owner is None or _is_related(there, read.scope.owner, owner, related):
                 yield from self._read(there, read.scope, read.statement, read.node, depth)
 
     def _read(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
         if file.is_offline:
-            yield Use.PREDICTS
+            yield BatchUse.PREDICTS
         else:
             yield from self.of(file, scope, statement, node, depth + 1)
 
@@ -226,9 +226,9 @@ class _Follower:
         """``next(iter(loader))``: one batch, unless a loop asks for more or the batch goes elsewhere."""
         kept = isinstance(statement.node, ast.Return) or any("." in name for name in bound_by(statement.node))
         if kept or batch_loops.runs_on(statement) or not batch_loops.gives_nothing(file, scope):
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
         else:
-            yield Use.ONCE
+            yield BatchUse.ONCE
 
     def _handed(
         self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, node: ast.expr, depth: int
@@ -237,7 +237,7 @@ class _Follower:
         name = dotted(call.func)
         last = name.rpartition(".")[2] if name else ""
         if batch_loops.says_predict(last):
-            yield Use.EVALUATES if _BETWEEN_EPOCHS.search(dotted(node) or "") else Use.PREDICTS
+            yield BatchUse.EVALUATES if _BETWEEN_EPOCHS.search(dotted(node) or "") else BatchUse.PREDICTS
             return
         found = file.project.callee(file, scope, name, {}) if name else None
         if found is None and name:
@@ -245,13 +245,13 @@ class _Follower:
             if made is not None and isinstance(made[1], Class):
                 found = file.project.method_of(made[0], made[1], "__init__")
         if found is None:
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
             return
         there, inner = found
         names = [*inner.parameters, *_keyword_only(inner)]
         parameter = next((one for one in names if argument_for(inner, call, one) is node), None)
         if parameter is None:
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
         else:
             yield from self.named(there, inner, parameter, depth + 1)
 
@@ -262,14 +262,14 @@ class _Follower:
         self._seen.add((scope, position))
         sites = _sites(file, scope)
         if not sites:
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
             return
         for there, caller, call in sites:
             statement = next((item for item in caller.statements if any(one is call for one in item.calls)), None)
             if statement is None:
-                yield Use.UNKNOWN
+                yield BatchUse.UNKNOWN
             elif there.is_offline:
-                yield Use.PREDICTS
+                yield BatchUse.PREDICTS
             elif position is None:
                 yield from self.of(there, caller, statement, call, depth + 1)
             else:
@@ -285,7 +285,7 @@ class _Follower:
         if isinstance(part, ast.Name):
             yield from self.named(file, scope, part.id, depth + 1)
         else:
-            yield Use.UNKNOWN
+            yield BatchUse.UNKNOWN
 
 
 def _parents(node: ast.stmt) -> dict[ast.AST, ast.expr]:

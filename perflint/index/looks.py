@@ -20,7 +20,7 @@ from typing import NamedTuple
 from perflint.index import around, guards, training
 from perflint.index.bindings import Handed, Told, default_values, parameter_env
 from perflint.index.clues import Clues
-from perflint.index.drawing import Drawing, Source
+from perflint.index.drawn_batches import Drawing, Drawn
 from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex
@@ -29,7 +29,7 @@ from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.live import held_names
 from perflint.index.reads import Read
 from perflint.index.scopes import LOOPS, Loop, Place, Scope, Statement
-from perflint.index.timing import ends_timed_part
+from perflint.index.timed_parts import ends_timed_part
 from perflint.query import query
 
 QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
@@ -170,7 +170,7 @@ class _Looking:
             if self._follow(call, statement, root) and reads:
                 self._note_read(call, statement)
 
-    def drawn(self, sources: Iterable[Source], root: Loop | None) -> None:
+    def drawn(self, sources: Iterable[Drawn], root: Loop | None) -> None:
         """Follow what a step draws from: of a generator, the passes up to its next ``yield``."""
         for source in sources:
             target = source.target

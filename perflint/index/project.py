@@ -12,21 +12,21 @@ from perflint.index import amp, loader_facts, open_widths, registries, training
 from perflint.index.callers import Callers
 from perflint.index.devices import Devices
 from perflint.index.dispatch import Dispatch
-from perflint.index.every_rank import EveryRank, every_rank
 from perflint.index.file import FileIndex, module_parts
 from perflint.index.forwards import Forwards
 from perflint.index.gradients import Gradients
+from perflint.index.gradients_off import NoGrad
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.kinds import Kind
 from perflint.index.live import Live, live
 from perflint.index.mentions import Mentions
 from perflint.index.names import dotted
-from perflint.index.no_grad import NoGrad
 from perflint.index.ranks import Ranks
 from perflint.index.reads import Reads
 from perflint.index.scopes import Class, Scope
 from perflint.index.settled import Settled
+from perflint.index.shared_saves import EveryRank, every_rank
 from perflint.index.switches import Switches
 from perflint.index.tables import Tables
 from perflint.index.training_calls import TrainingCalls

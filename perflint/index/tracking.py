@@ -19,7 +19,7 @@ from perflint.query import Memory, Question
 
 Part = tuple[Hashable, ...]
 """A part of a file by name: its kind, the path (or the word) that it is about, and what else there is to say."""
-Need: TypeAlias = "Entry | Part"
+Need: TypeAlias = "Remembered | Part"
 """Something that an answer was worked out from: another answer, or a part of a file."""
 
 _MISSING = "missing"
@@ -27,7 +27,7 @@ _MOST_ROUNDS = 3
 """How often an answer is worked out again after one edit, where answers need one another."""
 
 
-class Entry:
+class Remembered:
     """One remembered answer: where it is kept, what it needs, and which answers need it."""
 
     __slots__ = ("dependents", "key", "needs", "said", "table")
@@ -36,7 +36,7 @@ class Entry:
         self.table = table
         self.key = key
         self.needs: dict[Need, None] = {}  # no set: in which order answers are worked out again must not depend on ids
-        self.dependents: dict[Entry, None] = {}
+        self.dependents: dict[Remembered, None] = {}
         self.said: tuple[object, bool, bool] = (None, True, True)
         """What it said when that was looked at last, and whether that ``lasts`` and ``stays``."""
 
@@ -60,7 +60,7 @@ class Log:
         self.owned: dict[object, Part] = {}
         """Functions and classes of watched files, with what an answer about them needs at least."""
         self.tables: list[Table] = []
-        self._dependents: dict[Need, dict[Entry, None]] = {}
+        self._dependents: dict[Need, dict[Remembered, None]] = {}
         self._of_path: dict[object, dict[Need, None]] = {}
         """What is needed, by the path (or the word) that it is about."""
 
@@ -70,19 +70,19 @@ class Log:
         if not asked or asked[-1] is not need:
             asked.append(need)
 
-    def take(self, start: int, entry: Entry) -> None:
+    def take(self, start: int, entry: Remembered) -> None:
         """Let an answer need all that was asked since ``start`` (a length of ``asked``), and stand for it."""
         asked = self.asked
         if len(asked) > start:
             for need in dict.fromkeys(asked[start:]):
                 if need is not entry and need not in entry.needs:
                     entry.needs[need] = None
-                    (need.dependents if isinstance(need, Entry) else self._needing(need))[entry] = None
+                    (need.dependents if isinstance(need, Remembered) else self._needing(need))[entry] = None
             del asked[start:]
         if entry.needs:
             asked.append(entry)
 
-    def _needing(self, need: Part) -> dict[Entry, None]:
+    def _needing(self, need: Part) -> dict[Remembered, None]:
         """The answers that need a part of a file."""
         known = self._dependents.get(need)
         if known is None:
@@ -90,14 +90,14 @@ class Log:
             self._of_path.setdefault(need[1], {})[need] = None
         return known
 
-    def dropped(self, needs: Iterable[Need]) -> list[Entry]:
+    def dropped(self, needs: Iterable[Need]) -> list[Remembered]:
         """Work out again what needs one of these, or forget it where it cannot be worked out by itself; the forgotten.
 
         An answer that comes out as it was leaves those alone that need it.
         """
-        found: dict[Entry, None] = {}
+        found: dict[Remembered, None] = {}
         queue = list(dict.fromkeys(entry for need in needs for entry in self._dependents.get(need, ())))
-        rounds: dict[Entry, int] = {}
+        rounds: dict[Remembered, int] = {}
         while queue:
             entry = queue.pop()
             if entry in found:
@@ -113,7 +113,7 @@ class Log:
             queue += dependents
         return list(found)
 
-    def _comes_out_the_same(self, entry: Entry) -> bool:
+    def _comes_out_the_same(self, entry: Remembered) -> bool:
         """Work an answer out again, and look; its table has none any more where that cannot be done."""
         table, key = entry.table, entry.key
         before = dict.pop(table, key, None)
@@ -131,7 +131,7 @@ class Log:
         The answer says the same in the end, so nothing that needs it is dropped.  ``moved``: the nodes are still there,
         and only where they stand is not as it was.
         """
-        found: dict[Entry, None] = {}
+        found: dict[Remembered, None] = {}
         queue = [entry for need in needs for entry in self._dependents.get(need, ())]
         while queue:
             entry = queue.pop()
@@ -148,13 +148,13 @@ class Log:
         """What answers need of one file: its parts are tuples of a kind, the path and what else there is to say."""
         return list(self._of_path.get(path, ()))
 
-    def cut(self, entry: Entry) -> None:
+    def cut(self, entry: Remembered) -> None:
         """Let an answer need nothing."""
         for need in entry.needs:
-            dependents = need.dependents if isinstance(need, Entry) else self._dependents.get(need)
+            dependents = need.dependents if isinstance(need, Remembered) else self._dependents.get(need)
             if dependents is not None:
                 dependents.pop(entry, None)
-                if not dependents and not isinstance(need, Entry):
+                if not dependents and not isinstance(need, Remembered):
                     del self._dependents[need]
                     self._of_path[need[1]].pop(need, None)
         entry.needs.clear()
@@ -178,7 +178,7 @@ class Table(dict[Any, Any]):
         self.again: Callable[[Any], object] | None = None
         """Works the answer to one question out again."""
         self._log = log
-        self._entries: dict[Hashable, Entry] = {}
+        self._entries: dict[Hashable, Remembered] = {}
         self._starts: dict[Hashable, int] = {}
         log.tables.append(self)
 
@@ -211,7 +211,7 @@ class Table(dict[Any, Any]):
         if entry is None:
             if len(log.asked) <= start:
                 return
-            entry = self._entries[key] = Entry(self, key)
+            entry = self._entries[key] = Remembered(self, key)
         log.take(start, entry)
 
     def credit(self, key: Hashable, start: int) -> None:
@@ -219,7 +219,7 @@ class Table(dict[Any, Any]):
         dict.__setitem__(self, key, None)
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = Entry(self, key)
+            entry = self._entries[key] = Remembered(self, key)
         self._log.take(start, entry)
 
     def _hit(self, key: Hashable) -> None:

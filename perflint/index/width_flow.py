@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from perflint.index.names import dotted
 from perflint.index.scopes import FUNCTIONS, Class, Scope
 from perflint.index.tree import walk
-from perflint.index.width_parts import SEQUENTIAL, Chain, Part, Parts, slots_of
+from perflint.index.width_parts import SEQUENTIAL, Chain, Parts, WidthPart, slots_of
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -110,7 +110,7 @@ def _through(chain: Chain, value: _Value) -> _Value:
     return value
 
 
-def _after(part: Part | None, value: _Value) -> _Value:
+def _after(part: WidthPart | None, value: _Value) -> _Value:
     """What a layer makes of a value."""
     if part is not None and part.passes:
         return value

@@ -36,7 +36,7 @@ _PRETRAINED = frozenset({"Assign", "NumpyArrayInitializer"})
 
 
 @dataclass(frozen=True)
-class Part:
+class WidthPart:
     """One layer, as one width sees it.
 
     ``takes``: its input has to have the width.  ``gives``: its output has it.  ``passes``: its output has the width
@@ -49,7 +49,7 @@ class Part:
     slots: tuple[ast.Constant, ...] = ()
 
 
-Chain = tuple["Part | None", ...]
+Chain = tuple["WidthPart | None", ...]
 """Layers one behind the other; None: one of which nothing is known."""
 
 
@@ -75,12 +75,12 @@ class Parts:
             return (None,)
         return tuple(part for item in node.args for part in self.chain(_named(item)))
 
-    def _part(self, call: ast.Call) -> Part | None:
+    def _part(self, call: ast.Call) -> WidthPart | None:
         kind = self.resolve(dotted(call.func) or "")
         if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
             return None
         if kind in _PASSING:
-            return None if _argument(call, 9, "return_mask") is not None else Part(passes=True)
+            return None if _argument(call, 9, "return_mask") is not None else WidthPart(passes=True)
         if any(isinstance(item, ast.Name | ast.Attribute) and _last(item) in _PRETRAINED for item in walk(call)):
             return None  # its weights are given, with their shape
         if kind in KINDS:
@@ -89,23 +89,23 @@ class Parts:
             return self._taken_and_given([_argument(call, 0, *_NORM_WIDTHS)])
         return self._other(call, kind.rpartition(".")[2]) if kind.startswith("paddle.nn.") else None
 
-    def _layer(self, call: ast.Call, kind: str) -> Part | None:
+    def _layer(self, call: ast.Call, kind: str) -> WidthPart | None:
         groups = _argument(call, 6, "groups") if kind != "paddle.nn.Linear" else None
         if groups is not None and not (isinstance(groups, ast.Constant) and groups.value == 1):
             return None
         first, second = (self._slot(node) for node in width_arguments(call, kind))
-        return Part(first is not None, second is not None, slots=tuple(filter(None, (first, second))))
+        return WidthPart(first is not None, second is not None, slots=tuple(filter(None, (first, second))))
 
-    def _other(self, call: ast.Call, name: str) -> Part | None:
+    def _other(self, call: ast.Call, name: str) -> WidthPart | None:
         if name == "Embedding":
             given = self._slot(_argument(call, 1, "embedding_dim"))
             if given is not None and _argument(call, 9, "weight_attr") is not None:
                 return None
-            return Part(gives=given is not None, slots=(given,) if given is not None else ())
+            return WidthPart(gives=given is not None, slots=(given,) if given is not None else ())
         if name == "PReLU":
             number = _argument(call, 0, "num_parameters")
             is_one = number is None or (isinstance(number, ast.Constant) and number.value == 1)
-            return Part(passes=True) if is_one else self._taken_and_given([number])
+            return WidthPart(passes=True) if is_one else self._taken_and_given([number])
         if name == "GroupNorm":
             groups = _argument(call, 0, "num_groups")
             divides = isinstance(groups, ast.Constant) and type(groups.value) is int and groups.value > 0
@@ -114,7 +114,7 @@ class Parts:
             return self._taken_and_given([_argument(call, 1, "num_channels")])
         return None
 
-    def _taken_and_given(self, nodes: list[ast.expr | None]) -> Part | None:
+    def _taken_and_given(self, nodes: list[ast.expr | None]) -> WidthPart | None:
         """A layer whose output is as wide as its input; one of another width takes no part."""
         node = nodes[0]
         if isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1:
@@ -122,7 +122,7 @@ class Parts:
         if not isinstance(node, ast.Constant):
             return None
         slot = self._slot(node)
-        return Part(True, True, slots=(slot,)) if slot is not None else Part()
+        return WidthPart(True, True, slots=(slot,)) if slot is not None else WidthPart()
 
     def _slot(self, node: ast.expr | None) -> ast.Constant | None:
         is_width = isinstance(node, ast.Constant) and type(node.value) is int and node.value == self.width

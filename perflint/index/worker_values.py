@@ -31,7 +31,7 @@ _WORKERS = re.compile(r"worker", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
+class WorkerOrigin:
     """A place that makes the number of workers 0.
 
     ``node``: the 0, or the call that leaves the number out; ``insert`` is then the keyword to add.  ``kind``:
@@ -48,7 +48,7 @@ class Origin:
     """What a call that leaves the number out does name, in its ``**`` as well."""
 
 
-class Values:
+class WorkerValues:
     """Follows expressions back to the zeros they come from."""
 
     def __init__(self, project: Project, calls: Calls) -> None:
@@ -58,12 +58,12 @@ class Values:
 
     # -- expressions -------------------------------------------------------------------------------------------
 
-    def zeros(self, node: ast.expr, site: Site, depth: int = 0) -> list[Origin]:
+    def zeros(self, node: ast.expr, site: Site, depth: int = 0) -> list[WorkerOrigin]:
         """The zeros that an expression may get its value from; none where that cannot be told."""
         if depth > MAX_DEPTH:
             return []
         if isinstance(node, ast.Constant):
-            return [Origin(site.file, node, "value", site)] if is_zero(node) else []
+            return [WorkerOrigin(site.file, node, "value", site)] if is_zero(node) else []
         if isinstance(node, ast.Call):
             return self._call(node, site, depth)
         if isinstance(node, ast.Subscript):
@@ -79,7 +79,7 @@ class Values:
             return self._attribute(node, site, depth)
         return self._imported(name, site, depth)
 
-    def _imported(self, name: str, site: Site, depth: int) -> list[Origin]:
+    def _imported(self, name: str, site: Site, depth: int) -> list[WorkerOrigin]:
         """A constant of another file, by ``from config import NUM_WORKERS``."""
         module, _, last = site.file.names.resolve(name).rpartition(".")
         there = self._project.module_named(module, site.file) if site.file.names.is_bound(name) else None
@@ -87,7 +87,7 @@ class Values:
             return []
         return self._bound(last, site.at(there, there.scopes.module, None), depth + 1) or []
 
-    def _call(self, node: ast.Call, site: Site, depth: int) -> list[Origin]:
+    def _call(self, node: ast.Call, site: Site, depth: int) -> list[WorkerOrigin]:
         if dotted(node.func) == "int" and len(node.args) == 1:
             return self.zeros(node.args[0], site, depth + 1)
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop") and len(node.args) == 2:
@@ -95,10 +95,10 @@ class Values:
             return self._entry(node.func.value, key, node.args[1], site, depth) if key else []
         return []
 
-    def _entry(self, base: ast.expr, key: str, fallback: ast.expr | None, site: Site, depth: int) -> list[Origin]:
+    def _entry(self, base: ast.expr, key: str, fallback: ast.expr | None, site: Site, depth: int) -> list[WorkerOrigin]:
         """``base[key]``, or ``base.get(key, fallback)``."""
         things = [thing for thing in self._look_ups.things(base, site, depth + 1) if thing.kind == "dict"]
-        found: list[Origin] = []  # what a known dict gives; of an unknown one only the fallback can be seen
+        found: list[WorkerOrigin] = []  # what a known dict gives; of an unknown one only the fallback can be seen
         for thing in things:
             entries = entries_of(thing)
             if entries is None or key in entries.changed:
@@ -108,12 +108,12 @@ class Values:
             elif not entries.complete:
                 return []
             elif fallback is not None and is_zero(fallback):
-                found.append(Origin(site.file, fallback, "fallback", site))
+                found.append(WorkerOrigin(site.file, fallback, "fallback", site))
         if not things and fallback is not None and is_zero(fallback) and _WORKERS.search(key):
-            return [Origin(site.file, fallback, "unknown", site)]
+            return [WorkerOrigin(site.file, fallback, "unknown", site)]
         return found
 
-    def _bound(self, name: str, site: Site, depth: int) -> list[Origin] | None:
+    def _bound(self, name: str, site: Site, depth: int) -> list[WorkerOrigin] | None:
         """The zeros of a dotted name that this scope, or one around it, binds; None when none does."""
         place = binding(name, site)
         if place is None:
@@ -125,14 +125,14 @@ class Values:
 
     # -- parameters and arguments ------------------------------------------------------------------------------
 
-    def _parameter(self, name: str, site: Site, depth: int) -> list[Origin]:
-        found: list[Origin] = []
+    def _parameter(self, name: str, site: Site, depth: int) -> list[WorkerOrigin]:
+        found: list[WorkerOrigin] = []
         for file, scope, statement, call in self._calls.of(site.scope):
             there = site.called_from(file, scope, statement, call)
             found += self.argument(name, site, there, call, depth + 1)
         return found
 
-    def argument(self, name: str, site: Site, there: Site, call: ast.Call, depth: int) -> list[Origin]:
+    def argument(self, name: str, site: Site, there: Site, call: ast.Call, depth: int) -> list[WorkerOrigin]:
         """The zeros of one argument of a call, or of the default that it leaves."""
         given = argument_of(call, name, position_of(site.scope, name))
         if given is not None:
@@ -147,12 +147,12 @@ class Values:
                 if spread:
                     return [] if any(origin.kind == "missing" for origin in spread) else spread
         if self._is_loader(site):  # whose default is that of Paddle's loader, and as good for other purposes
-            return [Origin(there.file, call, "missing", there, name)]
+            return [WorkerOrigin(there.file, call, "missing", there, name)]
         default = default_of(site.scope, name)
         if default is None:
             return []
         if is_zero(default):
-            return [Origin(site.file, default, "parameter", there)]
+            return [WorkerOrigin(site.file, default, "parameter", there)]
         outer = site.scope.parent or site.scope
         return [
             origin
@@ -164,7 +164,7 @@ class Values:
         owner = site.scope.owner
         return owner is not None and site.scope.name == "__init__" and is_loader_class(self._project, site.file, owner)
 
-    def spread(self, node: ast.expr, name: str, site: Site, depth: int) -> list[Origin] | None:
+    def spread(self, node: ast.expr, name: str, site: Site, depth: int) -> list[WorkerOrigin] | None:
         """The zeros of what ``**node`` gives a parameter: empty when it certainly says nothing, None when unknown."""
         if depth > MAX_DEPTH:
             return None
@@ -181,7 +181,7 @@ class Values:
             return self.zeros(entries.values[name], things[0].site, depth + 1) or None
         return [] if entries.complete else None
 
-    def left_out(self, name: str, site: Site, call: ast.Call, depth: int = 0) -> list[Origin]:
+    def left_out(self, name: str, site: Site, call: ast.Call, depth: int = 0) -> list[WorkerOrigin]:
         """What a call gives a parameter that it does not name: through its ``**``, or nothing at all."""
         if any(isinstance(item, ast.Starred) for item in call.args) or depth > MAX_DEPTH:
             return []
@@ -196,13 +196,13 @@ class Values:
                 return found or []
             for thing in self._look_ups.things(node, site, depth + 1):
                 names.update(getattr(entries_of(thing), "values", ()))
-        return [Origin(site.file, call, "missing", site, name, frozenset(names))]
+        return [WorkerOrigin(site.file, call, "missing", site, name, frozenset(names))]
 
-    def _from_callers(self, name: str, own: str, site: Site, depth: int) -> list[Origin]:
+    def _from_callers(self, name: str, own: str, site: Site, depth: int) -> list[WorkerOrigin]:
         """What callers put into the ``**kwargs`` that a function hands on."""
         if changes(site.scope, own):
             return []
-        found: list[Origin] = []
+        found: list[WorkerOrigin] = []
         for file, scope, statement, call in self._calls.of(site.scope):
             there = site.called_from(file, scope, statement, call)
             given = argument_of(call, name, None)
@@ -214,13 +214,13 @@ class Values:
 
     # -- what can be looked into -------------------------------------------------------------------------------
 
-    def _attribute(self, node: ast.Attribute, site: Site, depth: int) -> list[Origin]:
-        found: list[Origin] = []
+    def _attribute(self, node: ast.Attribute, site: Site, depth: int) -> list[WorkerOrigin]:
+        found: list[WorkerOrigin] = []
         for thing in self._look_ups.things(node.value, site, depth + 1):
             if thing.kind == "namespace":
                 zero = argument_parsers.default_of(thing.site.file, thing.site.scope, node.attr, self._project)
                 if zero is not None and not is_set(node.attr, site.file, thing.site.file):
-                    found.append(Origin(zero[0], zero[1], "option", site))
+                    found.append(WorkerOrigin(zero[0], zero[1], "option", site))
             elif thing.kind == "module":
                 module = thing.site.file.scopes.module
                 found += self._bound(node.attr, site.at(thing.site.file, module, None), depth + 1) or []
@@ -228,7 +228,7 @@ class Values:
                 found += self._member(thing, node.attr, site, depth + 1)
         return found
 
-    def _member(self, thing: Thing, name: str, site: Site, depth: int) -> list[Origin]:
+    def _member(self, thing: Thing, name: str, site: Site, depth: int) -> list[WorkerOrigin]:
         """An attribute of a class or of its one object."""
         owner, file = thing.owner, thing.site.file
         assert owner is not None
@@ -251,4 +251,4 @@ class Values:
             if call.args or any(keyword.arg is None for keyword in call.keywords):
                 return []
         values = [value for target, value in class_body(owner) if target == name]
-        return [Origin(file, values[0], "value", site)] if len(values) == 1 and is_zero(values[0]) else []
+        return [WorkerOrigin(file, values[0], "value", site)] if len(values) == 1 and is_zero(values[0]) else []

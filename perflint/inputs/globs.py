@@ -132,7 +132,7 @@ class Part(NamedTuple):
         return True
 
 
-class Run(NamedTuple):
+class NameRun(NamedTuple):
     """Parts that stand for names right after one another; ``gap``: how many names must at least come before them.
 
     A gap of None: none may.
@@ -148,7 +148,7 @@ class Glob(NamedTuple):
     ignores: bool
     directories_only: bool
     by_name: bool
-    runs: tuple[Run, ...]
+    runs: tuple[NameRun, ...]
 
     @property
     def literal(self) -> bytes | None:
@@ -215,11 +215,11 @@ def parse(line: bytes) -> Glob | None:
         tokens = [*_units(body)] if by_name else [*_tokens(body.removeprefix(b"/"))]
     except _Malformed:
         return None
-    runs = (Run((_part(tokens),), None),) if by_name else tuple(_runs(tokens))
+    runs = (NameRun((_part(tokens),), None),) if by_name else tuple(_runs(tokens))
     return Glob(ignores, directories_only, by_name, runs) if all(map(_can_fit, runs)) else None
 
 
-def _can_fit(run: Run) -> bool:
+def _can_fit(run: NameRun) -> bool:
     """Whether any names can look like this: a name has at least one byte, and a choice one that it may be."""
     for part in run.parts:
         if len(part.chunks) == 1 and not part.chunks[0].units:
@@ -246,7 +246,7 @@ def _part(tokens: Sequence[Token]) -> Part:
     return Part(tuple(map(Chunk, chunks)))
 
 
-def _runs(tokens: Sequence[Token]) -> list[Run]:
+def _runs(tokens: Sequence[Token]) -> list[NameRun]:
     """The names of a pattern, cut at the places that stand for any number of directories."""
     runs: list[tuple[list[Part], int | None]] = [([], None)]
     name: list[Token] = []
@@ -266,7 +266,7 @@ def _runs(tokens: Sequence[Token]) -> list[Run]:
         else:
             runs[-1][0].append(_part(name))
             name = []
-    return [Run(tuple(parts), gap) for parts, gap in runs if parts or gap is not None]
+    return [NameRun(tuple(parts), gap) for parts, gap in runs if parts or gap is not None]
 
 
 def _tokens(body: bytes) -> list[Token]:

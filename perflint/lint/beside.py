@@ -42,30 +42,30 @@ def is_read(draft: Draft) -> bool:
     return draft.code in HOST_READS and "place" not in draft.fields
 
 
-class Reads:
+class LoopReads:
     """The host reads of one loop, by the ways that lead to them."""
 
     def __init__(self, trails: Sequence[Trail]) -> None:
         self._trails = trails
-        self._places: dict[tuple[object, ...], Places] = {}
+        self._places: dict[tuple[object, ...], LoopPlaces] = {}
         self._files: dict[Trail, set[str]] = defaultdict(set)
         """Where the same calls lead next."""
         for trail in trails if len(trails) <= _MOST_TRAILS else ():
             for at, (path, _) in enumerate(trail):
                 self._files[trail[:at]].add(path)
 
-    def beside(self, trail: Trail) -> Places:
+    def beside(self, trail: Trail) -> LoopPlaces:
         """The reads that a program pays for together with one of them, which is among them."""
         # Which ones those are depends on nothing but the calls that lead to several files, and where this one goes.
         forks = [at for at in range(len(trail)) if len(self._files.get(trail[:at], ())) > 1]
         way = tuple((trail[:at], trail[at][0]) for at in forks)
         if way not in self._places:
             met = self._trails if not way else [other for other in self._trails if may_meet(trail, other)]
-            self._places[way] = Places(other[-1] for other in met)
+            self._places[way] = LoopPlaces(other[-1] for other in met)
         return self._places[way]
 
 
-class Places:
+class LoopPlaces:
     """Rows of files, in order; messages name a few of them."""
 
     def __init__(self, places: Iterable[tuple[str, int]]) -> None:

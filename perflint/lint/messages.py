@@ -9,7 +9,7 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Related
 from perflint.fix import loop_fixes
 from perflint.index.file import Step
-from perflint.lint.beside import Loop, Reads, Trail, is_read, loop_of, trail_of
+from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail_of
 from perflint.lint.catalogue import Rule
 from perflint.lint.context import Draft
 
@@ -22,11 +22,11 @@ def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) ->
     for draft in drafts:
         if draft.step is not None and is_read(draft):
             trails[loop_of(draft.step)][trail_of(draft, draft.step)] = None
-    reads = {loop: Reads(list(found)) for loop, found in trails.items()}
+    reads = {loop: LoopReads(list(found)) for loop, found in trails.items()}
     return [_finding(draft, rules[draft.code], reads, settings) for draft in loop_fixes.joined(drafts)]
 
 
-def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, Reads], settings: Settings) -> Finding:
+def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], settings: Settings) -> Finding:
     fields = {
         "workers": str(settings.default_workers),
         "interval": str(settings.log_interval),
@@ -51,7 +51,7 @@ def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, Reads], settings: Se
     )
 
 
-def _beside(draft: Draft, step: Step, reads: Mapping[Loop, Reads]) -> str:
+def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:
     """The other host reads that a program pays for together with this one, in words."""
     if not is_read(draft):
         return ""

@@ -12,7 +12,7 @@ from perflint.text.source import LineTable
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedRows:
     """One line that goes (``row`` is its number) or comes (``row`` is None); it differs from character ``at`` on."""
 
     row: int | None
@@ -20,7 +20,7 @@ class Changed:
     at: int = 0
 
 
-def changed_lines(lines: LineTable, edits: Sequence[Edit]) -> Iterator[Changed | None]:
+def changed_lines(lines: LineTable, edits: Sequence[Edit]) -> Iterator[ChangedRows | None]:
     """What ``edits`` (sorted, not overlapping) change, in order; None stands for unchanged lines in between."""
     behind = None
     for row, old, new in _blocks(lines, edits):
@@ -29,8 +29,8 @@ def changed_lines(lines: LineTable, edits: Sequence[Edit]) -> Iterator[Changed |
         behind = row + len(old)
         at = [_common(*pair) for pair in zip(old, new, strict=False)]
         at += [0] * (max(len(old), len(new)) - len(at))
-        yield from (Changed(row + index, text, at[index]) for index, text in enumerate(old))
-        yield from (Changed(None, text, at[index]) for index, text in enumerate(new))
+        yield from (ChangedRows(row + index, text, at[index]) for index, text in enumerate(old))
+        yield from (ChangedRows(None, text, at[index]) for index, text in enumerate(new))
 
 
 def _blocks(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, list[str], list[str]]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from perflint.findings import Finding, Fix, Level
 from perflint.fix.fixer import complete_edits
 from perflint.output.facts import facts
-from perflint.output.fix_lines import Changed, changed_lines
+from perflint.output.fix_lines import ChangedRows, changed_lines
 from perflint.output.frame import frame
 from perflint.output.report import Report
 from perflint.output.visible import visible, visible_path
@@ -70,7 +70,7 @@ def _diff(report: Report, path: str, fix: Fix) -> Iterator[str]:
         yield f"    {' ' * gutter} ... {left} more lines (all of them: --diff)"
 
 
-def _changed(report: Report, line: Changed | None, gutter: int) -> str:
+def _changed(report: Report, line: ChangedRows | None, gutter: int) -> str:
     if line is None:
         return report.palette.frame("." * gutter)
     text, _, _ = clip(line.text, line.at, line.at)

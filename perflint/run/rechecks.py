@@ -11,7 +11,7 @@ from typing import TypeVar
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.reads import Read
 from perflint.index.splice import Window
-from perflint.index.tracking import Entry, Log, Table
+from perflint.index.tracking import Log, Remembered, Table
 from perflint.lint.context import Draft
 
 Found = TypeVar("Found")
@@ -57,7 +57,7 @@ class Rechecks:
         del self._log.asked[start:]
         return found
 
-    def edited(self, path: str, rows: Window, dropped: Iterable[Entry]) -> None:
+    def edited(self, path: str, rows: Window, dropped: Iterable[Remembered]) -> None:
         """Note an edit: the rows in which a file has changed, and the answers that had to be forgotten."""
         self._moves.append((path, rows))
         self._dropped.update(str(entry.key) for entry in dropped if entry.table is self._asked)

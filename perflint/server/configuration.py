@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint.configuration import config
+from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.lint import catalogue
 
@@ -85,22 +85,22 @@ def resolve(start: Path, editor: EditorSettings) -> Settings:
     """The settings of the checks for the code in a directory.
 
     Raises:
-        config.ConfigError: a file or a setting of the editor cannot be used; the message names it.
+        config_files.ConfigError: a file or a setting of the editor cannot be used; the message names it.
         catalogue.CatalogueError: the installation lacks the rule files.
     """
     known = {code: rule.name for code, rule in catalogue.shipped().items()}
     chosen = start / Path(editor.configuration_file).expanduser() if editor.configuration_file else None
     try:
-        return config.load(start, known=known, config=chosen, overrides=editor.overrides())
-    except config.ConfigError as error:
-        raise config.ConfigError(_in_words_of_editor(str(error))) from error
+        return config_files.load(start, known=known, config=chosen, overrides=editor.overrides())
+    except config_files.ConfigError as error:
+        raise config_files.ConfigError(_in_words_of_editor(str(error))) from error
 
 
 def files(start: Path, editor: EditorSettings) -> list[Path]:
     """The files that hold the configuration of a directory, or would if they were there."""
     if editor.configuration_file:
         return [start / Path(editor.configuration_file).expanduser()]
-    names = (*config.OWN_FILES, config.PYPROJECT)
+    names = (*config_files.OWN_FILES, config_files.PYPROJECT)
     return [place / name for place in (start, *start.parents) for name in names]
 
 

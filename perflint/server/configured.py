@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perflint.commands.watch import Stamp, stamp_of
-from perflint.configuration import config
+from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.inputs.requirements import on_disk
 from perflint.lint.catalogue import CatalogueError
@@ -47,7 +47,7 @@ class Configured:
         self._editor, self._stamps = editor, stamps
         try:
             self.settings = configuration.resolve(self._start, editor)
-        except (config.ConfigError, CatalogueError) as error:
+        except (config_files.ConfigError, CatalogueError) as error:
             self._fail(str(error))
             return
         if self._problem:

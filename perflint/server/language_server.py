@@ -22,7 +22,7 @@ from perflint.server.documents import Document, Result
 from perflint.server.logs import Tell
 from perflint.server.preferences import Preferences
 from perflint.server.publishing import Publisher
-from perflint.server.state import State
+from perflint.server.state import EditorState
 from perflint.server.uris import path_of
 from perflint.server.waiting import Waiting
 
@@ -38,7 +38,7 @@ class PerflintServer(LanguageServer):
         super().__init__("perflint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.client = Client()
         tell = Tell(partial(self._soon, self._note), partial(self._soon, self._complain))
-        self.state = State(Checking(tell, partial(self._soon, self._enter)))
+        self.state = EditorState(Checking(tell, partial(self._soon, self._enter)))
         self.publisher = Publisher(self, self.client)
         self.preferences = Preferences(self)
         self.waiting = Waiting(self.work_done_progress)

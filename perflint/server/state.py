@@ -11,7 +11,7 @@ from perflint.server.configuration import EditorSettings
 from perflint.server.documents import Document, Result, View
 
 
-class State:
+class EditorState:
     """Belongs to the event loop."""
 
     def __init__(self, checking: Checking) -> None:

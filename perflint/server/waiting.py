@@ -9,7 +9,7 @@ from itertools import count
 from lsprotocol import types
 from pygls.progress import Progress
 
-from perflint.server.state import State
+from perflint.server.state import EditorState
 
 PATIENCE = 1.0
 """Seconds before somebody wants to know why there is nothing to see yet."""
@@ -26,13 +26,13 @@ class Waiting:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_shown = False
 
-    def watch(self, state: State, uri: str) -> None:
+    def watch(self, state: EditorState, uri: str) -> None:
         """Show it from some time on until something is known of a document."""
         task = asyncio.ensure_future(self._watch(state, uri))
         self._tasks.add(task)  # else nothing would keep it
         task.add_done_callback(self._tasks.discard)
 
-    async def _watch(self, state: State, uri: str) -> None:
+    async def _watch(self, state: EditorState, uri: str) -> None:
         await asyncio.sleep(PATIENCE)
         if self._is_shown or state.known(uri) is not None or uri not in state.view.documents:
             return
@@ -46,7 +46,7 @@ class Waiting:
         finally:
             self._is_shown = False
 
-    async def _show(self, state: State, uri: str) -> None:
+    async def _show(self, state: EditorState, uri: str) -> None:
         name = f"perflint-{next(self._numbers)}"
         await self._progress.create_async(name)
         self._progress.begin(name, types.WorkDoneProgressBegin(title="perflint: reading the workspace"))

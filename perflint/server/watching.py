@@ -5,13 +5,13 @@ from __future__ import annotations
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from perflint.configuration import config
+from perflint.configuration import config_files
 from perflint.inputs.projects import ROOT_MARKS
 from perflint.server.client import Client
 from perflint.server.configuration import SECTION
 from perflint.suppress import baseline
 
-_NAMES = (*config.OWN_FILES, config.PYPROJECT, ".gitignore", baseline.NAME, *ROOT_MARKS)
+_NAMES = (*config_files.OWN_FILES, config_files.PYPROJECT, ".gitignore", baseline.NAME, *ROOT_MARKS)
 
 
 async def register(server: LanguageServer, client: Client) -> None:

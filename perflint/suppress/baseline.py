@@ -49,7 +49,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Split:
+class BaselineSplit:
     """Findings that are ``new``, those that are ``hidden``, and the entries that are ``used`` for the latter."""
 
     new: list[Finding]
@@ -69,7 +69,7 @@ class Baseline:
         """The directory that the paths in it are seen from."""
         return str(self.path.absolute().parent)
 
-    def split(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> Split:
+    def split(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> BaselineSplit:
         """Tell findings apart.
 
         Args:
@@ -87,7 +87,7 @@ class Baseline:
             else:
                 hidden.append(finding)
                 used.add(entry)
-        return Split(new, hidden, frozenset(used))
+        return BaselineSplit(new, hidden, frozenset(used))
 
     def stale(self, used: Collection[str], paths: Iterable[str], codes: Collection[str]) -> list[Entry]:
         """The entries of files and rules that were checked, and have no finding any more.

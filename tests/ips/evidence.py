@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perflint.bench.keeping import as_text
-from perflint.bench.results import BEFORE, Comparison, Report
+from perflint.bench.results import BEFORE, BenchReport, Comparison
 from perflint.bench.statistics import compare
 from perflint.lint import catalogue
 from perflint.lint.measuring import DEVICES, Device
@@ -26,7 +26,7 @@ class Evidence:
     rule: str
     device: Device
     environment: dict[str, str]
-    report: Report
+    report: BenchReport
 
     def path(self, directory: Path = EVIDENCE) -> Path:
         """Where it is kept."""
@@ -62,10 +62,10 @@ def read(path: Path) -> Evidence:
         json.JSONDecodeError: it is no JSON.
     """
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Evidence(data["rule"], data["device"], data["environment"], Report.from_json(data["report"]))
+    return Evidence(data["rule"], data["device"], data["environment"], BenchReport.from_json(data["report"]))
 
 
-def compared(report: Report) -> Comparison:
+def compared(report: BenchReport) -> Comparison:
     """The comparison of a report of two variants, worked out from its steps.
 
     Raises:
@@ -80,7 +80,7 @@ def problems(evidence: Evidence) -> list[str]:
     return _of_the_rule(evidence) or _of_the_runs(evidence) or misstated(evidence.report)
 
 
-def misstated(report: Report) -> list[str]:
+def misstated(report: BenchReport) -> list[str]:
     """What a report states about its two variants, and its steps do not give; last bits differ between Pythons."""
     stated, again = report.comparisons[0], compared(report)
     return [

@@ -8,8 +8,8 @@ from pathlib import Path
 from perflint.bench.keeping import rounded
 from perflint.bench.measure import Bench
 from perflint.bench.plan import Plan
-from perflint.bench.results import BEFORE, Report
-from perflint.bench.variants import State
+from perflint.bench.results import BEFORE, BenchReport
+from perflint.bench.variants import VariantFiles
 from perflint.text.source import Source
 from tests.ips.cases import SCRIPTS, Case, findings, fixed
 from tests.ips.places import Place
@@ -22,7 +22,7 @@ WARMUP = 6
 _STEPS = re.compile(r"\brunning\.start\(train, steps=(\d+)")
 
 
-def measure_rule(case: Case, where: Place, rounds: int = ROUNDS) -> Report:
+def measure_rule(case: Case, where: Place, rounds: int = ROUNDS) -> BenchReport:
     """A rule's script as it stands against the one with the rule's fix.
 
     Raises:
@@ -32,13 +32,13 @@ def measure_rule(case: Case, where: Place, rounds: int = ROUNDS) -> Report:
     lines = Source(case.script.name, text).lines
     found = [item for item in findings(case.script.name, text) if item.code == case.code]
     places = [f"{case.script.name}:{lines.position(item.start)[0]}" for item in found]
-    after = State(
+    after = VariantFiles(
         f"{case.code} {places[0]}", [case.code], places, {case.script.relative_to(SCRIPTS): _bytes(fixed(case))}
     )
     return measure(case.script, text, after, where, rounds)
 
 
-def measure(script: Path, text: str, after: State, where: Place, rounds: int = ROUNDS) -> Report:
+def measure(script: Path, text: str, after: VariantFiles, where: Place, rounds: int = ROUNDS) -> BenchReport:
     """A script with this text against another state of it, in turns.
 
     Args:
@@ -62,7 +62,7 @@ def measure(script: Path, text: str, after: State, where: Place, rounds: int = R
         steps=_steps(text) - WARMUP,
         environment={**where.environment, **where.path},
     )
-    report = Bench(plan).measure([State(BEFORE, [], [], {place: _bytes(text)}), after], rounds)
+    report = Bench(plan).measure([VariantFiles(BEFORE, [], [], {place: _bytes(text)}), after], rounds)
     return where.labelled(rounded(report))
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from perflint.bench.results import Report
+from perflint.bench.results import BenchReport
 from perflint.lint import catalogue
 from perflint.lint.measuring import Device
 from tests.ips import stand_in_rules
@@ -76,7 +76,7 @@ class Place:
         """What the stand-in lacks on this machine, "" where it lacks nothing."""
         return _missing(self.python, self.hardware) if self.stand_in else ""
 
-    def labelled(self, report: Report) -> Report:
+    def labelled(self, report: BenchReport) -> BenchReport:
         """A report that says what stood for Paddle, and does not name Paddle as what was measured."""
         if not self.stand_in:
             return report
@@ -84,7 +84,7 @@ class Place:
         torch = versions.pop("paddle").removeprefix(_VERSION)
         return replace(report, versions={"torch": torch, **versions}, notes=[_NOTE, *report.notes])
 
-    def mislabelled(self, report: Report) -> list[str]:
+    def mislabelled(self, report: BenchReport) -> list[str]:
         """What of a report says that it was measured with something else than it was here."""
         paddle = report.versions.get("paddle", "")
         noted = _NOTE in report.notes

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from perflint.bench.statistics import LEAST_ROUNDS
-from perflint.bench.variants import State
+from perflint.bench.variants import VariantFiles
 from perflint.findings import Level
 from perflint.lint import catalogue
 from perflint.lint.measuring import Device
@@ -66,9 +66,9 @@ def pages() -> Iterator[None]:
     summary.write()
 
 
-def state(name: str, script: Path, text: str) -> State:
+def state(name: str, script: Path, text: str) -> VariantFiles:
     """A script with another text."""
-    return State(name, [], [], {Path(script.name): text.encode("utf-8")})
+    return VariantFiles(name, [], [], {Path(script.name): text.encode("utf-8")})
 
 
 @pytest.mark.parametrize("code", sorted(catalogue.shipped()))

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from perflint.bench.figures import figures
-from perflint.bench.results import Report
+from perflint.bench.results import BenchReport
 from perflint.lint.measuring import Device
 from tests.ips import evidence
 
@@ -28,7 +28,7 @@ class Trial:
     device: Device
     environment: dict[str, str]
     planted_ms: float
-    report: Report
+    report: BenchReport
 
     @property
     def found_ms(self) -> float:
@@ -67,7 +67,7 @@ def read(path: Path) -> Trial:
         json.JSONDecodeError: it is no JSON.
     """
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Trial(**{**data, "report": Report.from_json(data["report"])})
+    return Trial(**{**data, "report": BenchReport.from_json(data["report"])})
 
 
 def committed(directory: Path = evidence.EVIDENCE) -> Iterator[Trial]:

@@ -14,7 +14,7 @@ def guard(copy: str, original: str) -> None:
 
     A file that is a link in the copy becomes a file of its own before it is written.  What would still lead into the
     original, by its whole path or through a linked directory, is refused.  Libraries that open files without Python
-    are not seen here; ``perflint.bench.workspace`` looks at the linked files afterwards.
+    are not seen here; ``perflint.bench.project_copy`` looks at the linked files afterwards.
 
     Args:
         copy: the real path of the copy.

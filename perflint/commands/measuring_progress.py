@@ -10,7 +10,7 @@ from perflint.output.console import Console
 from perflint.output.visible import visible
 
 
-class Progress:
+class MeasuringProgress:
     """Tells about runs on standard error.  The bar is that of tqdm (in the extra ``bench``), if that is installed."""
 
     def __init__(self, console: Console) -> None:
@@ -19,7 +19,7 @@ class Progress:
         self._bar: Any = None
         self._seconds = 0.0
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> MeasuringProgress:
         """For ``with``: whatever happens, the bar does not stay."""
         return self
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perflint.commands import CommandError
-from perflint.configuration import config
+from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.lint import catalogue
 
@@ -27,8 +27,10 @@ def resolve(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
     try:
         known = {code: rule.name for code, rule in catalogue.shipped().items()}
         start = common_directory([*paths, *(context or ())])
-        return config.load(start, known=known, config=options.config, isolated=options.isolated, overrides=overrides)
-    except (config.ConfigError, catalogue.CatalogueError) as error:
+        return config_files.load(
+            start, known=known, config=options.config, isolated=options.isolated, overrides=overrides
+        )
+    except (config_files.ConfigError, catalogue.CatalogueError) as error:
         raise CommandError(str(error)) from error
 
 

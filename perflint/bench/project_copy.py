@@ -23,7 +23,7 @@ _CACHES = frozenset((".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_chec
 
 
 @dataclass
-class Workspace:
+class ProjectCopy:
     """A project of which copies are made.
 
     ``linked`` has the paths, seen from ``root``, that are links in the last copy; a directory ends with a slash.

@@ -23,7 +23,7 @@ _MAX_DEPTH = 4
 
 
 @dataclass(frozen=True)
-class Source:
+class Drawn:
     """Code that runs each time something is drawn.
 
     ``made`` is the call that hands a generator its arguments, and ``env`` what is known there; None for a method of
@@ -42,17 +42,17 @@ class Drawing:
     def __init__(self, project: Project) -> None:
         self._project = project
 
-    def by_loop(self, file: FileIndex, scope: Scope, loop: Loop, env: Env) -> list[Source]:
+    def by_loop(self, file: FileIndex, scope: Scope, loop: Loop, env: Env) -> list[Drawn]:
         """What a loop draws from; nothing for a ``while``, whose ``next`` calls are asked one by one."""
         return [] if isinstance(loop, ast.While) else list(self._of(file, scope, loop.iter, env, 0))
 
-    def by_next(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Source]:
+    def by_next(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Drawn]:
         """What ``next(batches)`` draws from; empty for every other call."""
         if not (isinstance(call.func, ast.Name) and call.func.id == "next" and call.args):
             return []
         return list(self._of(file, scope, call.args[0], env, 0))
 
-    def _of(self, file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Source]:
+    def _of(self, file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
         if depth > _MAX_DEPTH:
             return
         if isinstance(node, ast.Call):
@@ -61,18 +61,18 @@ class Drawing:
             yield from self._held(file, scope, node, env, depth)
             yield from self._methods(file, node, env)
 
-    def _of_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Source]:
+    def _of_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
         """A call of a generator, one that makes an iterable object, or one around them (``enumerate(batches())``)."""
         passes = (dotted(call.func) or "").rpartition(".")[2] in _PASSED_THROUGH
         targets = [] if passes else self._project.dispatch.targets(file, scope, call, env)
-        yield from (Source(target, call, env, call) for target in targets if is_generator(target.scope))
+        yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
         if not passes:
             yield from self._methods(file, call, env)
         for argument in call.args:
             if passes or isinstance(argument, ast.Call):
                 yield from self._of(file, scope, argument, env, depth + 1)
 
-    def _held(self, file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Source]:
+    def _held(self, file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
         """The generator that a name, bound once, or an attribute of the object stands for."""
         name = dotted(node)
         if name is None:
@@ -88,7 +88,7 @@ class Drawing:
             for source in self._of(file, scope, value, env, depth + 1):
                 yield replace(source, at=node)
 
-    def _methods(self, file: FileIndex, node: ast.expr, env: Env) -> Iterator[Source]:
+    def _methods(self, file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
         """``__iter__`` of an object where that yields, else ``__next__``."""
         kind = Evaluator(file, env).kind(node)
         for part in kind.type.split(EITHER) if kind.tag == OBJECT_TAG else ():
@@ -96,4 +96,4 @@ class Drawing:
             if found is None or not is_generator(found[1]):
                 found = self._project.method(part, "__next__")
             if found is not None:
-                yield Source(Target(*found), None, env, node)
+                yield Drawn(Target(*found), None, env, node)
