@@ -25,8 +25,7 @@ from pyflakes.checker import Checker
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.fix import fixer
-from perflint.inputs import intake
-from perflint.run import engine
+from perflint.run import engine, intake
 from perflint.text.source import Source
 
 ALL = Settings(select=("ALL",))

@@ -24,7 +24,7 @@ from pyflakes.checker import Checker
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.fix import fixer
-from perflint.inputs import intake
+from perflint.run import intake
 from perflint.run.session import Session
 from perflint.text.source import Source
 

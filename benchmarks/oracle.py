@@ -23,16 +23,17 @@ from zlib import crc32
 
 from edit import changed
 
+from perflint import catalogue
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding
 from perflint.index import hot
 from perflint.index.project import Project
-from perflint.inputs.discovery import python_files
-from perflint.inputs.intake import read_all
 from perflint.inputs.projects import split
-from perflint.lint import catalogue, gates
+from perflint.lint import gates
 from perflint.run import engine
+from perflint.run.discovery import python_files
+from perflint.run.intake import read_all
 from perflint.run.session import Session
 from perflint.text.source import Source
 

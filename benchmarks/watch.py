@@ -25,9 +25,9 @@ from edit import changed, parser, timed
 
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.inputs.discovery import python_files
-from perflint.inputs.intake import read_all
 from perflint.run import engine
+from perflint.run.discovery import python_files
+from perflint.run.intake import read_all
 from perflint.run.session import Session
 from perflint.text.source import Source
 

@@ -4,3 +4,5 @@ Nothing heavy is imported here: editors and other linters import this package on
 """
 
 __version__ = "0.1.0"
+
+REPORT_TO = "https://github.com/perflint-paddle/perflint/issues"

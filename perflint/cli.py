@@ -21,7 +21,7 @@ from perflint.commands import CommandError, internal_error
 from perflint.commands.ending import Terminated, in_order
 from perflint.output.console import complain
 from perflint.output.formats import FORMATS
-from perflint.output.visible import visible
+from perflint.text.visible import visible
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 """Exit status: nothing (left) to report; findings; perflint could not do its work."""
@@ -89,7 +89,7 @@ def _run(options: argparse.Namespace) -> int:
 
         return config.run(options)
     if options.command == "server":
-        from perflint.commands import server
+        from perflint.server import command as server
 
         return server.run(options)
     if options.command == "bench":

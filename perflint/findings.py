@@ -7,6 +7,7 @@ one list of edits then feeds every output; ``perflint.text.source.LineTable`` tu
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -90,3 +91,21 @@ class Finding:
     related: tuple[Related, ...] = ()
     statement: tuple[int, int] | None = field(default=None, compare=False)
     confidence: Confidence = field(default=Confidence.HIGH, compare=False)
+
+
+def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits by their places; those at one place stay in the order they come in."""
+    return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
+
+
+def merged(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits by their places, each once, and one for all that is inserted at one place.
+
+    Formats of reports do not say in which order two insertions at one place are made.
+    """
+    found: list[Edit] = []
+    for edit in in_order(dict.fromkeys(edits)):
+        if found and edit.start == edit.end == found[-1].start == found[-1].end:
+            edit = Edit(edit.start, edit.end, found.pop().content + edit.content)
+        found.append(edit)
+    return tuple(found)

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perflint import __version__
+from perflint.files import plain_files
 from perflint.flake8_shared import PREFIX, SHARED, STDIN, is_worth_checking, left_behind
-from perflint.inputs import plain_files
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager

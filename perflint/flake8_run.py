@@ -20,14 +20,13 @@ from pathlib import Path
 
 from flake8.exceptions import ExecutionError
 
-from perflint import cli
+from perflint import catalogue, cli
 from perflint.commands import CommandError, check, internal_error, reading
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
 from perflint.flake8_shared import STDIN, is_worth_checking, left_behind
-from perflint.lint import catalogue
 from perflint.output.report import Report
-from perflint.output.visible import visible
+from perflint.text.visible import visible
 
 Row = tuple[int, int, str]
 """Row from 1, column from 0, code and message."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.lint import catalogue
+from perflint import catalogue
 from perflint.run import engine
 from tests import fake_rules, reported
 

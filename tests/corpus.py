@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.inputs import intake
+from perflint.run import intake
 from perflint.text.source import Source
 
 DIRECTORY = Path(__file__).parent / ".corpus"

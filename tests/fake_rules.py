@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from perflint.catalogue import Example, Reference, Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Finding, Fix, Level, Related
-from perflint.lint.catalogue import Example, Reference, Rule
 from perflint.text.source import Source
 
 EXAMPLES = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.output.colour import Palette
 from perflint.output.report import Report
+from perflint.text.colour import Palette
 from perflint.text.source import Source
 
 TEXT = """\

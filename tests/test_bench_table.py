@@ -10,7 +10,7 @@ import pytest
 from perflint.bench.figures import difference, figures, number, quantile, sentence, verdict
 from perflint.bench.labels import shortened, width
 from perflint.bench.table import table
-from perflint.output.colour import Palette
+from perflint.text.colour import Palette
 from tests.bench_reports import FIX, after, before, compared, degenerate, report, run, variant
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from perflint.cli import main
 from perflint.configuration.settings import Settings
+from perflint.files import leftovers
 from perflint.findings import Confidence, Finding
-from perflint.fix import leftovers
 from perflint.inputs.projects import split
 from perflint.run import cache, engine
 from perflint.text.source import Source

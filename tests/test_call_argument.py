@@ -11,11 +11,11 @@ from textwrap import dedent
 
 import pytest
 
+from perflint import catalogue
+from perflint.catalogue import CatalogueError
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Level
 from perflint.fix import fixer
-from perflint.lint import catalogue
-from perflint.lint.catalogue import CatalogueError
 from perflint.run import engine
 from perflint.text.source import Source
 from tests.support import check, expect_marked, expect_marked_in_step, fixed, fixed_body, in_step, sources

@@ -6,7 +6,7 @@ import multiprocessing
 
 import pytest
 
-from perflint.run.claims import Claims
+from perflint.index.claims import Claims
 from perflint.run.processes import Partner, can_fork
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from perflint import catalogue
 from perflint.configuration.settings import Settings
-from perflint.lint import catalogue, gates, units
+from perflint.lint import gates, units
 from perflint.lint.context import Context, local_name, shorten
 from perflint.lint.registry import Check
 from perflint.lint.walk import Walk

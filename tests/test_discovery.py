@@ -12,8 +12,8 @@ import pytest
 
 from perflint.configuration.config_files import DEFAULT_EXCLUDE
 from perflint.configuration.settings import Settings
-from perflint.inputs import plain_files
-from perflint.inputs.discovery import NoSuchPath, python_files
+from perflint.files import plain_files
+from perflint.run.discovery import NoSuchPath, python_files
 
 
 def plant(root: Path, *files: str) -> None:

@@ -11,8 +11,7 @@ import pytest
 
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.inputs import intake
-from perflint.run import engine
+from perflint.run import engine, intake
 from perflint.text.source import Source
 from tests.support import PATH, check, expect_marked, in_step, places
 

@@ -19,8 +19,8 @@ import paddle
 import pytest
 from paddle import nn
 
-from perflint.lint import catalogue
-from perflint.lint.catalogue import Example
+from perflint import catalogue
+from perflint.catalogue import Example
 
 Names = dict[str, Any]
 Run = Callable[[Names], object]

@@ -7,9 +7,9 @@ from textwrap import dedent, indent
 
 import pytest
 
+from perflint import catalogue
 from perflint.checks import rarer
 from perflint.findings import Finding, Level
-from perflint.lint import catalogue
 from tests.support import check, fixed, in_step
 
 LOGS = ("PPF202", "PPF405")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from perflint.findings import Edit, Finding, Fix, Level
-from perflint.fix.fixer import Check, FixOutcome, apply, complete_edits, fix_all, merged
+from perflint.findings import Edit, Finding, Fix, Level, merged
+from perflint.fix.fixer import Check, FixOutcome, apply, complete_edits, fix_all
 from perflint.text.source import Source, decode
 
 BOM = b"\xef\xbb\xbf"

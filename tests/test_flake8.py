@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from perflint import catalogue
 from perflint.cli import main
-from perflint.lint import catalogue
 from tests import corpus
 from tests.flake8_runs import Place, Told, rows, run_flake8, run_flake8_here, run_perflint
 

@@ -41,8 +41,8 @@ LIGHT = {
     "perflint",
     "perflint.flake8_plugin",
     "perflint.flake8_shared",
-    "perflint.inputs",
-    "perflint.inputs.plain_files",
+    "perflint.files",
+    "perflint.files.plain_files",
 }
 """What flake8 loads of perflint at each start; it imports nothing that flake8 has not imported itself."""
 

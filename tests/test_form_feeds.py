@@ -7,11 +7,11 @@ import re
 
 import pytest
 
+from perflint import catalogue
+from perflint.catalogue import Example, Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Level
 from perflint.fix import fixer
-from perflint.lint import catalogue
-from perflint.lint.catalogue import Example, Rule
 from perflint.run import engine
 from perflint.text.source import Source
 from tests.support import STEP, in_step

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from perflint.inputs import discovery, globs
+from perflint.inputs import globs
+from perflint.run import discovery
 from tests.fuzz import inputs
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="it makes pipes")

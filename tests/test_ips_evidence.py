@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.lint import catalogue
+from perflint import catalogue
 from perflint.output.measured import Measured
 from tests.evidence_samples import changed, sample
 from tests.ips import cases, evidence, owed, summary, trials

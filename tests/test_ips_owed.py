@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from perflint.lint import catalogue
-from perflint.lint.catalogue import CatalogueError, Rule
-from perflint.lint.measuring import Device
+from perflint import catalogue
+from perflint.catalogue import CatalogueError, Rule
+from perflint.measuring import Device
 from perflint.output.measured import Measurement
 from tests.evidence_samples import sample
 from tests.ips import owed, summary

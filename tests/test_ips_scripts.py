@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from perflint.lint import catalogue
+from perflint import catalogue
 from perflint.text.source import Source
 from tests.ips import cases, owed
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from perflint import catalogue
 from perflint.bench.statistics import LEAST_ROUNDS
 from perflint.bench.variants import VariantFiles
-from perflint.lint import catalogue
 from tests.ips import agreement, cases, measuring, stand_in_rules
 from tests.ips.cases import SCRIPTS
 from tests.ips.places import Place

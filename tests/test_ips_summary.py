@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from perflint.lint import catalogue
-from perflint.lint.measuring import Measuring
+from perflint import catalogue
+from perflint.measuring import Measuring
 from perflint.output import measured
 from perflint.output.measured import LABEL, Measured
 from tests.evidence_samples import CODE, changed, sample

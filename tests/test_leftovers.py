@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from perflint.fix import leftovers, writing
-from perflint.fix.leftovers import overwrite, sweep, temporary
-from perflint.fix.writing import replace_file
+from perflint.files import leftovers, writing
+from perflint.files.leftovers import overwrite, sweep, temporary
+from perflint.files.writing import replace_file
 from tests.cli_runs import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="names of open files, links and signals of POSIX")
@@ -30,7 +30,7 @@ def killed(code: str, directory: Path) -> None:
     command = [
         sys.executable,
         "-c",
-        "import os, time\nfrom pathlib import Path\nfrom perflint.fix import leftovers\n" + code,
+        "import os, time\nfrom pathlib import Path\nfrom perflint.files import leftovers\n" + code,
     ]
     with subprocess.Popen(command, cwd=directory, env=environment, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None
@@ -238,7 +238,7 @@ def test_a_report_that_is_written_takes_leftovers_away(tmp_path: Path) -> None:
 
 def test_files_made_and_swept_at_the_same_time(tmp_path: Path) -> None:
     """Each writer gets its file, whoever sweeps meanwhile."""
-    code = "from perflint.fix.leftovers import sweep\nfor _ in range(3000):\n    sweep(Path())\n"
+    code = "from perflint.files.leftovers import sweep\nfor _ in range(3000):\n    sweep(Path())\n"
     command = [sys.executable, "-c", "from pathlib import Path\n" + code]
     with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}) as sweeping:
         count = 0

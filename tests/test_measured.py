@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from perflint.lint import catalogue
-from perflint.lint.catalogue import Rule
-from perflint.lint.measuring import Measuring
+from perflint import catalogue
+from perflint.catalogue import Rule
+from perflint.measuring import Measuring
 from perflint.output import measured, rule_page, sarif_rules
 from perflint.output.measured import LABEL, Measurement
 from perflint.server import hover

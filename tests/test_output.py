@@ -15,9 +15,9 @@ import pytest
 from perflint.findings import Finding, Level
 from perflint.fix.fixer import FixOutcome
 from perflint.output import concise, diff, full, rule_counts, summary
-from perflint.output.colour import Palette, wants_colour
 from perflint.output.progress import Progress
 from perflint.output.rule_page import data, text
+from perflint.text.colour import Palette, wants_colour
 from perflint.text.source import Source, decode
 from tests import fake_rules
 from tests.output_samples import PLAIN, SAFE, SHOWN, UNSAFE, rendered, report

@@ -9,10 +9,10 @@ import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level, Related
 from perflint.output import full
-from perflint.output.colour import Palette
 from perflint.output.frame import frame
-from perflint.output.width import LIMIT, char_width, clip, show
+from perflint.text.colour import Palette
 from perflint.text.source import LineTable
+from perflint.text.width import LIMIT, char_width, clip, show
 from tests.output_samples import PLAIN, SAFE, SHOWN, TEXT, UNSAFE, at, rendered, report
 
 pytestmark = pytest.mark.usefixtures("fake_catalogue")

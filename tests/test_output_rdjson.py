@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from perflint import catalogue
+from perflint.catalogue import FILE_CODES
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
 from perflint.fix import fixer
-from perflint.lint import catalogue
 from perflint.output import rdjson
-from perflint.output.facts import FILE_CODES
 from perflint.output.report import Report
 from perflint.run import engine
 from perflint.text.source import Source

@@ -11,13 +11,12 @@ from urllib.parse import unquote
 
 import pytest
 
-from perflint import __version__
+from perflint import __version__, catalogue
+from perflint.catalogue import FILE_CODES
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
 from perflint.fix import fixer
-from perflint.lint import catalogue
 from perflint.output import sarif
-from perflint.output.facts import FILE_CODES
 from perflint.output.line_hashes import line_hashes
 from perflint.output.report import Report
 from perflint.run import engine

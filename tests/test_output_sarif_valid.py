@@ -12,9 +12,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Related
-from perflint.lint import catalogue
 from perflint.output import sarif
 from perflint.output.report import Report
 from perflint.run import engine

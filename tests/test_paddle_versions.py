@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from perflint import catalogue
 from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Fix, Level
 from perflint.index.project import Project
-from perflint.index.version_checks import oldest_for
 from perflint.inputs.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of
 from perflint.inputs.requirements import nearest, on_disk
-from perflint.lint import catalogue
+from perflint.lint.version_checks import oldest_for
 from perflint.run import cache, engine
 from perflint.run.session import Session
-from perflint.server.configuration import EditorSettings
+from perflint.server.client_settings import EditorSettings
 from perflint.server.configured import Configured
 from perflint.server.disk import Disk
 from perflint.text.source import Source

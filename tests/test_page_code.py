@@ -19,8 +19,8 @@ from typing import Any
 import paddle
 import pytest
 
-from perflint.lint import catalogue
-from perflint.lint.catalogue import ArgumentMatch, Rule
+from perflint import catalogue
+from perflint.catalogue import ArgumentMatch, Rule
 from tests import page_code
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.inputs import plain_files
+from perflint.files import plain_files
 
 pytestmark = pytest.mark.timeout(20)  # a pipe that is opened waits for ever
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.lint import catalogue
+from perflint import catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 READMES = ["README.md", "README_cn.md"]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from perflint import catalogue
+from perflint.catalogue import CatalogueError, Example, Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.fix import fixer
-from perflint.lint import catalogue
-from perflint.lint.catalogue import CatalogueError, Example, Rule
 from perflint.run import engine
 from perflint.text.source import Source
 

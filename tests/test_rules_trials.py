@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Fix
 from perflint.fix.trial import Trials
-from perflint.lint import catalogue
 from perflint.run import engine
 from perflint.text.source import Source
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from perflint.catalogue import Rule
 from perflint.configuration.selection import closest, ignored_for, level_for, selected, specificity
 from perflint.configuration.settings import Settings
 from perflint.findings import Level
 from perflint.inputs import globs
-from perflint.lint.catalogue import Rule
 
 
 def rule(code: str, name: str, default: bool = True) -> Rule:

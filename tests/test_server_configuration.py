@@ -10,7 +10,7 @@ from pytest_lsp import LanguageClient
 
 from perflint.configuration.config_files import ConfigError
 from perflint.findings import Confidence
-from perflint.server.configuration import EditorSettings, files, read, resolve, section
+from perflint.server.client_settings import EditorSettings, files, read, resolve, section
 from tests.server_sessions import project, session
 from tests.support import in_step
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from perflint import catalogue
 from perflint.findings import Finding, Fix, Level
-from perflint.lint import catalogue
 from perflint.output import measured, rule_page
 from perflint.server.hover import page
 from tests.server_sessions import project, session

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from perflint import catalogue
 from perflint.configuration import config_files
 from perflint.findings import Finding
-from perflint.inputs import discovery, intake
-from perflint.lint import catalogue
-from perflint.run import engine
-from perflint.server.configuration import EditorSettings
+from perflint.run import discovery, engine, intake
+from perflint.server.client_settings import EditorSettings
 from perflint.server.documents import Document, View
 from perflint.server.logs import Tell
 from perflint.server.workspace import Workspace

@@ -17,7 +17,7 @@ from perflint.index.kept_project import KeptProject
 from perflint.run import engine, session
 from perflint.run.session import Session
 from perflint.server import disk, kept, workspace
-from perflint.server.configuration import EditorSettings
+from perflint.server.client_settings import EditorSettings
 from perflint.server.documents import Document, View
 from perflint.server.logs import Tell
 from perflint.server.workspace import Workspace

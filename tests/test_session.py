@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.index.file import FileIndex
 from perflint.index.scopes import Class, Scope
-from perflint.lint import catalogue
 from perflint.run import engine
 from perflint.run.session import Session
 from perflint.text.source import Source

@@ -22,9 +22,8 @@ from perflint.commands import following, watch
 from perflint.commands.watch import Clock, Kept, changes, described
 from perflint.findings import Finding
 from perflint.index.project import Project
-from perflint.inputs import discovery, intake
 from perflint.output.console import Console
-from perflint.run import engine
+from perflint.run import discovery, engine, intake
 from perflint.run.session import Session
 from perflint.text.source import Source
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.fix.writing import replace_file, write_whole
+from perflint.files.writing import replace_file, write_whole
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and links are POSIX")
 not_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
@@ -48,7 +48,7 @@ def owned_by_another(file: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, 
     own = file.stat()
     fields = list(own)
     fields[stat.ST_UID] = own.st_uid + 1
-    monkeypatch.setattr("perflint.fix.writing._status", lambda target: os.stat_result(fields))
+    monkeypatch.setattr("perflint.files.writing._status", lambda target: os.stat_result(fields))
     return own.st_uid + 1, own.st_gid
 
 

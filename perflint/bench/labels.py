@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from perflint.output.visible import visible
-from perflint.output.width import char_width
+from perflint.text.visible import visible
+from perflint.text.width import char_width
 
 
 def width(text: str) -> int:

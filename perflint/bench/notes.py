@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from perflint import REPORT_TO, catalogue
 from perflint.bench.losses import largest_difference
 from perflint.bench.results import BEFORE, Comparison, Variant
-from perflint.commands import REPORT_TO
 from perflint.findings import Level
-from perflint.lint import catalogue
 
 _SHOWN = 5
 """Files that are named; the others are counted."""

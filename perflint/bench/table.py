@@ -19,8 +19,8 @@ from perflint.bench.figures import (
 )
 from perflint.bench.labels import shortened, width
 from perflint.bench.results import BenchReport, Comparison, Variant
-from perflint.output.colour import Palette
-from perflint.output.visible import visible, visible_line
+from perflint.text.colour import Palette
+from perflint.text.visible import visible, visible_line
 
 _HEADINGS = (
     *("", "ips", "(rounds)", "batch_cost", "reader_cost", "memory"),

@@ -8,8 +8,8 @@ from typing import Any
 
 import libcst as cst
 
+from perflint.catalogue import NONZERO, ArgumentMatch
 from perflint.checks import excuses
-from perflint.lint.catalogue import NONZERO, ArgumentMatch
 from perflint.lint.context import Context
 
 

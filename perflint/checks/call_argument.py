@@ -6,6 +6,8 @@ import ast
 
 import libcst as cst
 
+from perflint import catalogue
+from perflint.catalogue import NONZERO, ArgumentMatch, Rule
 from perflint.checks import excuses, loader_samples, rarer
 from perflint.checks.arguments import callee, find_argument, is_bad, typed, value_of
 from perflint.checks.edits import insert_argument
@@ -14,8 +16,6 @@ from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.file import FileIndex
 from perflint.index.loader_sites import LOADER
 from perflint.index.loader_uses import Worth
-from perflint.lint import catalogue
-from perflint.lint.catalogue import NONZERO, ArgumentMatch, Rule
 from perflint.lint.context import Context
 from perflint.lint.registry import Gate, check, gate, method_gate
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from perflint import catalogue
 from perflint.checks import loader_samples
 from perflint.checks.edits import insert_argument
 from perflint.checks.excuses import explained
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index.file import FileIndex
 from perflint.index.loader_facts import WorkerDefault
-from perflint.lint import catalogue
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, row_gate
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from perflint.catalogue import ArgumentMatch
 from perflint.checks.excuses import indexed
 from perflint.index.bindings import bound_by
 from perflint.index.call_arguments import argument_of, is_zero, keyword_only
@@ -15,7 +16,6 @@ from perflint.index.loader_sites import LOADER
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
 from perflint.index.tree import walk
-from perflint.lint.catalogue import ArgumentMatch
 from perflint.lint.context import Context
 
 WORKERS = "num_workers"

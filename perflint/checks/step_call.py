@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
+from perflint import catalogue
+from perflint.catalogue import ArgumentMatch, Rule
 from perflint.checks import excuses
 from perflint.checks.arguments import callee, find_argument, is_bad
 from perflint.checks.delete import deletion
 from perflint.findings import Confidence, Fix, Level
 from perflint.index.file import Step
-from perflint.lint import catalogue
-from perflint.lint.catalogue import ArgumentMatch, Rule
 from perflint.lint.context import Context
 from perflint.lint.registry import check, renamed, triggers
 

@@ -9,13 +9,13 @@ from functools import partial
 
 import libcst as cst
 
+from perflint import catalogue
 from perflint.checks import excuses
 from perflint.checks.arguments import find_argument
 from perflint.findings import Confidence, Edit, Fix
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
-from perflint.lint import catalogue
 from perflint.lint.context import Context
 from perflint.lint.registry import check, gate, statement_gate
 

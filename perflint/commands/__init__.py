@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from perflint.output.visible import visible
-
-REPORT_TO = "https://github.com/perflint-paddle/perflint/issues"
-
+from perflint import REPORT_TO
+from perflint.text.visible import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the command line imports this at every start

@@ -10,10 +10,10 @@ from perflint.commands import CommandError, saving, showing
 from perflint.commands.reading import Batch
 from perflint.findings import Finding, Level
 from perflint.fix.fixer import Check, FixOutcome, fix_all
+from perflint.lint.unused_noqa import CODE as UNUSED
 from perflint.output.console import Console
 from perflint.output.report import Report
 from perflint.suppress.silencing import with_noqa_as_fix
-from perflint.suppress.unused_noqa import CODE as UNUSED
 from perflint.text.source import Source
 
 Reporting = Callable[[Sequence[Finding], Mapping[str, Source]], Report]

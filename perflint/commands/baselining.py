@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from perflint import catalogue
 from perflint.commands import CommandError
 from perflint.commands.reading import Batch
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
+from perflint.files.inside import outside, repository
 from perflint.findings import Finding
-from perflint.inputs.inside import outside, repository
-from perflint.lint import catalogue
 from perflint.output.console import Console
 from perflint.suppress import baseline
 from perflint.suppress.baseline import Baseline, BaselineError, Entry

@@ -24,13 +24,13 @@ from perflint.commands.measuring_progress import MeasuringProgress
 from perflint.commands.outputs import insist_inside
 from perflint.commands.run_settings import resolve
 from perflint.configuration.settings import Settings
+from perflint.files import writing
 from perflint.findings import Finding, Level
-from perflint.fix import writing
-from perflint.inputs import discovery, git, intake
+from perflint.inputs import git
 from perflint.inputs.projects import split
-from perflint.output.colour import Palette, wants_colour
 from perflint.output.console import Console
-from perflint.run import engine
+from perflint.run import discovery, engine, intake
+from perflint.text.colour import Palette, wants_colour
 from perflint.text.source import Source
 
 _MANY = 8

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from perflint.catalogue import FILE_CODES
 from perflint.commands import CommandError
 from perflint.commands.reading import STDIN, Batch
 from perflint.commands.run_settings import common_directory
 from perflint.findings import Finding, Related
 from perflint.inputs.changed_lines import Changed, ChangedLines, rows_of
-from perflint.inputs.discovery import SUFFIX
 from perflint.inputs.git import GitError
-from perflint.output.facts import FILE_CODES
+from perflint.run.discovery import SUFFIX
 from perflint.text.source import Source, UnreadableSource, read
 
 

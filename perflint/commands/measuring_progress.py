@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from perflint.output.console import Console
-from perflint.output.visible import visible
+from perflint.text.visible import visible
 
 
 class MeasuringProgress:

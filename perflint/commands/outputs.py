@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perflint.commands import CommandError
-from perflint.fix.writing import is_stream, write_whole
-from perflint.inputs import discovery
-from perflint.inputs.inside import outside, project_around
+from perflint.files.inside import outside, project_around
+from perflint.files.writing import is_stream, write_whole
 from perflint.output.formats import FOR_PEOPLE
+from perflint.run import discovery
 
 STANDARD = "-"
 WITH_STATISTICS = (*FOR_PEOPLE, "json")

@@ -13,14 +13,14 @@ from perflint.commands import CommandError
 from perflint.commands.naming import Naming
 from perflint.commands.run_settings import context_paths, resolve
 from perflint.configuration.settings import Settings
+from perflint.files import leftovers, plain_files
 from perflint.findings import Finding
-from perflint.fix import leftovers
-from perflint.inputs import discovery, intake, plain_files
-from perflint.inputs.discovery import Found
 from perflint.inputs.named_files import why_not_python
 from perflint.inputs.patterns import Patterns, relative
 from perflint.inputs.requirements import on_disk
 from perflint.inputs.wholeness import is_whole
+from perflint.run import discovery, intake
+from perflint.run.discovery import Found
 from perflint.text.source import Source, UnreadableSource, decode
 
 STDIN = Path("-")

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
+from perflint import catalogue
+from perflint.catalogue import CatalogueError, Rule
 from perflint.commands import CommandError
-from perflint.lint import catalogue
-from perflint.lint.catalogue import CatalogueError, Rule
 from perflint.output import rule_page
 from perflint.output.console import Console
 from perflint.output.json_text import json_text

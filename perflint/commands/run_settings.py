@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from perflint import catalogue
 from perflint.commands import CommandError
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
-from perflint.lint import catalogue
 
 
 def resolve(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:

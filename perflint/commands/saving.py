@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from perflint.commands.reading import Batch
+from perflint.files import plain_files
+from perflint.files.inside import outside, project_around
+from perflint.files.writing import replace_file
 from perflint.fix.fixer import FixOutcome
-from perflint.fix.writing import replace_file
-from perflint.inputs import plain_files
-from perflint.inputs.inside import outside, project_around
 from perflint.output.console import Console
 from perflint.text.source import Source
 

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from perflint.commands import REPORT_TO, CommandError, outputs
+from perflint import REPORT_TO
+from perflint.commands import CommandError, outputs
 from perflint.fix.fixer import FixOutcome
 from perflint.output import formats
-from perflint.output.colour import Palette, wants_colour
 from perflint.output.console import Console
 from perflint.output.report import Report
-from perflint.output.visible import visible
+from perflint.text.colour import Palette, wants_colour
 from perflint.text.source import Source
+from perflint.text.visible import visible
 
 
 def findings(options: argparse.Namespace, report: Report, closing: str, console: Console) -> None:

@@ -21,11 +21,11 @@ from perflint.commands.run_settings import common_directory, resolve
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.inputs import intake
 from perflint.output.console import Console
 from perflint.output.formats import FOR_PEOPLE
-from perflint.output.visible import visible
+from perflint.run import intake
 from perflint.text.source import Source
+from perflint.text.visible import visible
 
 Check = Callable[[argparse.Namespace, Batch, Console], int]
 Stamp = tuple[int, int, int]

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint.configuration import toml_text
 from perflint.configuration.selection import ALL, closest, specificity
 from perflint.configuration.settings import DeclaredCall, Settings
-from perflint.configuration.toml_text import TomlError
+from perflint.files import plain_files, toml_text
+from perflint.files.toml_text import TomlError
 from perflint.findings import Confidence
-from perflint.inputs import line_length, plain_files
+from perflint.inputs import line_length
 from perflint.inputs.paddle_versions import version_of
 from perflint.inputs.patterns import is_valid
-from perflint.output.visible import is_plain, visible
+from perflint.text.visible import is_plain, visible
 
 OWN_FILES = (".perflint.toml", "perflint.toml")
 PYPROJECT = "pyproject.toml"

@@ -12,7 +12,7 @@ from perflint.findings import Level
 from perflint.inputs.patterns import relative
 
 if TYPE_CHECKING:
-    from perflint.lint.catalogue import Rule
+    from perflint.catalogue import Rule
 
 ALL = "ALL"
 _EXACT = 1_000

@@ -19,8 +19,8 @@ import ast
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from perflint.findings import Edit
-from perflint.fix.fixer import in_order, spliced
+from perflint.findings import Edit, in_order
+from perflint.fix.fixer import spliced
 from perflint.text.source import LineTable
 
 _HEADERS = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from perflint.findings import Edit, Finding, Fix, Level
+from perflint.findings import Edit, Finding, Fix, Level, in_order, merged
 from perflint.fix.import_place import ImportPlace
 from perflint.fix.parsed_text import Reading
 from perflint.fix.taken_edits import Taken
@@ -152,24 +152,6 @@ def apply(text: str, fixes: Iterable[Fix]) -> Applied:
     # The sort is stable and compares positions only: edits of one fix at one place keep the order the rule gave.
     edits = in_order([*place.edits(wanted), *taken.edits])
     return Applied(spliced(text, 0, len(text), edits), tuple(chosen), tuple(skipped), edits)
-
-
-def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Edits by their places; those at one place stay in the order they come in."""
-    return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
-
-
-def merged(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Edits by their places, each once, and one for all that is inserted at one place.
-
-    Formats of reports do not say in which order two insertions at one place are made.
-    """
-    found: list[Edit] = []
-    for edit in in_order(dict.fromkeys(edits)):
-        if found and edit.start == edit.end == found[-1].start == found[-1].end:
-            edit = Edit(edit.start, edit.end, found.pop().content + edit.content)
-        found.append(edit)
-    return tuple(found)
 
 
 def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:

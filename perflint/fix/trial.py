@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from perflint.findings import Edit, Fix, Level
+from perflint.findings import Edit, Fix, Level, in_order
 from perflint.fix.fit import fitted, usual_limit
-from perflint.fix.fixer import complete_edits, in_order, spliced
+from perflint.fix.fixer import complete_edits, spliced
 from perflint.fix.import_place import ImportPlace
 from perflint.fix.outline import Outline, Region
 from perflint.fix.parsed_text import Messages, Reading

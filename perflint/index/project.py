@@ -10,6 +10,7 @@ from perflint.configuration.settings import DeclaredCall
 from perflint.findings import Confidence
 from perflint.index import amp, loader_facts, open_widths, registries, training
 from perflint.index.callers import Callers
+from perflint.index.claims import Claims
 from perflint.index.devices import Devices
 from perflint.index.dispatch import Dispatch
 from perflint.index.file import FileIndex, module_parts
@@ -33,7 +34,6 @@ from perflint.index.training_calls import TrainingCalls
 from perflint.index.values import Values
 from perflint.inputs.projects import common_root, relative_parts
 from perflint.query import Memory, query
-from perflint.run.claims import Claims
 from perflint.text.source import Source
 
 Worked = Mapping[str, object]

@@ -10,7 +10,8 @@ from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
-from perflint.inputs import git, plain_files
+from perflint.files import plain_files
+from perflint.inputs import git
 
 _DIFF = (
     *("--unified=0", "--inter-hunk-context=0", "--no-color", "--text"),

@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from perflint.configuration import toml_text
-from perflint.inputs import plain_files
+from perflint.files import plain_files, toml_text
 
 _MOST_BYTES = 1_000_000
 _BLACK = 88

@@ -11,7 +11,7 @@ import re
 import warnings
 from pathlib import PurePath
 
-from perflint.inputs import plain_files
+from perflint.files import plain_files
 from perflint.text.source import UnreadableSource, decode
 
 SUFFIXES = (".py", ".pyi", ".pyw")

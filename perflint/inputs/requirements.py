@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from perflint.inputs import plain_files
+from perflint.files import plain_files
 from perflint.inputs.paddle_versions import Admitted, oldest, stated
 
 _MOST_BYTES = 1_000_000

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
+from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Fix, Related
 from perflint.index import doubt, guards
@@ -17,7 +18,6 @@ from perflint.index.evaluate import Evaluator
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.scopes import Statement
-from perflint.lint.catalogue import Rule
 from perflint.lint.units import ParsedUnit
 from perflint.suppress import noqa
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Related
-from perflint.fix import loop_fixes
 from perflint.index.file import Step
+from perflint.lint import loop_fixes
 from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail_of
-from perflint.lint.catalogue import Rule
 from perflint.lint.context import Draft
 
 _MOST_LINES = 6

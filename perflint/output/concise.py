@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from perflint.findings import Finding, Level
 from perflint.output.report import Report
-from perflint.output.visible import visible, visible_path
+from perflint.text.visible import visible, visible_path
 
 
 def render(report: Report) -> Iterator[str]:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from perflint.output.visible import visible, visible_line
+from perflint.text.visible import visible, visible_line
 
 
 class Console:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perflint import catalogue
+from perflint.catalogue import FILE_CODES
 from perflint.findings import Confidence, Finding
-from perflint.lint import catalogue
-
-FILE_CODES = frozenset({"PPF001", "PPF003"})
-"""Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
 
 _NO_BOTTLENECK = FILE_CODES | {"PPF002"}
 """PPF002 is about comments."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perflint.output.colour import Palette
-from perflint.output.width import clip
+from perflint.text.colour import Palette
 from perflint.text.source import LineTable
+from perflint.text.width import clip
 
 _WHOLE = 6
 """Ranges of more rows than this are shown by their first and last rows."""

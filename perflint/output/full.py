@@ -10,8 +10,8 @@ from perflint.output.facts import facts
 from perflint.output.fix_lines import ChangedRows, changed_lines
 from perflint.output.frame import frame
 from perflint.output.report import Report
-from perflint.output.visible import visible, visible_path
-from perflint.output.width import clip
+from perflint.text.visible import visible, visible_path
+from perflint.text.width import clip
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
 _LONGEST = 50_000

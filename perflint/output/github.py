@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from perflint.findings import Finding
 from perflint.output.facts import severity
 from perflint.output.report import Report
-from perflint.output.visible import visible
+from perflint.text.visible import visible
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 

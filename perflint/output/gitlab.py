@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from perflint.catalogue import FILE_CODES
 from perflint.findings import Confidence, Finding
-from perflint.output.facts import FILE_CODES
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
-from perflint.output.visible import visible
 from perflint.suppress.fingerprints import fingerprints
 from perflint.text.source import LineTable
+from perflint.text.visible import visible
 
 _SEVERITIES = {Confidence.HIGH: "major", Confidence.MEDIUM: "minor", Confidence.LOW: "info"}
 

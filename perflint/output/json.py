@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from perflint.catalogue import FILE_CODES
 from perflint.findings import Edit, Finding, Related
 from perflint.fix.fixer import complete_edits
-from perflint.output.facts import FILE_CODES, facts
+from perflint.output.facts import facts
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
 from perflint.text.source import LineTable

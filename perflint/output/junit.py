@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.etree import ElementTree
 
+from perflint.catalogue import FILE_CODES
 from perflint.findings import Finding
-from perflint.output.facts import FILE_CODES, facts
+from perflint.output.facts import facts
 from perflint.output.report import Report
-from perflint.output.visible import visible
+from perflint.text.visible import visible
 
 
 def render(report: Report) -> Iterator[str]:

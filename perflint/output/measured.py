@@ -15,8 +15,8 @@ from typing import Any
 
 from perflint.bench.figures import Verdict, interval, ratio, verdict
 from perflint.bench.results import Comparison
-from perflint.lint.catalogue import Rule, rules_directory
-from perflint.lint.measuring import DEVICES, PADDLE_DEVICES, Device
+from perflint.catalogue import Rule, rules_directory
+from perflint.measuring import DEVICES, PADDLE_DEVICES, Device
 
 FILE = "measured.json"
 LABEL = "PyTorch stand-in, not a Paddle measurement"

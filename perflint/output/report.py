@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.output.colour import Palette
+from perflint.text.colour import Palette
 from perflint.text.source import LineTable, Source
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from perflint.lint.catalogue import Example, Rule
+from perflint.catalogue import Example, Rule
 from perflint.output import measured
 
 _WIDTH = 100

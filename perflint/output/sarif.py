@@ -12,12 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from perflint import __version__
+from perflint import __version__, catalogue
+from perflint.catalogue import Rule
 from perflint.configuration.selection import selected
 from perflint.findings import Edit, Finding, Level, Related
 from perflint.fix.fixer import complete_edits
-from perflint.lint import catalogue
-from perflint.lint.catalogue import Rule
 from perflint.output.facts import facts, severity
 from perflint.output.json_text import json_text
 from perflint.output.line_hashes import line_hashes

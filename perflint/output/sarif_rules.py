@@ -10,9 +10,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from perflint.lint.catalogue import Example, Rule
+from perflint.catalogue import FILE_CODES, Example, Rule
 from perflint.output import measured, rule_page
-from perflint.output.facts import FILE_CODES
 
 LONGEST = 1024
 """Characters of a description that GitHub takes."""

@@ -25,12 +25,12 @@ from functools import cache
 from pathlib import Path
 
 from perflint import __version__
+from perflint.catalogue import rules_directory
 from perflint.configuration.settings import Settings
+from perflint.files import leftovers
+from perflint.files.writing import write_new
 from perflint.findings import Finding
-from perflint.fix import leftovers
-from perflint.fix.writing import write_new
 from perflint.inputs.projects import is_project
-from perflint.lint.catalogue import rules_directory
 from perflint.run.cache_entries import BEGINNING, BadEntry, decode, encode
 from perflint.text.source import Source
 

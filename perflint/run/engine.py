@@ -9,16 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
+from perflint import catalogue
 from perflint.checks import load_checks
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.inputs.intake import by_hand
 from perflint.inputs.projects import split
-from perflint.lint import catalogue
+from perflint.lint import unused_noqa
+from perflint.run.intake import by_hand
 from perflint.run.one_project import PARALLEL_FROM, examine
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
-from perflint.suppress import noqa, unused_noqa
+from perflint.suppress import noqa
 from perflint.text.source import Source
 
 Progress = Callable[[int, int], None]

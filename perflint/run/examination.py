@@ -7,18 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
 from perflint.fix.trial import Trials
 from perflint.fix.unused_imports import taking
-from perflint.index import hot, version_checks
+from perflint.index import hot
 from perflint.index.file import FileIndex
 from perflint.index.project import Project
-from perflint.lint import catalogue, gates, registry, units
+from perflint.lint import gates, registry, units, unused_noqa, version_checks
 from perflint.lint.context import Context, Draft
 from perflint.lint.gates import Rows
 from perflint.lint.walk import Walk
-from perflint.suppress import noqa, unused_noqa
+from perflint.suppress import noqa
 
 RowsOf = Callable[[FileIndex, frozenset[str], Settings], Rows]
 Done = Callable[[int], None]

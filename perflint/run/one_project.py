@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.index.project import Project
-from perflint.lint import catalogue, messages
+from perflint.lint import messages
 from perflint.run.examination import Done, Examination
 from perflint.run.processes import can_fork
 from perflint.text.source import Source

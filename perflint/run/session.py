@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from perflint import catalogue
 from perflint.checks import load_checks
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
@@ -23,12 +24,12 @@ from perflint.index.file import FileIndex
 from perflint.index.kept_project import KeptProject
 from perflint.index.splice import Window
 from perflint.inputs.projects import split
-from perflint.lint import catalogue, gates, messages, units
+from perflint.lint import gates, messages, units, unused_noqa
 from perflint.lint.context import Draft
 from perflint.run import engine
 from perflint.run.examination import Examination
 from perflint.run.rechecks import Rechecks, moved
-from perflint.suppress import noqa, unused_noqa
+from perflint.suppress import noqa
 from perflint.text.source import Source
 
 

@@ -236,8 +236,9 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
     import libcst as cst
 
     from perflint.index import file, hot, project
-    from perflint.inputs import discovery, intake, projects
+    from perflint.inputs import projects
     from perflint.lint import blanks, gates, messages, units, walk
+    from perflint.run import discovery, intake
 
     functions: dict[object, str] = {
         discovery.python_files: "discovery",
@@ -322,8 +323,9 @@ def _put_all(items: list[Any], stand_ins: list[Any], undo: ExitStack) -> None:
 
 def _codes_by_module() -> dict[str, str]:
     """The codes of the rules that each module of checks is about: those that it names, or that rule files declare."""
+    from perflint import catalogue
     from perflint.checks import call_argument, step_call
-    from perflint.lint import catalogue, registry
+    from perflint.lint import registry
 
     modules = {check.__module__ for checks in registry.checks.values() for check in checks}
     found = {module: {value for value in vars(sys.modules[module]).values() if _is_code(value)} for module in modules}

@@ -14,11 +14,11 @@ from functools import partial
 
 import libcst as cst
 
+from perflint.index.claims import Claims
 from perflint.index.project import Worked
 from perflint.lint import gates
 from perflint.lint.context import Draft
 from perflint.lint.gates import Rows
-from perflint.run.claims import Claims
 from perflint.run.examination import Done, Examination, RowsOf
 from perflint.run.processes import Partner, Work
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from perflint.catalogue import FILE_CODES
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import fix_all
-from perflint.output.facts import FILE_CODES
 from perflint.server.client import Client
 from perflint.server.diagnostics import diagnostics
 from perflint.server.documents import Document, Result, source_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.inputs.requirements import on_disk
-from perflint.lint.catalogue import CatalogueError
-from perflint.server import configuration
-from perflint.server.configuration import EditorSettings
+from perflint.server import client_settings
+from perflint.server.client_settings import EditorSettings
 from perflint.server.hidden import Hidden
 from perflint.server.logs import Tell
 
@@ -41,12 +41,12 @@ class Configured:
         self.hidden.look(self.settings)
 
     def _look(self, editor: EditorSettings) -> None:
-        stamps = [stamp_of(path) for path in configuration.files(self._start, editor)]
+        stamps = [stamp_of(path) for path in client_settings.files(self._start, editor)]
         if editor == self._editor and stamps == self._stamps:
             return
         self._editor, self._stamps = editor, stamps
         try:
-            self.settings = configuration.resolve(self._start, editor)
+            self.settings = client_settings.resolve(self._start, editor)
         except (config_files.ConfigError, CatalogueError) as error:
             self._fail(str(error))
             return

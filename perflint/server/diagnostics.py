@@ -6,16 +6,17 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from perflint.catalogue import FILE_CODES
 from perflint.findings import Confidence, Finding, Related
-from perflint.output.facts import FILE_CODES, facts
-from perflint.output.visible import visible
+from perflint.lint import unused_noqa
+from perflint.output.facts import facts
 from perflint.server.client import Client
-from perflint.server.configuration import SECTION
+from perflint.server.client_settings import SECTION
 from perflint.server.documents import Document, Result
 from perflint.server.uris import uri_of
-from perflint.suppress import unused_noqa
 from perflint.suppress.fingerprints import fingerprints
 from perflint.text.source import BOM, Source
+from perflint.text.visible import visible
 
 _SEVERITIES = {
     Confidence.HIGH: types.DiagnosticSeverity.Warning,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from perflint.commands.watch import Kept
 from perflint.configuration.settings import Settings
-from perflint.inputs import discovery
-from perflint.inputs.discovery import Found
 from perflint.inputs.paddle_versions import Admitted
 from perflint.inputs.requirements import on_disk
 from perflint.inputs.wholeness import is_whole
+from perflint.run import discovery
+from perflint.run.discovery import Found
 from perflint.server.logs import Tell
 from perflint.text.source import Source
 

@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from perflint.findings import Finding
-from perflint.inputs import intake
-from perflint.server.configuration import EditorSettings
+from perflint.run import intake
+from perflint.server.client_settings import EditorSettings
 from perflint.server.positions import Positions
 from perflint.text.source import BOM, Source, UnreadableSource
 

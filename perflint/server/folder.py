@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from perflint.findings import Finding, Level
-from perflint.inputs import discovery
+from perflint.run import discovery
 from perflint.server.alone import Alone
-from perflint.server.configuration import EditorSettings
+from perflint.server.client_settings import EditorSettings
 from perflint.server.configured import Configured
 from perflint.server.disk import Disk
 from perflint.server.documents import Document, source_of

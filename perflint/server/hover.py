@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from perflint import catalogue
+from perflint.catalogue import Rule
 from perflint.findings import Finding
-from perflint.lint import catalogue
-from perflint.lint.catalogue import Rule
 from perflint.output import measured, rule_page
 from perflint.output.facts import facts
 from perflint.server.diagnostics import range_of

@@ -14,7 +14,6 @@ from pygls.exceptions import JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 
 from perflint import __version__
-from perflint.output.visible import visible
 from perflint.server import logs
 from perflint.server.checking import Checking
 from perflint.server.client import Client
@@ -25,6 +24,7 @@ from perflint.server.publishing import Publisher
 from perflint.server.state import EditorState
 from perflint.server.uris import path_of
 from perflint.server.waiting import Waiting
+from perflint.text.visible import visible
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from perflint.output.visible import visible
+from perflint.text.visible import visible
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from perflint.server.configuration import SECTION, EditorSettings, read, section
+from perflint.server.client_settings import SECTION, EditorSettings, read, section
 from perflint.server.uris import uri_of
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from perflint.server.checking import TYPING, Checking
-from perflint.server.configuration import EditorSettings
+from perflint.server.client_settings import EditorSettings
 from perflint.server.documents import Document, Result, View
 
 

@@ -8,7 +8,7 @@ from pygls.lsp.server import LanguageServer
 from perflint.configuration import config_files
 from perflint.inputs.projects import ROOT_MARKS
 from perflint.server.client import Client
-from perflint.server.configuration import SECTION
+from perflint.server.client_settings import SECTION
 from perflint.suppress import baseline
 
 _NAMES = (*config_files.OWN_FILES, config_files.PYPROJECT, ".gitignore", baseline.NAME, *ROOT_MARKS)

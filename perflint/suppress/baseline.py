@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from perflint.files import plain_files
+from perflint.files.writing import write_whole
 from perflint.findings import Finding
-from perflint.fix.writing import write_whole
-from perflint.inputs import plain_files
 from perflint.inputs.patterns import relative
 from perflint.suppress.fingerprints import fingerprints
 from perflint.text.source import Source

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from perflint.catalogue import FILE_CODES
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.output.facts import FILE_CODES
 from perflint.suppress.noqa import CODE_END, DIRECTIVE, joined_text
 from perflint.text.code_lines import CodeLine, code_lines
 from perflint.text.source import Source

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from perflint.inputs import plain_files
+from perflint.files import plain_files
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ELSE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from pyflakes.checker import Checker
 
+from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.fix import fixer
-from perflint.lint import catalogue
 from perflint.run import engine
 from perflint.text.source import Source
 from tests.fuzz.campaign import Campaign, arguments

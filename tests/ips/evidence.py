@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from perflint import catalogue
 from perflint.bench.keeping import as_text
 from perflint.bench.results import BEFORE, BenchReport, Comparison
 from perflint.bench.statistics import compare
-from perflint.lint import catalogue
-from perflint.lint.measuring import DEVICES, Device
+from perflint.measuring import DEVICES, Device
 from tests.ips import cases
 from tests.ips.places import PLACES
 

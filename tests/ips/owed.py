@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from perflint.bench.figures import Verdict
-from perflint.lint.catalogue import Rule
-from perflint.lint.measuring import PADDLE_DEVICES, Device
+from perflint.catalogue import Rule
+from perflint.measuring import PADDLE_DEVICES, Device
 from perflint.output.measured import Measurement
 
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from perflint.bench.figures import Verdict, interval, ratio
-from perflint.lint.catalogue import Rule
-from perflint.lint.measuring import PADDLE_DEVICES, Device
+from perflint.catalogue import Rule
+from perflint.measuring import PADDLE_DEVICES, Device
 from perflint.output.measured import LABEL, PLACES, Measured, Measurement, explanation
 from tests.ips.trials import FOLDER, Trial
 

@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from perflint import catalogue
 from perflint.bench.results import BenchReport
-from perflint.lint import catalogue
-from perflint.lint.measuring import Device
+from perflint.measuring import Device
 from tests.ips import stand_in_rules
 
 Hardware = Literal["cpu", "gpu"]

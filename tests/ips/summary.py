@@ -14,9 +14,9 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from perflint.lint import catalogue
-from perflint.lint.catalogue import Rule
-from perflint.lint.measuring import Device
+from perflint import catalogue
+from perflint.catalogue import Rule
+from perflint.measuring import Device
 from perflint.output import measured
 from perflint.output.measured import Measured, Measurement
 from tests.ips import evidence, page, trials

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from perflint import catalogue
 from perflint.bench.statistics import LEAST_ROUNDS
 from perflint.bench.variants import VariantFiles
 from perflint.findings import Level
-from perflint.lint import catalogue
-from perflint.lint.measuring import Device
+from perflint.measuring import Device
 from tests.ips import cases, measuring, owed, summary
 from tests.ips.evidence import Evidence, problems
 from tests.ips.places import Place

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from perflint.bench.figures import figures
 from perflint.bench.results import BenchReport
-from perflint.lint.measuring import Device
+from perflint.measuring import Device
 from tests.ips import evidence
 
 FOLDER = "trials"

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .guard import guard
 from .hooks import after_import, hook
 from .recorder import Recorder
+from .write_guard import guard
 
 
 def run(plan_file: str) -> None:

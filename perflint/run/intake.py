@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from perflint import catalogue
+from perflint.catalogue import Rule
 from perflint.findings import Finding, Fix
-from perflint.lint import catalogue
-from perflint.lint.catalogue import Rule
 from perflint.text.source import Source, UnreadableSource, read
 
 

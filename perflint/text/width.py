@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perflint.output.visible import pieces
+from perflint.text.visible import pieces
 
 TAB = 4
 LIMIT = 160

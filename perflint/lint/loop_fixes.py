@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.fix.fixer import merged
+from perflint.findings import Confidence, Edit, Fix, Level, merged
 from perflint.lint.beside import Loop, LoopPlaces, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
 

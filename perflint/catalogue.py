@@ -15,7 +15,10 @@ from typing import Any
 import yaml
 
 from perflint.findings import Level
-from perflint.lint.measuring import DEVICES, Device, Measuring
+from perflint.measuring import DEVICES, Device, Measuring
+
+FILE_CODES = frozenset({"PPF001", "PPF003"})
+"""Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
 
 URL = "https://github.com/perflint-paddle/perflint/blob/main/rules/{code}.yaml"
 NONZERO = "nonzero"
@@ -121,8 +124,8 @@ def rules_directory() -> Path:
     Raises:
         CatalogueError: neither place has one (a broken installation).
     """
-    installed = Path(__file__).resolve().parents[1] / "rules"
-    checkout = Path(__file__).resolve().parents[2] / "rules"
+    installed = Path(__file__).resolve().parent / "rules"
+    checkout = Path(__file__).resolve().parents[1] / "rules"
     for place in (installed, checkout):
         if place.is_dir() and any(place.glob("PPF*.yaml")):
             return place

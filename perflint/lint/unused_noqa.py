@@ -18,12 +18,11 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from perflint import catalogue
+from perflint.catalogue import FILE_CODES, Rule
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Finding, Fix
-from perflint.lint import catalogue
-from perflint.lint.catalogue import Rule
-from perflint.output.facts import FILE_CODES
 from perflint.suppress import noqa
 from perflint.text.code_lines import CodeLine, code_lines
 from perflint.text.source import Source

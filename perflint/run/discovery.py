@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perflint.configuration.settings import Settings
-from perflint.fix import leftovers
-from perflint.inputs import plain_files
+from perflint.files import leftovers, plain_files
 from perflint.inputs.named_files import why_not_read
 from perflint.inputs.patterns import Patterns, relative
 

@@ -13,8 +13,8 @@ import os
 import stat
 from pathlib import Path
 
-from perflint.fix import leftovers
-from perflint.fix.leftovers import Temporary, temporary
+from perflint.files import leftovers
+from perflint.files.leftovers import Temporary, temporary
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from perflint import catalogue
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
-from perflint.lint import catalogue
 
 SECTION = "perflint"
 

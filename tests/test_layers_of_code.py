@@ -1,0 +1,98 @@
+"""The packages of perflint are layers: each imports from those below it alone, imports for type hints counted."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "perflint"
+LAYERS = (
+    "__init__",
+    "query findings measuring catalogue later search_path",
+    "files",
+    "text",
+    "inputs",
+    "configuration",
+    "index",
+    "suppress",
+    "lint",
+    "checks",
+    "fix",
+    "run",
+    "bench",
+    "output",
+    "commands",
+    "server",
+    "cli",
+    "flake8_shared",
+    "flake8_run",
+    "flake8_plugin",
+    "__main__",
+)
+"""From the bottom up; modules at the top of the package are layers of their own, or share one."""
+MODULES = {
+    ".".join(("perflint", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in ROOT.rglob("*.py")
+}
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
+
+
+def _level(module: str) -> int:
+    return LEVEL[module.split(".")[1] if "." in module else "__init__"]
+
+
+def _imports(module: str) -> Iterator[tuple[str, int]]:
+    """The modules of perflint that a module imports, each with its row."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                found = name if name in MODULES else node.module
+                if found in MODULES:
+                    yield found, node.lineno
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_module_imports_from_its_layer_and_those_below(module: str) -> None:
+    above = [f"{MODULES[module]}:{row}: {other}" for other, row in _imports(module) if _level(other) > _level(module)]
+    assert above == []
+
+
+def test_at_most_a_dozen_modules_lie_loose_at_the_top() -> None:
+    assert len(list(ROOT.glob("*.py"))) <= 12
+
+
+def test_no_modules_import_each_other_outside_of_the_index() -> None:
+    """The index still has circles, of type hints alone: its parts name the project, and the project names them."""
+    assert [circle for circle in _circles() if not all(name.startswith("perflint.index.") for name in circle)] == []
+
+
+def test_no_two_modules_have_one_name() -> None:
+    names = [module.rpartition(".")[2] for module in MODULES if not module.endswith("__main__")]
+    assert {name for name in names if names.count(name) > 1} == {"bench"}  # the command, and what it does
+
+
+def _circles() -> list[list[str]]:
+    """The groups of modules that import each other, by way of others too."""
+    reached = {module: _reached(module) for module in MODULES}
+    groups = {frozenset(other for other in found if module in reached[other]) for module, found in reached.items()}
+    return [sorted(group) for group in groups if len(group) > 1]
+
+
+def _reached(module: str) -> set[str]:
+    found: set[str] = set()
+    queue = [module]
+    while queue:
+        for other, _ in _imports_of[queue.pop()]:
+            if other not in found:
+                found.add(other)
+                queue.append(other)
+    return found
+
+
+_imports_of = {module: list(_imports(module)) for module in MODULES}
