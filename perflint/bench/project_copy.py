@@ -1,7 +1,7 @@
 """A copy of a project to run in, so that the user's own files stay as they are.
 
 Each run gets a copy of its own: what one has saved, the next does not find.  Where a project is too large to be copied
-again and again, its data are links (``runner.guard`` makes a file of a link before it is written).
+again and again, its data are links (``runner.write_guard`` makes a file of a link before it is written).
 """
 
 from __future__ import annotations
