@@ -19,6 +19,7 @@ from perflint.index.flow import Flow
 from perflint.index.kinds import Kind
 from perflint.index.project import Project
 from perflint.index.scopes import Scope
+from perflint.index.values import Values
 from perflint.run import engine
 from perflint.text.source import Source
 
@@ -159,7 +160,7 @@ def returned(text: str, function: str) -> Kind:
     """What a top-level function of a file returns when nothing is known of its arguments."""
     file = module(text)
     scope = file.scopes.module.functions[function]
-    result = Flow(scope, file, file.project.base_env(file, scope, {}), guess_losses=False).run().result
+    result = Flow(scope, file, Values.of(file.project).base_env(file, scope, {}), guess_losses=False).run().result
     assert result is not None
     return result
 

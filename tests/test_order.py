@@ -9,8 +9,12 @@ from textwrap import dedent
 import pytest
 
 from perflint.index.file import FileIndex
+from perflint.index.gradients import Gradients
+from perflint.index.gradients_off import NoGrad
 from perflint.index.project import Project
 from perflint.index.scopes import Scope
+from perflint.index.settled import Settled
+from perflint.index.switches import Switches
 from perflint.text.source import Source
 from tests import corpus
 
@@ -18,13 +22,13 @@ Answer = Callable[[Project, FileIndex, Scope], object]
 
 QUESTIONS: dict[str, Answer] = {
     "trains": lambda project, file, scope: project.trains(file, scope),
-    "asks for gradients": lambda project, file, scope: project.gradients.wanted_in(file, scope),
-    "without gradients": lambda project, file, scope: project.no_grad.over_scope(file, scope),
-    "is on": lambda project, file, scope: project.switches.state_of_calls(scope, file),
+    "asks for gradients": lambda project, file, scope: Gradients.of(project).wanted_in(file, scope),
+    "without gradients": lambda project, file, scope: NoGrad.of(project).over_scope(file, scope),
+    "is on": lambda project, file, scope: Switches.of(project).state_of_calls(scope, file),
     "is settled": lambda project, file, scope: [
         constant and constant.value
         for name in scope.parameters
-        for constant in [project.settled.constant(name, file, scope)]
+        for constant in [Settled.of(project).constant(name, file, scope)]
     ],
 }
 

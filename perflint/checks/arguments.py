@@ -10,6 +10,7 @@ import libcst as cst
 
 from perflint.catalogue import NONZERO, ArgumentMatch
 from perflint.checks import excuses
+from perflint.index.values import Values
 from perflint.lint.context import Context
 
 
@@ -55,6 +56,6 @@ def value_of(argument: cst.Arg, context: Context) -> tuple[type, Any] | None:
     """The type and the value of an argument that is a literal, or a name bound once to one."""
     expression = context.expression(argument.value)
     if isinstance(expression, ast.Name) and context.point is not None:
-        bound: Mapping[str, ast.expr] = context.file.project.definitions(context.file, context.point.scope)
+        bound: Mapping[str, ast.expr] = Values.of(context.file.project).definitions(context.file, context.point.scope)
         expression = bound.get(expression.id)
     return (type(expression.value), expression.value) if isinstance(expression, ast.Constant) else None

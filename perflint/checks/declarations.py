@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from perflint.configuration.settings import DeclaredCall
+from perflint.index.values import Values
 from perflint.lint.context import Context, local_name
 
 
@@ -16,7 +17,7 @@ def declaration(call: cst.Call, table: Mapping[str, DeclaredCall], context: Cont
     point = context.point
     if not name or point is None:
         return None
-    return context.file.project.declared(table, context.file, point.scope, name, point.full_env)
+    return Values.of(context.file.project).declared(table, context.file, point.scope, name, point.full_env)
 
 
 def given(call: cst.Call, declared: DeclaredCall, context: Context) -> list[cst.Arg]:
@@ -25,7 +26,9 @@ def given(call: cst.Call, declared: DeclaredCall, context: Context) -> list[cst.
         return list(call.args)
     position, point = declared.position, context.point
     if position is None and point is not None:
-        position = context.file.project.place_of(context.file, point.scope, local_name(call.func), declared.parameter)
+        position = Values.of(context.file.project).place_of(
+            context.file, point.scope, local_name(call.func), declared.parameter
+        )
     for index, argument in enumerate(call.args):
         if argument.keyword is not None and argument.keyword.value == declared.parameter:
             return [argument]

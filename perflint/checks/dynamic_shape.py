@@ -14,6 +14,7 @@ from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import headers
 from perflint.index.tree import walk
+from perflint.index.values import Values
 from perflint.lint.context import Context
 from perflint.lint.registry import check, forward_clue, step_gate
 
@@ -101,7 +102,7 @@ def _is_mask(index: ast.expr, point: Point, evaluator: Evaluator, depth: int = 0
         asked = [item.value for item in [*index.args] if isinstance(item, ast.Constant)]
         return called in _COMPARING or (called in ("astype", "cast") and "bool" in asked)
     name = dotted(index)
-    definition = point.file.project.definitions(point.file, point.scope).get(name) if name else None
+    definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
     return definition is not None and _is_mask(definition, point, evaluator, depth + 1)
 
 

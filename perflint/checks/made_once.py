@@ -14,6 +14,7 @@ from perflint.index.names import dotted
 from perflint.index.scopes import FUNCTIONS
 from perflint.index.sizes import is_super_init
 from perflint.index.tree import walk
+from perflint.index.values import Values
 from perflint.lint.context import Context
 
 
@@ -86,7 +87,7 @@ def _is_global(call: cst.Call, context: Context) -> bool:
     local = {name for item in walk(point.scope.node) if (name := getattr(item, "arg", None))}
     stored = (item for item in walk(point.scope.node) if isinstance(item, ast.Name))
     local |= {item.id for item in stored if not isinstance(item.ctx, ast.Load)}
-    once = file.project.definitions(file, module)
+    once = Values.of(file.project).definitions(file, module)
     names = {item.id for item in walk(expression) if isinstance(item, ast.Name)}
     return all(name not in local and (file.names.is_bound(name) or name in once) for name in names)
 

@@ -15,6 +15,7 @@ from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.names import dotted
 from perflint.index.project import Project
 from perflint.index.scopes import Class, Scope
+from perflint.index.values import Values
 from perflint.lint.context import Context
 from perflint.lint.registry import check, step_gate
 
@@ -155,7 +156,7 @@ def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int =
                 return True
             if file.names.resolve(name).startswith(("numpy.", *_HOST_LIBRARIES)):
                 return True
-            called = project.callee(file, scope, name, {}) if name and depth < _DEEPEST else None
+            called = Values.of(project).callee(file, scope, name, {}) if name and depth < _DEEPEST else None
             if called is not None and called[1] is not scope and _works_on_host(project, *called, depth + 1):
                 return True
     return False

@@ -16,6 +16,7 @@ from perflint.index.names import dotted
 from perflint.index.scopes import Scope
 from perflint.index.switches import default_expression
 from perflint.index.tree import walk
+from perflint.index.values import Values
 
 _TENSOR_METHODS = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "prod", "norm", "std", "var", "median"}
@@ -54,7 +55,7 @@ class Evidence:
         self._point = point
         self._evaluator = Evaluator(point.file, point.full_env)
         self._names = point.file.names
-        self._definitions = point.file.project.definitions(point.file, point.scope)
+        self._definitions = Values.of(point.file.project).definitions(point.file, point.scope)
         self._losses: frozenset[str] | None = None
 
     def kind(self, node: ast.expr) -> Kind:

@@ -19,6 +19,7 @@ from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope
 from perflint.index.tree import walk
+from perflint.index.values import Values
 from perflint.lint.context import Context
 
 # Calls that give one new tensor, whose items lie in order.
@@ -117,7 +118,7 @@ def _sweep(
     while isinstance(root, ast.Subscript):
         root = root.value
     name = dotted(root)
-    definition = point.file.project.definitions(point.file, point.scope).get(name) if name else None
+    definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
     made_by = _last_name(definition)
     depth = sum(len(_indices(item.slice)) for item in levels)
     sliced = is_method and any(isinstance(index, (ast.Slice, ast.Constant)) for index in _sliced(level.slice))

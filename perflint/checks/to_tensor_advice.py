@@ -12,6 +12,7 @@ from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.origin import Origin
 from perflint.index.tree import walk
+from perflint.index.values import Values
 from perflint.lint.context import Context
 
 FILLED = "filled"
@@ -78,7 +79,7 @@ def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
     """What a name is bound to in the function, however often, or else in the module."""
     nodes = [item.node for item in point.scope.statements]
     here = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(dotted, node.targets)]
-    definition = point.file.project.definitions(point.file, point.scope).get(name)
+    definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name)
     yield from here or ([definition] if definition is not None else [])
 
 

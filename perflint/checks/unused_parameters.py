@@ -16,6 +16,7 @@ from perflint.findings import Confidence, Edit, Fix
 from perflint.index.file import FileIndex
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
+from perflint.index.values import Values
 from perflint.lint.context import Context
 from perflint.lint.registry import check, gate, statement_gate
 
@@ -82,7 +83,7 @@ def _is_strategy(node: cst.BaseExpression, context: Context) -> bool:
     if owner is not None and name.startswith("self.") and name.count(".") == 1:
         values = [value for value, _ in owner.attributes.get(name[5:], ())]
     else:
-        bound = context.file.project.definitions(context.file, point.scope).get(name)
+        bound = Values.of(context.file.project).definitions(context.file, point.scope).get(name)
         values = [bound] if bound is not None else []
     called = [context.file.names.resolve(dotted(v.func) or "") for v in values if isinstance(v, ast.Call)]
     return bool(values) and len(called) == len(values) and all(map(_STRATEGY.match, called))

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perflint.findings import Confidence
+from perflint.index.callers import Callers
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.imports import Imports
 from perflint.index.names import Names, dotted
 from perflint.index.scopes import Class, Scope, Statement
-from perflint.index.switches import State
+from perflint.index.switches import State, Switches
 from perflint.index.training import is_evaluation
 from perflint.query import query
 
@@ -40,7 +43,7 @@ def driven(project: Project) -> Mapping[FileIndex, Confidence]:
     symbols = _symbols(project)
     if not symbols:
         return {}
-    imports, users = project.imports, _Users(project)
+    imports, users = Imports.of(project), _Users(project)
     found: dict[FileIndex, Confidence] = {}
     for symbol, state in sorted(symbols.items(), key=lambda item: -item[1]):
         drivers = users.files(symbol)
@@ -73,7 +76,7 @@ def uses(file: FileIndex) -> list[tuple[Scope, State]]:
 
 
 def _uses(file: FileIndex) -> Iterator[tuple[Scope, State]]:
-    switches = file.project.switches
+    switches = Switches.of(file.project)
     for scope, statement, call in amp_calls(file.scopes_where("amp", _uses_amp), file.names):
         if is_evaluation(scope.name):
             continue
@@ -111,7 +114,7 @@ def _enabled(call: ast.Call, scope: Scope, file: FileIndex) -> State:
     levels = [keyword.value for keyword in call.keywords if keyword.arg == "level"]
     if any(isinstance(level, ast.Constant) and level.value == "O0" for level in levels):
         return State.OFF
-    return min((file.project.switches.default_of(value, scope, file).state for value in values), default=State.ON)
+    return min((Switches.of(file.project).default_of(value, scope, file).state for value in values), default=State.ON)
 
 
 class _Users:
@@ -135,13 +138,13 @@ class _Users:
     def _direct(self, file: FileIndex, name: str) -> Iterator[Symbol]:
         target: Scope | Class | None = file.scopes.module.functions.get(name) or file.scopes.classes.get(name)
         for called in self._project.mentions.other_names(name):
-            for there, scope, call in self._project.callers.named(called):
+            for there, scope, call in Callers.of(self._project).named(called):
                 local = dotted(call.func)
                 found = self._project.find(there.names.resolve(local), there) if local else None
                 if found is not None and found[1] is target:
                     yield there, _symbol(scope)
         if isinstance(target, Class):
-            for there, child in self._project.hierarchy.descendants(target):
+            for there, child in Hierarchy.of(self._project).descendants(target):
                 yield there, child.name
 
 

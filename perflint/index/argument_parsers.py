@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
 from perflint.index.tree import walk
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -77,6 +78,6 @@ def _helpers(file: FileIndex, scope: Scope, project: Project) -> Iterator[tuple[
             parents = [item.value for item in call.keywords if item.arg == "parents"]
             inner = [node for item in parents for node in walk(item) if isinstance(node, ast.Call)]
             for one in [*inner, *([call] if any("parser" in (dotted(item) or "") for item in call.args) else [])]:
-                reached = project.callee(file, scope, dotted(one.func) or "", {})
+                reached = Values.of(project).callee(file, scope, dotted(one.func) or "", {})
                 if reached is not None:
                     yield reached

@@ -20,6 +20,7 @@ from perflint.index.guards import (
 from perflint.index.names import dotted
 from perflint.index.one_shot import turns_itself_off
 from perflint.index.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
+from perflint.index.settled import Settled
 from perflint.index.tree import walk
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _deciding(
 ) -> Deciding | None:
     if statement.place is None:
         return None
-    changing = _Changing(project.guards(file, scope), scope, loop)
+    changing = _Changing(Settled.of(project).known(file, scope), scope, loop)
     for link in statement.place.chain():
         node = link.node
         if node is loop and link.branch == "body":

@@ -13,6 +13,7 @@ from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope, Statement, exits
 from perflint.index.training import EVIDENCE, STEP_METHODS
 from perflint.index.tree import walk
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -175,7 +176,7 @@ def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str],
     name = dotted(func)
     if name is None:
         return False  # a method of a value that was worked out just here
-    found = file.project.callee(file, scope, name, {})
+    found = Values.of(file.project).callee(file, scope, name, {})
     if found is not None:
         return depth >= _MAX_DEPTH or found[1].name in ("forward", "__call__") or _runs_model(*found, depth + 1)
     first = name.partition(".")[0]

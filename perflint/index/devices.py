@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from perflint.index.mentions import places
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Statement
 from perflint.query import query
 
@@ -21,12 +22,11 @@ _NAMES = re.compile(r"[\w\s,.()\\]*")
 _DOTS_ALONE = re.compile(r"from\s+\.[.\s]*import\b")
 
 
-class Devices:
+class Devices(Part):
     """Answers for the files of one project."""
 
     def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
+        super().__init__(project)
         self._free: dict[FileIndex, bool] = project.memory.table()
         """Files that are imported, be it by way of others, where nothing puts the run on the CPU."""
 

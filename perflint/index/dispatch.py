@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.index.evaluate import Env, Evaluator
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import EITHER, FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Scope
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 _MOST_BY_NAME = 400
 """More methods of one name than this say nothing about which one is meant."""
@@ -45,12 +47,8 @@ class Target:
     bound: bool = True
 
 
-class Dispatch:
+class Dispatch(Part):
     """Resolves calls of one project."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
 
     def targets(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
         """What a call may reach, the likeliest first; empty when it leaves the project."""
@@ -62,7 +60,7 @@ class Dispatch:
             several = self._several(name, env)
             if several:
                 return several
-            found = self._project.callee(file, scope, name, env)
+            found = Values.of(self._project).callee(file, scope, name, env)
             if found is not None:
                 return [Target(*found), *self._overrides(found[1], name)]
         return self._by_value(file, scope, call, env)
@@ -114,7 +112,7 @@ class Dispatch:
 
     def hooks(self, scope: Scope, method: str) -> list[Target]:
         """The subclasses' versions of a method of the class that a scope belongs to."""
-        found = self._project.hierarchy.descendants(scope.owner) if scope.owner is not None else []
+        found = Hierarchy.of(self._project).descendants(scope.owner) if scope.owner is not None else []
         return [Target(file, owner.methods[method]) for file, owner in found if method in owner.methods]
 
     def _in_subclasses(self, type_name: str, method: str) -> list[Target]:
@@ -123,7 +121,7 @@ class Dispatch:
             return []
         return [
             Target(file, owner.methods[method])
-            for file, owner in self._project.hierarchy.descendants(found[1])
+            for file, owner in Hierarchy.of(self._project).descendants(found[1])
             if method in owner.methods
         ]
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from perflint.index.dispatch import Target
+from perflint.index.dispatch import Dispatch, Target
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.flow import is_generator
 from perflint.index.kinds import EITHER, OBJECT_TAG
 from perflint.index.names import dotted
 from perflint.index.scopes import Loop, Scope
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -64,7 +65,7 @@ class Drawing:
     def _of_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
         """A call of a generator, one that makes an iterable object, or one around them (``enumerate(batches())``)."""
         passes = (dotted(call.func) or "").rpartition(".")[2] in _PASSED_THROUGH
-        targets = [] if passes else self._project.dispatch.targets(file, scope, call, env)
+        targets = [] if passes else Dispatch.of(self._project).targets(file, scope, call, env)
         yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
         if not passes:
             yield from self._methods(file, call, env)
@@ -77,13 +78,13 @@ class Drawing:
         name = dotted(node)
         if name is None:
             return
-        value = self._project.own_definitions(scope).get(name)
+        value = Values.of(self._project).own_definitions(scope).get(name)
         if value is None and name.startswith("self.") and scope.owner is not None:
             kept = scope.owner.attributes.get(name[5:], [])
             if len(kept) != 1:
                 return
             value, scope = kept[0]
-            env = self._project.base_env(file, scope, self._project.callers.handed(scope))
+            env = Values.of(self._project).base_env(file, scope, Values.of(self._project).handed(scope))
         if isinstance(value, ast.Call):
             for source in self._of(file, scope, value, env, depth + 1):
                 yield replace(source, at=node)

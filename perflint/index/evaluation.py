@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING
 from perflint.findings import Confidence
 from perflint.index import gradients
 from perflint.index.bindings import bound_by
+from perflint.index.callers import Callers
 from perflint.index.evaluate import Evaluator
 from perflint.index.flow import Flow, backward_names
 from perflint.index.function_text import function_texts
-from perflint.index.gradients_off import is_switched
+from perflint.index.gradients import Gradients
+from perflint.index.gradients_off import NoGrad, is_switched
 from perflint.index.kept_gradients import kept_gradient
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.mentions import words
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Loop, Place, Scope, Statement
+from perflint.index.switches import Switches
 from perflint.index.training import counts_epochs, over_batches
 from perflint.index.tree import walk
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
@@ -115,7 +119,7 @@ def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
 
 def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
     """What is to be said of a loop of a file; None where its models get arrays, or where somebody wants gradients."""
-    scope, asks = found.scope, file.project.gradients
+    scope, asks = found.scope, Gradients.of(file.project)
     first = _first_with_tensors(file, found)
     if first is None:
         return None
@@ -129,7 +133,7 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
 
 def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
     """The first call that may be handed tensors: if all that it is given lives on the host, it is of no network."""
-    env = file.project.base_env(file, found.scope, {})
+    env = Values.of(file.project).base_env(file, found.scope, {})
     before = Flow(found.scope, file, env, guess_losses=False).run().before
     for item in found.calls:
         evaluator = Evaluator(file, before.get(item.statement.node, {}))
@@ -140,9 +144,9 @@ def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
 
 
 def _risk(file: FileIndex, found: Candidate) -> str:
-    if file.project.gradients.in_forward:
+    if Gradients.of(file.project).in_forward:
         return "a forward pass of this project computes gradients itself"
-    for _, caller, call in file.project.callers.sites(found.scope):
+    for _, caller, call in Values.of(file.project).sites(found.scope):
         statement = next((item for item in caller.statements if call in item.calls), None)
         if statement is not None and isinstance(statement.node, ast.Assign):
             kept = {name for target in statement.node.targets for name in _stored(target)}
@@ -208,13 +212,13 @@ class Finder:
     def __init__(self, file: FileIndex, reached: dict[Scope, bool | None] | None = None) -> None:
         self._file = file
         self._reached: dict[Scope, bool | None] = {} if reached is None else reached
-        self._no_grad = file.project.no_grad
+        self._no_grad = NoGrad.of(file.project)
 
     def in_scope(self, scope: Scope) -> Iterator[Candidate]:
         """The loops of one scope that may evaluate; what other files have to be read for is asked last."""
         if self._no_grad.decorated(self._file, scope) or any(map(gradients.freezes, scope.statements)):
             return
-        look = _Look(scope, _modes(scope), self._file.project.definitions(self._file, scope))
+        look = _Look(scope, _modes(scope), Values.of(self._file.project).definitions(self._file, scope))
         calls: dict[Loop, list[ModelCall]] = {}
         for item in self._model_calls(look):
             calls.setdefault(item.loop, []).append(item)
@@ -271,7 +275,7 @@ class Finder:
         if scope.parent is not self._file.scopes.module or scope.owner is not None:
             return False
         project = self._file.project
-        if any(project.callers.each(scope.name)):
+        if any(Callers.of(project).each(scope.name)):
             return False
         return any(
             file is not self._file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name)
@@ -284,7 +288,7 @@ class Finder:
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
         found = False
-        for there, caller, _ in file.project.switches.each_site(scope, file):
+        for there, caller, _ in Switches.of(file.project).each_site(scope, file):
             if caller is not scope and not self._only_predicts(there, caller, depth + 1):
                 return False
             found = found or caller is not scope
@@ -310,7 +314,7 @@ class Finder:
         model = name.removesuffix(".forward")
         if look.evaluates(model):
             return None if self._never_trained(look, model) else True
-        found = self._file.project.callee(self._file, look.scope, name, {})
+        found = Values.of(self._file.project).callee(self._file, look.scope, name, {})
         if found is not None and found[1].name not in ("forward", "__call__"):
             return self._reaches_model(*found, depth)
         last = model.rpartition(".")[2]
@@ -331,7 +335,7 @@ class Finder:
         if self._no_grad.decorated(file, scope):
             return None
         finder = self if file is self._file else Finder(file, self._reached)
-        look = _Look(scope, _modes(scope), file.project.definitions(file, scope))
+        look = _Look(scope, _modes(scope), Values.of(file.project).definitions(file, scope))
         for statement in scope.statements:
             if any(finder._runs_model(look, call, depth + 1) is not None for call in statement.calls):
                 return None if self._no_grad.over_statement(file, scope, statement) else False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 import symtable
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from perflint.index.evaluate import Env
 from perflint.index.flow import Flow, with_comprehensions
-from perflint.index.kinds import UNKNOWN, Kind, function, join
+from perflint.index.kinds import Kind
 from perflint.index.mentions import Uses, folded, is_called, is_derived, is_held, places, uses, words
 from perflint.index.names import Names
 from perflint.index.scopes import FileScopes, Loop, Scope, Statement, headers, statements_on, terminal
@@ -359,16 +358,15 @@ class FileIndex:
 
     def call_project(self, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a project function or class by qualified name."""
-        return self.project.call(name, self, arguments, keywords)
+        return self.project.resolving.call_project(self, name, arguments, keywords)
 
     def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a method of a project class."""
-        found = self.project.method(owner, method)
-        return self.project.result(found[0], found[1], owner, arguments, keywords) if found else None
+        return self.project.resolving.call_method(owner, method, arguments, keywords)
 
     def forward_parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The parts of what a layer of the project gives when it is called, where some are numbers; None otherwise."""
-        return self.project.forwards.parts(owner, arguments, keywords)
+        return self.project.resolving.forward_parts(owner, arguments, keywords)
 
     def function_value(self, name: str) -> Kind | None:
         """A project function that a name stands for, as a value."""
@@ -385,19 +383,15 @@ class FileIndex:
 
     def call_looked_up(self, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a function or class that a call looks up by a literal name."""
-        return self.project.tables.call(self, call, arguments, keywords)
+        return self.project.resolving.call_looked_up(self, call, arguments, keywords)
 
     def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a function that is held as a value."""
-        results = [
-            self.project.result(file, scope, "", arguments, keywords) or UNKNOWN
-            for file, scope in self.project.functions_of_kind(function(qualified))
-        ]
-        return functools.reduce(join, results) if results else None
+        return self.project.resolving.call_function(qualified, arguments, keywords)
 
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""
-        return self.project.attribute(owner, name)
+        return self.project.resolving.attribute(owner, name)
 
 
 def _add_loads(node: ast.expr, scope: Scope | None, statement: Statement | None, found: dict[str, list[Load]]) -> None:

@@ -9,12 +9,13 @@ from perflint.index.bindings import bound_by
 from perflint.index.evaluate import HOST_MODULES
 from perflint.index.kinds import GUESS, TENSOR, TUPLE_TAG, UNKNOWN_TAG, Kind, tuple_of
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Scope, required_parameters
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 _HOST_CALLS = frozenset({"len", "int", "float", "bool", "str"})
 _HOST_METHODS = frozenset({"item", "tolist", "numpy"})
@@ -22,12 +23,8 @@ _HOST_ATTRIBUTES = frozenset({"shape", "ndim"})
 _DEEPEST = 2
 
 
-class Forwards:
+class Forwards(Part):
     """Answers for the layers of one project."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
 
     def parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The kinds of the parts that a layer gives, where its code shows a number among them; None otherwise.
@@ -41,7 +38,7 @@ class Forwards:
         handed = [_as_input(kind) for kind in arguments]
         left = dict.fromkeys(required_parameters(found[1])[len(arguments) :], GUESS)
         named = {name: _as_input(kind) for name, kind in keywords.items()}
-        result = self._project.result(found[0], found[1], owner, handed, {**left, **named})
+        result = Values.of(self._project).result(found[0], found[1], owner, handed, {**left, **named})
         if result is None or result.tag != TUPLE_TAG:
             return None
         return tuple_of(TENSOR if part.guess or part.tag == UNKNOWN_TAG else part for part in result.items)
@@ -56,7 +53,7 @@ class Forwards:
         """Whether an expression, or what a name is bound to once, is a host value whatever its names hold."""
         value = node
         if isinstance(node, ast.Name):
-            made = self._project.own_definitions(scope).get(node.id)
+            made = Values.of(self._project).own_definitions(scope).get(node.id)
             if made is None:
                 return depth < _DEEPEST and self._is_number_of_a_call(node.id, file, scope, depth + 1)
             value = made
@@ -81,7 +78,9 @@ class Forwards:
             return False
         target = node.targets[0]
         places = [dotted(part) for part in target.elts] if isinstance(target, ast.Tuple) else []
-        found = self._project.callee(file, scope, dotted(node.value.func) or "", {}) if name in places else None
+        found = (
+            Values.of(self._project).callee(file, scope, dotted(node.value.func) or "", {}) if name in places else None
+        )
         tuples = _tuples(found[1]) if found is not None else []
         if found is None or not tuples or len(tuples[0].elts) != len(places):
             return False

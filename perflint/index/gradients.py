@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from perflint.index import training
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Scope, Statement
 from perflint.index.tree import walk
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 _ASKS = (
     training.STEP_METHODS
@@ -24,12 +25,8 @@ _ASKS = (
 _SPELLINGS = ("paddle.grad(", "autograd", "gradients(", ".backward(", "jacobian", "Jacobian")
 
 
-class Gradients:
+class Gradients(Part):
     """Answers for one project which code asks for gradients."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
 
     @property
     @query
@@ -60,7 +57,7 @@ class Gradients:
             return True
         for call in statement.calls:
             name = dotted(call.func)
-            found = self._project.callee(file, scope, name, {}) if name else None
+            found = Values.of(self._project).callee(file, scope, name, {}) if name else None
             if found is not None and found[1] is not scope and self.wanted_in(*found):
                 return True
         return False

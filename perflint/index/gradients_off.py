@@ -7,14 +7,15 @@ import re
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-from perflint.index.callers import Site
+from perflint.index.callers import Callers, Site
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Place, Scope, Statement
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 _OFF = re.compile(r"no_?grad|inference_mode", re.IGNORECASE)
 _SWITCHED = re.compile(r"set_grad_enabled|no_grad\(\)(\(|\.__enter__)")
@@ -22,12 +23,8 @@ _MOST_SITES = 100
 _MOST_GUESSES = 2
 
 
-class NoGrad:
+class NoGrad(Part):
     """Answers for one project where gradients are off."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
 
     def over_scope(self, file: FileIndex, scope: Scope, guesses: int = _MOST_GUESSES) -> bool:
         """Whether a function runs with gradients off: by its decorators, or because every known caller sees to it.
@@ -82,10 +79,10 @@ class NoGrad:
         if _OFF.search(last) or last == "set_grad_enabled":
             return True
         if not isinstance(node, ast.Call):
-            value = self._project.definitions(file, scope).get(name)
+            value = Values.of(self._project).definitions(file, scope).get(name)
             if isinstance(value, ast.Call):
                 return self._turns_off(value, file, scope)
-        found = self._project.callee(file, scope, name, {})
+        found = Values.of(self._project).callee(file, scope, name, {})
         return found is not None and self._mentions(found[0], found[1])
 
     def _mentions(self, file: FileIndex, scope: Scope) -> bool:
@@ -104,7 +101,7 @@ class NoGrad:
             return False
         open_calls: list[Site] = []
         closed = False
-        sites = self._project.callers.placed(scope.name, file, of_module=scope.owner is None)
+        sites = Callers.of(self._project).placed(scope.name, file, of_module=scope.owner is None)
         for there, caller, statement, call in islice(sites, _MOST_SITES):
             if caller is scope:
                 continue
@@ -135,7 +132,7 @@ class NoGrad:
     def _reaches(self, file: FileIndex, caller: Scope, call: ast.Call, home: FileIndex, scope: Scope) -> bool | None:
         """Whether a call leads to a function; None when it cannot be told."""
         name = dotted(call.func)
-        found = self._project.callee(file, caller, name, {}) if name else None
+        found = Values.of(self._project).callee(file, caller, name, {}) if name else None
         if found is None:
             if isinstance(call.func, ast.Attribute):
                 return None if scope.owner is not None and _may_fit(call, scope) else False

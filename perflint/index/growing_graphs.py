@@ -13,9 +13,11 @@ from perflint.index.bindings import bound_by
 from perflint.index.callers import argument_for
 from perflint.index.file import FileIndex, Point
 from perflint.index.flow import backward_names, is_loss_name
+from perflint.index.gradients_off import NoGrad
 from perflint.index.kept_gradients import is_printed
 from perflint.index.names import dotted
 from perflint.index.scopes import Loop, Scope, Statement
+from perflint.index.values import Values
 
 STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "record", "log"})
 _APPENDS = frozenset({"append", "extend", "add"})
@@ -76,7 +78,7 @@ def _stored_graph(
     names = tuple(carrying(value))
     if not names or carriers.feeds_backward(target):
         return None
-    if call is None and point.file.project.no_grad.over_statement(point.file, point.scope, point.statement):
+    if call is None and NoGrad.of(point.file.project).over_statement(point.file, point.scope, point.statement):
         return None
     return (target, names) if _outlives_the_step(target, point) else None
 
@@ -123,7 +125,7 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
         return None
     receiver = call.func.value
-    found = point.file.project.callee(point.file, point.scope, dotted(call.func) or "", point.env)
+    found = Values.of(point.file.project).callee(point.file, point.scope, dotted(call.func) or "", point.env)
     if found is None:
         plain = call.func.attr in _APPENDS and len(call.args) == 1 and not call.keywords
         # Meters have an `add` too, and may read what they are given: a set has to look like one.
@@ -135,7 +137,7 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
 
 def _definition(receiver: ast.expr, point: Point) -> ast.expr | None:
     name = dotted(receiver)
-    return point.file.project.definitions(point.file, point.scope).get(name) if name else None
+    return Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
 
 
 def _is_set(value: ast.expr | None) -> bool:
@@ -159,7 +161,7 @@ def _own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr] | None:
 
 def _kept_by_method(call: ast.Call, file: FileIndex, method: Scope) -> ast.expr | None:
     """The argument that a method of the project adds to one of its attributes as it is."""
-    if method.owner is None or method.is_static or file.project.no_grad.decorated(file, method):
+    if method.owner is None or method.is_static or NoGrad.of(file.project).decorated(file, method):
         return None
     for parameter in method.parameters:
         argument = argument_for(method, call, parameter)
@@ -178,7 +180,7 @@ def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
         if added and name and name.startswith("self.") and parameter in map(dotted, _uncut(added[1])):
             values = method.owner.attributes.get(name[5:], []) if method.owner else []
             if not any(_BOUNDED.search(ast.unparse(item)) for item, _ in values) and not _emptied(method, name):
-                return not file.project.no_grad.over_statement(file, method, statement)
+                return not NoGrad.of(file.project).over_statement(file, method, statement)
     return False
 
 
@@ -277,11 +279,11 @@ class _Carriers:
 
     def _returns_graph(self, call: ast.Call, position: int | None) -> bool:
         point, name = self._point, dotted(call.func)
-        found = point.file.project.callee(point.file, point.scope, name, point.env) if name else None
+        found = Values.of(point.file.project).callee(point.file, point.scope, name, point.env) if name else None
         if found is None or isinstance(found[1].node, ast.Module):
             return False
         file, scope = found
-        if file.project.no_grad.decorated(file, scope):
+        if NoGrad.of(file.project).decorated(file, scope):
             return False
         returned = [statement.node for statement in scope.statements if isinstance(statement.node, ast.Return)]
         names = [_returned_name(node, position) for node in returned]

@@ -10,6 +10,7 @@ from perflint.index.callers import argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Loop, Scope, terminal
 from perflint.index.step_index import counters_of
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import Point
@@ -72,7 +73,7 @@ def _call_at(project: Project, path: str, line: int, called: Scope) -> ast.Call 
 def _handed(project: Project, known: set[str], call: ast.Call, called: Scope) -> set[str]:
     bound = {name for statement in called.statements for name in bound_by(statement.node)}
     handed: set[str] = set()
-    if len(project.callers.sites(called)) == 1:
+    if len(Values.of(project).sites(called)) == 1:
         for parameter in called.parameters:
             argument = argument_for(called, call, parameter)
             if argument is not None and _counts(argument, known):

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from perflint.index.part import Part
 from perflint.index.scopes import Class
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 Placed = tuple["FileIndex", Class]
 """A class with the file that it stands in."""
 
 
-class Hierarchy:
+class Hierarchy(Part):
     """The classes of one project by who inherits from whom."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
 
     def bases(self, file: FileIndex, owner: Class) -> Iterator[Placed]:
         """The classes of the project that a class names as its bases, in order."""

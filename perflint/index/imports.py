@@ -7,25 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perflint.index.names import dotted
-from perflint.query import Memory, query
+from perflint.index.part import Part
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
+    from perflint.index.project import Project
 
 Parts = tuple[str, ...]
 
 
-class Imports:
-    """The imports among the files of one project.
+class Imports(Part):
+    """The imports among the files of one project."""
 
-    Args:
-        files: every file of the project.
-        memory: keeps the answers.
-    """
-
-    def __init__(self, files: Iterable[FileIndex], memory: Memory) -> None:
-        self.memory = memory
-        self._files = list(files)
+    def __init__(self, project: Project) -> None:
+        super().__init__(project)
+        self._files = list(project.files.values())
         self._modules: Mapping[Parts, FileIndex] = {
             file.parts[:-1] if file.parts[-1] == "__init__" else file.parts: file for file in self._files
         }

@@ -21,9 +21,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.index import training
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement
 from perflint.index.tree import walk
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -116,7 +118,7 @@ class _Closure:
         name = dotted(call.func)
         if name is None or name in caller.parameters:
             return False
-        found = self._project.callee(file, caller, name, {})
+        found = Values.of(self._project).callee(file, caller, name, {})
         if found is not None and found[1] is function:
             return True
         return name == f"self.{function.name}" and self._overrides(home, function, caller.owner)
@@ -126,7 +128,7 @@ class _Closure:
         if function not in self._above:
             own = function.owner
             is_method = own is not None and own.methods.get(function.name) is function
-            above = self._project.hierarchy.ancestors(file, own) if own is not None and is_method else ()
+            above = Hierarchy.of(self._project).ancestors(file, own) if own is not None and is_method else ()
             self._above[function] = frozenset(base for _, base in above)
         return owner in self._above[function]
 
@@ -141,7 +143,7 @@ class _Closure:
     def _is(self, file: FileIndex, scope: Scope, node: ast.expr, function: Scope) -> bool:
         """Whether a name or an attribute may stand for a function."""
         name = dotted(node)
-        kind = self._project.lasting_kind(file, scope, node)
+        kind = Values.of(self._project).lasting_kind(file, scope, node)
         functions = [found for _, found in self._project.functions_of_kind(kind)]
         if functions:
             return function in functions
@@ -178,7 +180,7 @@ class _Closure:
 
     def _taking(self, file: FileIndex, scope: Scope, name: str) -> tuple[FileIndex, Scope] | None:
         """The function that takes what is handed to a call of this name: the ``__init__`` of a class."""
-        found = self._project.callee(file, scope, name, {})
+        found = Values.of(self._project).callee(file, scope, name, {})
         if found is not None:
             return found
         made = self._project.find(file.names.resolve(name), file)
@@ -209,7 +211,7 @@ class _Closure:
         """Whether a name or an attribute in a function stands for what a slot holds."""
         if isinstance(holder, Class):
             mine = scope.owner if dotted(node) == f"self.{name}" else None
-            return mine is not None and self._project.hierarchy.are_related(mine, holder)
+            return mine is not None and Hierarchy.of(self._project).are_related(mine, holder)
         within: Scope | None = scope
         while within is not None and within is not holder:
             within = within.parent
@@ -219,7 +221,7 @@ class _Closure:
         """The files that can read a slot: for an attribute, those of the class, its bases and its subclasses."""
         if isinstance(holder, Scope):
             return [file]
-        hierarchy = self._project.hierarchy
+        hierarchy = Hierarchy.of(self._project)
         family = [*hierarchy.ancestors(file, holder), *hierarchy.descendants(holder)]
         return dict.fromkeys([file, *(there for there, _ in family)])
 

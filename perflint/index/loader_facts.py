@@ -17,6 +17,7 @@ from perflint.index.loader_uses import Worth, worth
 from perflint.index.names import dotted
 from perflint.index.samples import Obstacle, obstacle
 from perflint.index.scopes import Class, Scope, Statement, terminal
+from perflint.index.values import Values
 from perflint.index.worker_values import WorkerOrigin, WorkerValues
 
 if TYPE_CHECKING:
@@ -121,11 +122,11 @@ class _Facts:
         qualified = file.names.resolve(name)
         if qualified == LOADER:
             return _Loader(site, call)
-        declared = self._project.declared(self._project.loaders, file, scope, name, {})
+        declared = Values.of(self._project).declared(self._project.loaders, file, scope, name, {})
         if declared is not None:
             position = declared.position
             if position is None:
-                position = self._project.place_of(file, scope, name, declared.parameter)
+                position = Values.of(self._project).place_of(file, scope, name, declared.parameter)
             return _Loader(site, call, declared.parameter, position, True, declared.default == 0)
         if terminal(call) not in self._loader_classes:
             return None
@@ -212,7 +213,7 @@ class _Facts:
         if dataset is None:
             return False
         file, scope, statement = loader.site.file, loader.site.scope, loader.site.statement
-        flow = Flow(scope, file, self._project.base_env(file, scope, {}), guess_losses=False).run()
+        flow = Flow(scope, file, Values.of(self._project).base_env(file, scope, {}), guess_losses=False).run()
         env = flow.before.get(statement.node, {}) if statement is not None else {}
         return Evaluator(file, env).kind(dataset).tag == ITERABLE_TAG
 

@@ -14,6 +14,7 @@ from perflint.index.bindings import bound_by
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement, terminal
 from perflint.index.tree import walk
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -78,7 +79,7 @@ class Calls:
         if owner is not None:
             found = self._project.find(file.names.resolve(name), file)
             return found is not None and found[1] is owner
-        reached = self._project.callee(file, caller, name, {})
+        reached = Values.of(self._project).callee(file, caller, name, {})
         return reached is not None and reached[1] is scope
 
     def _named(self, name: str) -> list[tuple[FileIndex, Scope, Statement, ast.Call]]:

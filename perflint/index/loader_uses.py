@@ -16,10 +16,11 @@ from perflint.index import batch_loops
 from perflint.index.batch_loops import BatchUse
 from perflint.index.bindings import bound_by, targets_of
 from perflint.index.call_arguments import argument_of
-from perflint.index.callers import Site, argument_for
+from perflint.index.callers import Callers, Site, argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement, headers
 from perflint.index.tree import children, walk
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex, Load
@@ -63,7 +64,7 @@ def loads_from_memory(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
     """Whether the samples are the items of a list or of tensors: there is no work that workers could take over."""
     dataset = argument_of(call, "dataset", 0)
     if isinstance(dataset, ast.Name):
-        dataset = file.project.definitions(file, scope).get(dataset.id, dataset)
+        dataset = Values.of(file.project).definitions(file, scope).get(dataset.id, dataset)
     if isinstance(dataset, (ast.List, ast.ListComp, ast.Tuple)):
         return True
     made = dotted(dataset.func) if isinstance(dataset, ast.Call) else None
@@ -239,7 +240,7 @@ class _Follower:
         if batch_loops.says_predict(last):
             yield BatchUse.EVALUATES if _BETWEEN_EPOCHS.search(dotted(node) or "") else BatchUse.PREDICTS
             return
-        found = file.project.callee(file, scope, name, {}) if name else None
+        found = Values.of(file.project).callee(file, scope, name, {}) if name else None
         if found is None and name:
             made = file.project.find(file.names.resolve(name), file)
             if made is not None and isinstance(made[1], Class):
@@ -387,13 +388,13 @@ def _is_related(file: FileIndex, reader: Class, owner: Class, related: set[Class
 def _sites(file: FileIndex, scope: Scope) -> list[Site]:
     """The calls of a function, if all of them are seen."""
     project = file.project
-    named = project.callers.named(scope.name)
+    named = Callers.of(project).named(scope.name)
     if isinstance(scope.node, ast.Module) or scope.node.decorator_list or len(named) > _MOST_CALLS:
         return []
     found: list[Site] = []
     for there, caller, call in named:
         name = dotted(call.func)
-        reached = project.callee(there, caller, name, {}) if name else None
+        reached = Values.of(project).callee(there, caller, name, {}) if name else None
         if reached is not None and reached[1] is scope:
             found.append((there, caller, call))
         elif reached is None and not _is_another(there, call, file, scope):

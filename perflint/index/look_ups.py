@@ -14,6 +14,7 @@ from perflint.index.loader_sites import Calls, Site
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, terminal
 from perflint.index.sole_binding import binding, parsed
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -77,7 +78,7 @@ class LookUps:
         found = self._project.find(site.file.names.resolve(name), site.file)
         if found is not None and isinstance(found[1], Class):
             return self._instance(found[0], found[1], node, site)
-        function = self._project.callee(site.file, site.scope, name, {})
+        function = Values.of(self._project).callee(site.file, site.scope, name, {})
         if function is None:
             return []
         file, scope = function

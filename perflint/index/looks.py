@@ -20,6 +20,7 @@ from typing import NamedTuple
 from perflint.index import around, guards, training
 from perflint.index.bindings import Handed, Told, default_values, parameter_env
 from perflint.index.clues import Clues
+from perflint.index.dispatch import Dispatch
 from perflint.index.drawn_batches import Drawing, Drawn
 from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
@@ -27,9 +28,12 @@ from perflint.index.file import FileIndex
 from perflint.index.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.live import held_names
-from perflint.index.reads import Read
+from perflint.index.reads import Read, Reads
 from perflint.index.scopes import LOOPS, Loop, Place, Scope, Statement
+from perflint.index.settled import Settled
 from perflint.index.timed_parts import ends_timed_part
+from perflint.index.training_calls import TrainingCalls
+from perflint.index.values import Values
 from perflint.query import query
 
 QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
@@ -88,8 +92,10 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     if not loops:
         return _NOTHING
     project = file.project
-    flow = Flow(scope, file, project.base_env(file, scope, project.callers.handed(scope)), guess_losses=True).run()
-    path = around.HotPath(project.guards(file, scope), scope)
+    flow = Flow(
+        scope, file, Values.of(project).base_env(file, scope, Values.of(project).handed(scope)), guess_losses=True
+    ).run()
+    path = around.HotPath(Settled.of(project).known(file, scope), scope)
     looking = _Looking(file, scope, flow, clues)
     for statement in scope.statements:
         loop = next(
@@ -122,13 +128,13 @@ def at_function(
         clues: what makes the inside of a model's ``forward`` worth a look.
     """
     project = file.project
-    env = project.base_env(file, scope, dict(handed))
+    env = Values.of(project).base_env(file, scope, dict(handed))
     for name in scope.parameters:
         if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and is_loss_name(name):
             env[name] = GUESS
     flow = Flow(scope, file, env, guess_losses=True).run()
     drawn = yielding_loops(scope) if is_generator(scope) else None
-    path = around.HotPath(project.guards(file, scope, dict(told)), scope)
+    path = around.HotPath(Settled.of(project).known(file, scope, dict(told)), scope)
     failing = around.leading_to_an_error(scope)
     looking = _Looking(file, scope, flow, clues, forward, follows)
     for statement in scope.statements:
@@ -183,7 +189,7 @@ class _Looking:
     def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
         """Whether a conditional expression makes a call of a statement only on a few steps."""
         if self._guarded[0] is not statement:  # it may have thousands of calls
-            definitions = self._file.project.guards(self._file, self._scope)
+            definitions = Settled.of(self._file.project).known(self._file, self._scope)
             self._guarded = statement, guards.within_expressions(statement.node, definitions)
         return call in self._guarded[1]
 
@@ -193,7 +199,7 @@ class _Looking:
         env = self._flow.before.get(statement.node, {})
         targets = [
             target
-            for target in project.dispatch.targets(file, scope, call, env)
+            for target in Dispatch.of(project).targets(file, scope, call, env)
             if target.scope is not scope and _is_followed(target.file, target.scope)
         ]
         if not targets or self._is_guarded(call, statement):
@@ -206,7 +212,7 @@ class _Looking:
                 continue  # calling one runs nothing yet: ``drawn`` follows those that a step draws from
             parameters = parameter_env(target.scope, *(given if target.bound else _NO_HANDED))
             if target.bound:
-                values = default_values(target.scope, call, project.definitions(file, scope))
+                values = default_values(target.scope, call, Values.of(project).definitions(file, scope))
                 self.look.ways.append(Defaults(target.scope, values))
             self.look.ways.append(Way(target.file, target.scope, parameters, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
@@ -222,7 +228,7 @@ class _Looking:
 
     def _note_read(self, call: ast.Call, statement: Statement) -> None:
         """Remember a call in the step loop whose helper, in another file, reads the device."""
-        read = self._file.project.reads.in_call(self._file, self._scope, call, self._known_at(statement))
+        read = Reads.of(self._file.project).in_call(self._file, self._scope, call, self._known_at(statement))
         if read is not None:
             self.look.reads.append((call, read))
 
@@ -256,7 +262,7 @@ def _step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
 
 def _evidence(file: FileIndex, scope: Scope) -> training.Trains | None:
     """What tells a call that trains; None where a file that does not know Paddle drives no training either."""
-    calls = file.project.training_calls
+    calls = TrainingCalls.of(file.project)
     if file.knows_paddle:
         return lambda call: calls.call_trains(file, scope, call)
     if not any(

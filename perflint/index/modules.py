@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from perflint.index.file import FileIndex
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, layer
 from perflint.index.scopes import Class, Scope
@@ -21,6 +23,7 @@ class Modules:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
+        self.parts: dict[type, Any] = {}
         self.files: dict[str, FileIndex] = {}
         self._modules: dict[tuple[str, ...], FileIndex] = {}
         self._found: dict[tuple[str, tuple[str, ...]], tuple[FileIndex, Scope | Class] | None] = memory.table()

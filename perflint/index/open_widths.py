@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from perflint.index import amp
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.layers import KINDS, MAX_DEPTH, MULTIPLE, SMALLEST, is_off, width_arguments
 from perflint.index.names import dotted, spellings
 from perflint.index.scopes import Class, Scope
@@ -105,7 +106,7 @@ def _sites(scopes: Iterable[Scope], project: Project) -> Iterator[Site]:
             names.add(scope.name)
             continue
         names.add(scope.owner.name)
-        for file, child in project.hierarchy.descendants(scope.owner):
+        for file, child in Hierarchy.of(project).descendants(scope.owner):
             if "__init__" in child.methods:
                 yield from _to_super(child, file)
             else:

@@ -14,6 +14,7 @@ from perflint.index.names import dotted
 from perflint.index.reaching import Binding, before, is_bound, is_mutated, is_rebound
 from perflint.index.scopes import LOOPS, Statement
 from perflint.index.tree import walk
+from perflint.index.values import Values
 
 LITERAL, INVARIANT, NUMBER, MADE, RANDOM = "literal", "invariant", "number", "made", "random"
 BATCH, READ, HOST, TENSOR, UNKNOWN = "batch", "read", "host", "tensor", "unknown"
@@ -154,7 +155,7 @@ class _Tracer:
         if is_bound(name, self._scope):
             return Origin(HOST)
         module = self._file.scopes.module
-        value = self._file.project.definitions(self._file, module).get(name)
+        value = Values.of(self._file.project).definitions(self._file, module).get(name)
         if value is None or is_mutated(name, self._file.tree):
             return Origin(UNKNOWN)
         if _is_literal(value):

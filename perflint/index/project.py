@@ -9,27 +9,16 @@ from functools import cached_property
 from perflint.configuration.settings import DeclaredCall
 from perflint.findings import Confidence
 from perflint.index import amp, loader_facts, open_widths, registries, training
-from perflint.index.callers import Callers
 from perflint.index.claims import Claims
-from perflint.index.devices import Devices
-from perflint.index.dispatch import Dispatch
 from perflint.index.file import FileIndex, module_parts
-from perflint.index.forwards import Forwards
-from perflint.index.gradients import Gradients
-from perflint.index.gradients_off import NoGrad
-from perflint.index.hierarchy import Hierarchy
-from perflint.index.imports import Imports
 from perflint.index.kinds import Kind
 from perflint.index.live import Live, live
 from perflint.index.mentions import Mentions
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
-from perflint.index.ranks import Ranks
-from perflint.index.reads import Reads
+from perflint.index.resolving import Resolving
 from perflint.index.scopes import Class, Scope
-from perflint.index.settled import Settled
 from perflint.index.shared_saves import EveryRank, every_rank
-from perflint.index.switches import Switches
-from perflint.index.tables import Tables
 from perflint.index.training_calls import TrainingCalls
 from perflint.index.values import Values
 from perflint.inputs.projects import common_root, relative_parts
@@ -42,7 +31,7 @@ Worked = Mapping[str, object]
 _WHOLE = ("worker_defaults", "saves_on_every_rank", "amp_files", "open_widths")
 
 
-class Project(Values):
+class Project(Modules):
     """The index of one run.
 
     Args:
@@ -58,7 +47,9 @@ class Project(Values):
         loaders: Mapping[str, DeclaredCall] | None = None,
         memory: Memory | None = None,
     ) -> None:
-        super().__init__(Memory() if memory is None else memory, loaders)
+        super().__init__(Memory() if memory is None else memory)
+        self.loaders = loaders or {}
+        self.resolving = Resolving.of(self)
         self.broken: dict[str, Exception] = {}
         self.parsed: Claims | None = None
         """Where processes share the project: the files that this one has parsed."""
@@ -86,9 +77,10 @@ class Project(Values):
                 owner.attributes.clear()
             file.points.clear()
             file.tree.body.clear()
-        for table in (self.files, self._modules, self._found, self._classes, self._results, self._functions):
+        for table in (self.files, self._modules, self._found, self._classes, self._functions):
             table.clear()
         self.memory.clear()
+        self.parts.clear()
         for name, part in vars(type(self)).items():
             if isinstance(part, cached_property):  # what it holds points back at the project
                 vars(self).pop(name, None)
@@ -106,71 +98,6 @@ class Project(Values):
         return registries.registered(name, files)
 
     # -- parts of the index ------------------------------------------------------------------------------------
-
-    @cached_property
-    def dispatch(self) -> Dispatch:
-        """Which functions a call may reach."""
-        return Dispatch(self)
-
-    @cached_property
-    def hierarchy(self) -> Hierarchy:
-        """Which classes inherit from which."""
-        return Hierarchy(self)
-
-    @cached_property
-    def imports(self) -> Imports:
-        """Which files bring in which."""
-        return Imports(self.files.values(), self.memory)
-
-    @cached_property
-    def no_grad(self) -> NoGrad:
-        """Where gradients are switched off."""
-        return NoGrad(self)
-
-    @cached_property
-    def devices(self) -> Devices:
-        """Which files run on the CPU."""
-        return Devices(self)
-
-    @cached_property
-    def tables(self) -> Tables:
-        """What is looked up by a literal name."""
-        return Tables(self)
-
-    @cached_property
-    def forwards(self) -> Forwards:
-        """What layers give beside tensors."""
-        return Forwards(self)
-
-    @cached_property
-    def gradients(self) -> Gradients:
-        """Which code asks for gradients."""
-        return Gradients(self)
-
-    @cached_property
-    def callers(self) -> Callers:
-        """Who calls a function, and what it is handed."""
-        return Callers(self)
-
-    @cached_property
-    def reads(self) -> Reads:
-        """Which calls read the device."""
-        return Reads(self)
-
-    @cached_property
-    def switches(self) -> Switches:
-        """What is on by default."""
-        return Switches(self)
-
-    @cached_property
-    def settled(self) -> Settled:
-        """Which parameters and attributes nobody changes."""
-        return Settled(self)
-
-    @cached_property
-    def ranks(self) -> Ranks:
-        """Which tests keep a place to one rank."""
-        return Ranks(self)
 
     @cached_property
     def live(self) -> Live:
@@ -205,18 +132,13 @@ class Project(Values):
 
     # -- training ----------------------------------------------------------------------------------------------
 
-    @cached_property
-    def training_calls(self) -> TrainingCalls:
-        """Which calls make a training step."""
-        return TrainingCalls(self)
-
     def trains(self, file: FileIndex, scope: Scope) -> bool:
         """Whether one call of a function makes one training step."""
-        return self.training_calls.trains(file, scope)
+        return TrainingCalls.of(self).trains(file, scope)
 
     def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether a call makes one training step, itself or in a project function that it reaches."""
-        return self.training_calls.call_trains(file, scope, call)
+        return TrainingCalls.of(self).call_trains(file, scope, call)
 
     @query(again=True)
     def optimizes(self, file: FileIndex) -> bool:
@@ -232,7 +154,7 @@ class Project(Values):
         name = dotted(call.func)
         if name is None or name.rpartition(".")[2] not in self.optimizing_names:
             return False
-        found = self.callee(file, scope, name, {})
+        found = Values.of(self).callee(file, scope, name, {})
         return found is not None and found[1] in self._optimizing
 
     @cached_property

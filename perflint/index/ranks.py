@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 from perflint.index.callers import Site, argument_for
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Place, Scope, Statement, headers
+from perflint.index.switches import Switches
 from perflint.index.tree import children, walk
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -35,7 +38,7 @@ _READS = frozenset({"int", "bool", "get", "getenv", "getattr"})
 _MAX_DEPTH = 3
 
 
-class Ranks:
+class Ranks(Part):
     """Answers for one project."""
 
     def __init__(self, project: Project) -> None:
@@ -91,7 +94,7 @@ class Ranks:
     def _asks_rank(self, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
         """``if should_save():`` where that function of the project looks at the rank."""
         name = dotted(call.func)
-        found = self._project.callee(file, scope, name, {}) if name else None
+        found = Values.of(self._project).callee(file, scope, name, {}) if name else None
         if found is None or len(found[1].statements) > 20:
             return False
         return any(
@@ -114,7 +117,7 @@ class Ranks:
                 self._busy.discard((scope, name))
 
     def _arguments(self, name: str, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
-        for there, caller, call in self._project.switches.sites(scope, file)[:8]:
+        for there, caller, call in Switches.of(self._project).sites(scope, file)[:8]:
             argument = argument_for(scope, call, name)
             if argument is not None and not isinstance(argument, ast.Constant):
                 yield argument, caller, there

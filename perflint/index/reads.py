@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 from perflint.index import around, training
 from perflint.index.bindings import Handed, Told, default_values, in_order, parameter_env
+from perflint.index.dispatch import Dispatch
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.flow import Flow, is_generator, with_comprehensions
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Scope, Statement
+from perflint.index.settled import Settled
 from perflint.index.tree import walk
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 _MAX_DEPTH = 3
 _MOST_STATEMENTS = 200
@@ -52,16 +55,12 @@ class Read:
         return self.call.lineno
 
 
-class Reads:
+class Reads(Part):
     """Asks of functions whether one call of them reads the device, given what they are handed."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
 
     def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int = 0) -> Read | None:
         """The first host read that a call of a project function certainly makes; None when none is known."""
-        for target in self._project.dispatch.targets(file, scope, call, env):
+        for target in Dispatch.of(self._project).targets(file, scope, call, env):
             if not target.sure or not target.bound or target.scope is scope or is_generator(target.scope):
                 return None
             if self._is_a_step(target.file, target.scope):
@@ -93,8 +92,12 @@ class Reads:
     def _search(
         self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], defaults: dict[str, ast.expr], depth: int
     ) -> Read | None:
-        before = Flow(scope, file, self._project.base_env(file, scope, parameters), guess_losses=False).run().before
-        definitions = self._project.guards(file, scope, defaults)
+        before = (
+            Flow(scope, file, Values.of(self._project).base_env(file, scope, parameters), guess_losses=False)
+            .run()
+            .before
+        )
+        definitions = Settled.of(self._project).known(file, scope, defaults)
         possible: Read | None = None
         path = around.HotPath(definitions, scope)
         for statement in scope.statements:

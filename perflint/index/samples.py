@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from perflint.index.bindings import bound_by
 from perflint.index.call_arguments import argument_of, keyword_only
-from perflint.index.callers import argument_for
+from perflint.index.callers import Callers, argument_for
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 from perflint.index.tree import walk
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -123,7 +124,7 @@ class _Search:
         if first in scope.functions:
             self._definition(file, scope.functions[first])
         if first in scope.parameters or first in keyword_only(scope):
-            for there, caller, call in file.project.callers.named(_called_as(scope))[:_MOST_SITES]:
+            for there, caller, call in Callers.of(file.project).named(_called_as(scope))[:_MOST_SITES]:
                 given = argument_for(scope, call, first) if _reaches(there, caller, call, scope) else None
                 self.value(there, caller, given)
         for statement in scope.statements:
@@ -184,7 +185,7 @@ def _reaches(file: FileIndex, caller: Scope, call: ast.Call, scope: Scope) -> bo
     if scope.owner is not None and scope.name == "__init__":
         found = file.project.find(file.names.resolve(name), file)
         return found is not None and found[1] is scope.owner
-    reached = file.project.callee(file, caller, name, {})
+    reached = Values.of(file.project).callee(file, caller, name, {})
     return reached is not None and reached[1] is scope
 
 

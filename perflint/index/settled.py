@@ -15,16 +15,18 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.index.bindings import bound_by
-from perflint.index.callers import Site, argument_for
+from perflint.index.callers import Callers, Site, argument_for
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Class, Scope
-from perflint.index.switches import default_expression
+from perflint.index.switches import Switches, default_expression
 from perflint.index.tree import walk
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 _MAX_DEPTH = 5
 _MOST_SITES = 40
@@ -66,12 +68,13 @@ class Known(Mapping[str, ast.expr]):
         return len(self.own)
 
 
-class Settled:
+class Settled(Part):
     """Answers for one project; what was asked once is kept."""
 
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
+    def known(self, file: FileIndex, scope: Scope, handed: Mapping[str, ast.expr] | None = None) -> Known:
+        """What the names in the tests of a scope stand for: its definitions, what it is handed, what is settled."""
+        own = Values.of(self._project).definitions(file, scope)
+        return Known({**own, **handed} if handed else own, self, file, scope)
 
     def constant(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
         """The constant that a parameter, or ``self.name``, has whenever a function runs; None where it may differ."""
@@ -87,7 +90,7 @@ class Settled:
         name = dotted(node)
         if name is None or depth > _MAX_DEPTH:
             return None
-        known = self._project.definitions(file, scope).get(name)
+        known = Values.of(self._project).definitions(file, scope).get(name)
         if known is not None:
             return self._value(known, file, scope, depth + 1)
         first, _, rest = name.partition(".")
@@ -124,8 +127,8 @@ class Settled:
     def _sites(self, file: FileIndex, scope: Scope) -> Iterator[Site]:
         """Every call that may reach a function: of a method, all that have its name and no other known target."""
         if scope.owner is None or scope.name == "__init__":
-            return self._project.switches.each_site(scope, file)
-        named = self._project.callers.each(scope.name, file)
+            return Switches.of(self._project).each_site(scope, file)
+        named = Callers.of(self._project).each(scope.name, file)
         return (site for site in islice(named, 4 * _MOST_SITES) if not self._calls_another(site, scope))
 
     def _calls_another(self, site: Site, scope: Scope) -> bool:
@@ -150,7 +153,9 @@ class Settled:
         if constant is None or name in owner.methods or not self._is_plain(file, owner):
             return None
         stores = [
-            where for where in self._stores(name) if where is None or self._project.hierarchy.are_related(where, owner)
+            where
+            for where in self._stores(name)
+            if where is None or Hierarchy.of(self._project).are_related(where, owner)
         ]
         own = file.source.lines.between(owner.node.lineno, owner.node.end_lineno or owner.node.lineno)
         return constant if stores == [owner] and "setattr(" not in own and "__dict__" not in own else None
@@ -189,11 +194,11 @@ class Settled:
         if not _is_plainly_decorated(target):
             return False
         if isinstance(target, Class):
-            if self._project.hierarchy.descendants(target) or not self._is_plain(file, target):
+            if Hierarchy.of(self._project).descendants(target) or not self._is_plain(file, target):
                 return False
             if any(_makes_itself(scope) for scope in target.methods.values()):
                 return False
-        elif target.owner is not None and self._project.hierarchy.descendants(target.owner):
+        elif target.owner is not None and Hierarchy.of(self._project).descendants(target.owner):
             return False
         method = isinstance(target, Scope) and target.owner is not None
         return not any(self._may_be_held(other, target.name, method) for other in self._project.files.values())

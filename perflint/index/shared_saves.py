@@ -11,13 +11,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perflint.findings import Confidence
-from perflint.index.callers import Site
+from perflint.index.callers import Callers, Site
 from perflint.index.imports import Imports
 from perflint.index.names import dotted
 from perflint.index.paddle_api import PARALLEL
-from perflint.index.ranks import contradict, facts, statement_of
+from perflint.index.ranks import Ranks, contradict, facts, statement_of
 from perflint.index.scopes import Class, Place, Scope
 from perflint.index.training import is_evaluation
+from perflint.index.values import Values
 from perflint.query import Memory, query
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class _Finder:
     @query(cycle=None)  # a function that calls itself
     def _path(self, file: FileIndex, scope: Scope, depth: int = 0) -> _Path | None:
         """How every rank of a distributed program gets into a function; None where it is not known to."""
-        ranks = self._project.ranks
+        ranks = Ranks.of(self._project)
         if ranks.decorated(scope) or is_evaluation(scope.name) or file.matches(_OTHER_WAYS):
             return None
         own = self._start(file, scope)
@@ -126,7 +127,7 @@ class _Finder:
             return own
         if depth >= _MAX_DEPTH:
             return None
-        sites = self._project.callers.sites(scope)
+        sites = Values.of(self._project).sites(scope)
         open_sites = [
             site
             for site in sites
@@ -187,10 +188,10 @@ class _Finder:
 
     @cached_property
     def _imports(self) -> Imports:
-        return self._project.imports
+        return Imports.of(self._project)
 
     def _reaches_start(self, file: FileIndex, scope: Scope, name: str) -> bool:
-        found = self._project.callee(file, scope, name, {})
+        found = Values.of(self._project).callee(file, scope, name, {})
         if found is not None:
             return found in self._initial
         target = self._project.find(file.names.resolve(name), file)
@@ -225,10 +226,10 @@ class _Finder:
         found: dict[Scope, tuple[str, int]] = {}
         if not any(file.has("distributed") and file.has("spawn(") for file in self._files):
             return found
-        for file, scope, call in self._project.callers.named("spawn"):
+        for file, scope, call in Callers.of(self._project).named("spawn"):
             target = dotted(call.args[0]) if call.args else None
             if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
-                reached = self._project.callee(file, scope, target, {})
+                reached = Values.of(self._project).callee(file, scope, target, {})
                 if reached is not None:
                     found[reached[1]] = (file.source.path, call.lineno)
         return found
@@ -245,7 +246,7 @@ def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None
 
 
 def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place | None]]:
-    ranks = file.project.ranks
+    ranks = Ranks.of(file.project)
     if is_evaluation(scope.name) or _OFFLINE.search(scope.name) or ranks.decorated(scope):
         return
     for statement in scope.statements:

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perflint.index.bindings import bound_by
-from perflint.index.callers import argument_for
+from perflint.index.callers import Callers, argument_for
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 from perflint.index.switches import default_expression
 from perflint.index.tree import walk
+from perflint.index.values import Values
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
@@ -159,7 +161,7 @@ class Sizes:
 
     def _written(self) -> Written:
         if self.scope not in self.written:
-            once = self.file.project.own_definitions(self.scope)
+            once = Values.of(self.file.project).own_definitions(self.scope)
             if isinstance(self.scope.node, ast.Module):
                 inside = {
                     item.value
@@ -235,13 +237,13 @@ def _calls(file: FileIndex, scope: Scope) -> Iterator[ast.Call]:
     target = scope.owner if scope.owner is not None else scope
     classes = {target}
     if isinstance(target, Class):
-        for _, child in project.hierarchy.descendants(target):
+        for _, child in Hierarchy.of(project).descendants(target):
             if "__init__" in child.methods:
                 yield from _to_super(child.methods["__init__"])
             else:
                 classes.add(child)
     for one in classes:
-        for there, _, call in project.callers.named(one.name)[:_MOST_SITES]:
+        for there, _, call in Callers.of(project).named(one.name)[:_MOST_SITES]:
             local = dotted(call.func)
             found = project.find(there.names.resolve(local), there) if local else None
             if found is not None and found[1] is one:

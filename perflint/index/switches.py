@@ -11,15 +11,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from perflint.index.bindings import bound_by
-from perflint.index.callers import Site, argument_for
+from perflint.index.callers import Callers, Site, argument_for
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Class, Place, Scope, Statement, headers
 from perflint.index.tree import walk
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 _MAX_DEPTH = 6
 _MOST_SITES = 40
@@ -88,12 +90,8 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
-class Switches:
+class Switches(Part):
     """Answers for one project; what was asked once is kept."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
 
     def state_of_place(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> State:
         """Whether a call is reached by default, as far as the tests around it in its function say."""
@@ -125,7 +123,7 @@ class Switches:
     def each_site(self, scope: Scope, file: FileIndex) -> Iterator[Site]:
         """These calls, those in the function's own file first, as long as somebody asks for more."""
         owner = scope.owner if scope.name == "__init__" else None
-        named = self._project.callers.each(owner.name if owner else scope.name, file)
+        named = Callers.of(self._project).each(owner.name if owner else scope.name, file)
         return (site for site in named if self._may_reach(site, scope, owner))
 
     def _may_reach(self, site: Site, scope: Scope, owner: Class | None) -> bool:
@@ -138,7 +136,7 @@ class Switches:
             if first == "self" and "." not in rest:
                 return caller.owner is not None and (
                     caller.owner is scope.owner
-                    or any(child is caller.owner for _, child in self._project.hierarchy.descendants(scope.owner))
+                    or any(child is caller.owner for _, child in Hierarchy.of(self._project).descendants(scope.owner))
                 )
             return bool(rest) and not there.names.is_bound(first)
         enclosing: Scope | None = caller
@@ -195,7 +193,7 @@ class Switches:
     def _name(self, name: str, node: ast.expr, scope: Scope, file: FileIndex, depth: int) -> Value:
         enclosing: Scope | None = scope
         while enclosing is not None:
-            known = self._project.definitions(file, enclosing).get(name)
+            known = Values.of(self._project).definitions(file, enclosing).get(name)
             if known is not None:
                 return self.default_of(known, enclosing, file, depth + 1)
             if name in enclosing.parameters:
@@ -213,7 +211,7 @@ class Switches:
         owner = scope.owner if scope.name == "__init__" else None
         if any(name in bound_by(statement.node) for statement in scope.statements):
             return _OPEN
-        if owner is not None and self._project.hierarchy.descendants(owner):
+        if owner is not None and Hierarchy.of(self._project).descendants(owner):
             return _OPEN
         default = default_expression(scope, name)
         constant = Value(default.value, Setter.CALLERS) if isinstance(default, ast.Constant) else _OPEN

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from perflint.index.callers import argument_for
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.reaching import is_bound, is_mutated
 from perflint.index.scopes import FUNCTIONS, Scope
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 Table = tuple["FileIndex", Mapping[str, ast.expr]]
 
@@ -34,12 +35,8 @@ class _LookUp:
     is_attribute: bool = False
 
 
-class Tables:
+class Tables(Part):
     """Answers for the calls of one project."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
 
     def call(self, file: FileIndex, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """What a call gives whose function or class is looked up by a literal name; None when it is not known.
@@ -59,13 +56,17 @@ class Tables:
             return None
         if found.is_attribute:
             name = dotted(found.holder)
-            return self._project.call(file.resolve(f"{name}.{key}"), file, arguments, keywords) if name else None
+            return (
+                Values.of(self._project).call(file.resolve(f"{name}.{key}"), file, arguments, keywords)
+                if name
+                else None
+            )
         table = self._table(file, found.holder)
         if table is None:
             return None
         where, entries = table
         entry = dotted(entries[key]) if key in entries else None
-        return self._project.call(where.resolve(entry), where, arguments, keywords) if entry else None
+        return Values.of(self._project).call(where.resolve(entry), where, arguments, keywords) if entry else None
 
     def _through(self, file: FileIndex, call: ast.Call) -> Kind | None:
         """The result of a function that looks up one of its parameters, which the call gives a literal for."""
@@ -93,7 +94,7 @@ class Tables:
         """The look-up by a parameter that a function calls and returns, where that is all it returns."""
         returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
         value = returned[0] if len(returned) == 1 else None
-        definitions = self._project.own_definitions(scope)
+        definitions = Values.of(self._project).own_definitions(scope)
         if isinstance(value, ast.Name):
             value = definitions.get(value.id)
         if not isinstance(value, ast.Call):
@@ -115,14 +116,14 @@ class Tables:
         scope = _scope_around(file, holder)
         if scope is not None and (name in scope.parameters or is_bound(name, scope)):
             return self._bound(file, scope, name)
-        if name in self._project.own_definitions(file.scopes.module):
+        if name in Values.of(self._project).own_definitions(file.scopes.module):
             return self._bound(file, file.scopes.module, name)
         module, _, last = file.resolve(name).rpartition(".")
         where = self._project.module_named(module, file) if module and file.names.is_bound(name.split(".")[0]) else None
         return self._bound(where, where.scopes.module, last) if where is not None else None
 
     def _bound(self, file: FileIndex, scope: Scope, name: str) -> Table | None:
-        value = self._project.own_definitions(scope).get(name)
+        value = Values.of(self._project).own_definitions(scope).get(name)
         entries = _entries(value) if value is not None else None
         return (file, entries) if entries is not None and not self._is_mutated(file, name) else None
 

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 from perflint.index import training
 from perflint.index.bindings import bound_by
+from perflint.index.dispatch import Dispatch
 from perflint.index.kinds import FUNCTION_TAG
 from perflint.index.live import FUNCTION_VALUES
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Scope, is_abstract
+from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.file import FileIndex
-    from perflint.index.project import Project
 
 _MAX_DEPTH = 2
 """How many functions of files without Paddle are followed to one that trains with it."""
@@ -26,12 +28,8 @@ _MOST_VALUES = 64
 Place = tuple["FileIndex", Scope]
 
 
-class TrainingCalls:
+class TrainingCalls(Part):
     """Asks of calls and functions of one project whether they train."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = project.memory
 
     @query(cycle=False, again=True)
     def trains(self, file: FileIndex, scope: Scope) -> bool:
@@ -78,7 +76,7 @@ class TrainingCalls:
         if name is None:
             return []
         if name in scope.parameters:
-            return self._project.callers.functions_handed(scope, name)
+            return Values.of(self._project).functions_handed(scope, name)
         held = self._held_by(file, scope, name)
         if held:
             return held
@@ -86,10 +84,10 @@ class TrainingCalls:
         kept = scope.owner is not None and own in scope.owner.attributes
         if name.rpartition(".")[2] not in self._project.live.names and not kept:
             return []
-        found = self._project.callee(file, scope, name, {})
+        found = Values.of(self._project).callee(file, scope, name, {})
         places = [found] if found is not None else []
         if own and (found is None or is_abstract(found[1])) and not training.is_evaluation(scope.name):
-            places += [(hook.file, hook.scope) for hook in self._project.dispatch.hooks(scope, own)]
+            places += [(hook.file, hook.scope) for hook in Dispatch.of(self._project).hooks(scope, own)]
         return [place for place in places if not _evaluates(place[1])]
 
     def _held_by(self, file: FileIndex, scope: Scope, name: str) -> list[Place]:
@@ -99,7 +97,7 @@ class TrainingCalls:
         for value in values if len(values) <= _MOST_VALUES else ():
             if not isinstance(value, FUNCTION_VALUES):
                 return []
-            kind = self._project.lasting_kind(file, scope, value)
+            kind = Values.of(self._project).lasting_kind(file, scope, value)
             if kind.tag != FUNCTION_TAG:
                 return []
             found += self._project.functions_of_kind(kind)
@@ -107,7 +105,7 @@ class TrainingCalls:
 
     def _values(self, file: FileIndex, scope: Scope, name: str) -> list[ast.expr]:
         """What the assignments of a scope bind a name to; empty where one of them cannot be told."""
-        value = self._project.own_definitions(scope).get(name)
+        value = Values.of(self._project).own_definitions(scope).get(name)
         if value is not None or "." in name:
             return [value] if value is not None else []
         return self._bound_values(scope).get(name, [])

@@ -3,63 +3,57 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
-from perflint.configuration.settings import DeclaredCall
 from perflint.index.bindings import bound_by, definitions_of, parameter_env
 from perflint.index.call_arguments import position_of
-from perflint.index.callers import Callers
-from perflint.index.dispatch import Dispatch
+from perflint.index.callers import Callers, Site, argument_for
 from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.file import FileIndex
 from perflint.index.flow import Flow
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.kinds import FUNCTION_TAG, LOADER, UNKNOWN, UNKNOWN_TAG, Kind, join
-from perflint.index.modules import MAX_DEPTH, Modules
+from perflint.index.kinds import (
+    DATASET_TAG,
+    FUNCTION_TAG,
+    LAYER_TAG,
+    LOADER,
+    LOADER_TAG,
+    OBJECT_TAG,
+    UNKNOWN,
+    UNKNOWN_TAG,
+    Kind,
+    join,
+)
+from perflint.index.modules import MAX_DEPTH
 from perflint.index.names import dotted
+from perflint.index.part import Part
 from perflint.index.scopes import Class, Scope
-from perflint.index.settled import Known, Settled
 from perflint.index.tree import walk
-from perflint.query import Memory, query
+from perflint.query import query
+
+if TYPE_CHECKING:
+    from perflint.index.project import Project
 
 Declared = TypeVar("Declared")
 
+_LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_TAG})
+"""Kinds that an object keeps while the program runs; what a tensor is depends on where it is asked."""
 
-class Values(Modules):
-    """What stands behind the names and calls of a project, which has the three parts that this asks.
+_MOST_SITES = 12
 
-    Args:
-        memory: keeps the answers.
-        loaders: the functions that make loaders, by qualified name, as the configuration declares them.
-    """
+_NOTHING: Mapping[str, Kind] = {}
 
-    def __init__(self, memory: Memory, loaders: Mapping[str, DeclaredCall] | None = None) -> None:
-        super().__init__(memory)
-        self.loaders = loaders or {}
-        self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = memory.table()
+
+class Values(Part):
+    """What stands behind the names and calls of a project."""
+
+    def __init__(self, project: Project) -> None:
+        super().__init__(project)
+        self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = project.memory.table()
         self._depth = 0
-
-    @property
-    def dispatch(self) -> Dispatch:
-        """Which functions a call may reach."""
-        raise NotImplementedError
-
-    @property
-    def hierarchy(self) -> Hierarchy:
-        """Which classes inherit from which."""
-        raise NotImplementedError
-
-    @property
-    def callers(self) -> Callers:
-        """Who calls a function, and what it is handed."""
-        raise NotImplementedError
-
-    @property
-    def settled(self) -> Settled:
-        """Which parameters and attributes nobody changes."""
-        raise NotImplementedError
 
     # -- calls -------------------------------------------------------------------------------------------------
 
@@ -72,33 +66,37 @@ class Values(Modules):
                 return file, enclosing.functions[name]
             enclosing = enclosing.parent
         if first == "self" and rest and "." not in rest and scope.owner is not None:
-            method = self.method_of(file, scope.owner, rest)
+            method = self._project.method_of(file, scope.owner, rest)
             if method is not None or rest in scope.owner.attributes:
                 return method or self._held_function(file, scope.owner, rest)
             return self._in_a_subclass(scope.owner, rest)
         named = file.names.is_bound(first) or file.names.stars
-        found = self.find(file.names.resolve(name), file) if named else None
+        found = self._project.find(file.names.resolve(name), file) if named else None
         if found and isinstance(found[1], Scope):
             return found[0], found[1]
         receiver, _, called = name.rpartition(".")
         if receiver:
             kind = self._receiver(file, scope, receiver, env)
             if kind.type:
-                return self.method(kind.type, called)
+                return self._project.method(kind.type, called)
         if not receiver and name in env and env[name].type:
-            return self.method(env[name].type, "__call__")
+            return self._project.method(env[name].type, "__call__")
         return None
 
     def _held_function(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
         """The function or callable object that an attribute holds."""
-        kind = self.attribute(self.kind_of_instance(file, owner).type, name)
+        kind = self.attribute(self._project.kind_of_instance(file, owner).type, name)
         if kind is None or not kind.type:
             return None
-        return self.function_named(kind.type) if kind.tag == FUNCTION_TAG else self.method(kind.type, "__call__")
+        return (
+            self._project.function_named(kind.type)
+            if kind.tag == FUNCTION_TAG
+            else self._project.method(kind.type, "__call__")
+        )
 
     def _in_a_subclass(self, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
         """A hook that only subclasses have."""
-        for file, child in self.hierarchy.descendants(owner):
+        for file, child in Hierarchy.of(self._project).descendants(owner):
             if name in child.methods:
                 return file, child.methods[name]
         return None
@@ -108,7 +106,7 @@ class Values(Modules):
         if env:
             return Evaluator(file, env).kind(ast.parse(name, mode="eval").body)
         if name.startswith("self.") and name.count(".") == 1 and scope.owner is not None:
-            return self.attribute(self.kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
+            return self.attribute(self._project.kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
         enclosing: Scope | None = scope
         while enclosing is not None:
             value = self.own_definitions(enclosing).get(name)
@@ -127,21 +125,21 @@ class Values(Modules):
 
     def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of calling a project function or class by qualified name; None when it is neither."""
-        if name in self.loaders:
+        if name in self._project.loaders:
             return LOADER
-        found = self.find(name, origin)
+        found = self._project.find(name, origin)
         if found is None:
             return None
         file, target = found
-        if self.loaders and self._is_declared_loader(file, target):
+        if self._project.loaders and self._is_declared_loader(file, target):
             return LOADER
         if isinstance(target, Class):
-            return self.kind_of_instance(file, target)
+            return self._project.kind_of_instance(file, target)
         return self.result(file, target, "", arguments, keywords)
 
     def _is_declared_loader(self, file: FileIndex, target: Scope | Class) -> bool:
         defined = f".{file.module}.{target.qualname}"
-        return any(f".{name}".endswith(defined) for name in self.loaders)
+        return any(f".{name}".endswith(defined) for name in self._project.loaders)
 
     def result(
         self, file: FileIndex, scope: Scope, owner: str, arguments: list[Kind], keywords: dict[str, Kind]
@@ -166,24 +164,78 @@ class Values(Modules):
         """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
         env = Environment(file.module_env if scope is not file.scopes.module else {})
         if scope.owner is not None:
-            kind = self.kind_of_instance(file, scope.owner)
-            if owner and owner in self._classes:
+            kind = self._project.kind_of_instance(file, scope.owner)
+            if owner and owner in self._project._classes:
                 kind = Kind(kind.tag, type=owner)
             env["self"] = kind
         for name in scope.parameters:
             env.forget(name)
         for name, inner in scope.functions.items():
             if name not in env:
-                env[name] = self.as_value(file, inner)
+                env[name] = self._project.as_value(file, inner)
         env.update(parameters)
         return env
+
+    # -- callers -----------------------------------------------------------------------------------------------
+
+    def sites(self, scope: Scope) -> list[Site]:
+        """The calls that reach a function, found through its name and the attributes that hold it."""
+        if scope.name == "__init__" and scope.owner is not None:
+            names = {scope.owner.name}
+        else:
+            names = {scope.name, *Callers.of(self._project).attributes_holding(scope.name)}
+        reaching = (site for name in sorted(names) for site in self._reaching(name, scope))
+        return list(islice(reaching, _MOST_SITES))
+
+    def _reaching(self, name: str, scope: Scope) -> Iterator[Site]:
+        for file, caller, call in islice(Callers.of(self._project).each(name), 4 * _MOST_SITES):
+            if any(target is scope for target in self._reached(file, caller, call)):
+                yield file, caller, call
+
+    def functions_handed(self, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
+        """The project functions that callers hand to a function as one of its parameters."""
+        found: list[tuple[FileIndex, Scope]] = []
+        for file, caller, call in self.sites(scope):
+            argument = argument_for(scope, call, parameter)
+            kind = self.lasting_kind(file, caller, argument) if argument is not None else None
+            found += self._project.functions_of_kind(kind) if kind is not None else []
+        return found
+
+    @query(cycle=_NOTHING, again=True)  # a recursive call adds nothing
+    def handed(self, scope: Scope) -> Mapping[str, Kind]:
+        """The kinds of objects that the known callers hand to a function, by parameter."""
+        env: dict[str, Kind] = {}
+        for file, caller, call in self.sites(scope) if scope.parameters else ():
+            for parameter in scope.parameters:
+                argument = argument_for(scope, call, parameter)
+                if argument is None:
+                    continue
+                kind = self.lasting_kind(file, caller, argument)
+                if kind.tag in _LASTING:
+                    known = env.get(parameter)
+                    env[parameter] = kind if known is None else join(known, kind)
+        return {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}
+
+    def _reached(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[Scope]:
+        name = dotted(call.func)
+        if name is None:
+            return []
+        found = self.callee(file, caller, name, {})
+        if found is not None:
+            return [found[1]]
+        made = self._project.find(file.names.resolve(name), file)
+        if made is not None and isinstance(made[1], Class):
+            built = self._project.method_of(made[0], made[1], "__init__")
+            return [built[1]] if built else []
+        kind = self.lasting_kind(file, caller, call.func)
+        return [function for _, function in self._project.functions_of_kind(kind)]
 
     # -- objects -----------------------------------------------------------------------------------------------
 
     @query(cycle=None, again=True)
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of ``self.name`` from the assignments in the class and its bases."""
-        found = self.class_named(owner)
+        found = self._project.class_named(owner)
         if found is None:
             return None
         return self._attribute(found[0], found[1], name, 0) or self._of_subclasses(found[1], name)
@@ -195,7 +247,7 @@ class Values(Modules):
             for value, scope in assigned[:8]:
                 if isinstance(value, ast.Constant) and value.value is None:
                     continue
-                handed = self.callers.handed(scope) if isinstance(value, ast.Name) else {}
+                handed = self.handed(scope) if isinstance(value, ast.Name) else {}
                 env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
                 kind = Evaluator(file, env).kind(value)
                 result = kind if result is None else join(result, kind)
@@ -203,7 +255,7 @@ class Values(Modules):
         if depth > MAX_DEPTH:
             return None
         for base in owner.bases:
-            found = self.find(base, file)
+            found = self._project.find(base, file)
             if found and isinstance(found[1], Class) and found[1] is not owner:
                 inherited = self._attribute(found[0], found[1], name, depth + 1)
                 if inherited is not None:
@@ -225,7 +277,7 @@ class Values(Modules):
     def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
         """What the subclasses set that a base class reads."""
         result: Kind | None = None
-        for file, child in self.hierarchy.descendants(owner)[:8]:
+        for file, child in Hierarchy.of(self._project).descendants(owner)[:8]:
             if name in child.attributes:
                 kind = self._attribute(file, child, name, MAX_DEPTH)
                 result = kind if result is None or kind is None else join(result, kind)
@@ -234,23 +286,25 @@ class Values(Modules):
     def lasting_kind(self, file: FileIndex, scope: Scope, node: ast.expr) -> Kind:
         """The kind of an object that an expression stands for wherever it is asked: a class's instance, a function."""
         if isinstance(node, ast.Name) and node.id == "self" and scope.owner is not None:
-            return self.kind_of_instance(file, scope.owner)
+            return self._project.kind_of_instance(file, scope.owner)
         name = dotted(node)
         if name is None:
             return Evaluator(file, self._lasting_env(file, scope)).kind(node)
-        known = self.function_value(file, scope, name) or self._receiver(file, scope, name, {})
+        known = self._project.function_value(file, scope, name) or self._receiver(file, scope, name, {})
         return known if known.tag != UNKNOWN_TAG else self._bound_method(file, scope, name)
 
     def _bound_method(self, file: FileIndex, scope: Scope, name: str) -> Kind:
         """A method of the object that a scope works on, as a value: ``self.train_step``."""
         first, _, method = name.partition(".")
-        found = self.method_of(file, scope.owner, method) if first == "self" and scope.owner is not None else None
-        return self.as_value(*found) if found is not None else UNKNOWN
+        found = (
+            self._project.method_of(file, scope.owner, method) if first == "self" and scope.owner is not None else None
+        )
+        return self._project.as_value(*found) if found is not None else UNKNOWN
 
     def _lasting_env(self, file: FileIndex, scope: Scope) -> Env:
         """What every expression of a scope can name: its nested functions, and the object whose method it is."""
-        env = self.functions_of(file, scope)
-        return env if scope.owner is None else {**env, "self": self.kind_of_instance(file, scope.owner)}
+        env = self._project.functions_of(file, scope)
+        return env if scope.owner is None else {**env, "self": self._project.kind_of_instance(file, scope.owner)}
 
     # -- names that are bound once -----------------------------------------------------------------------------
 
@@ -258,11 +312,6 @@ class Values(Modules):
     def own_definitions(self, scope: Scope) -> Mapping[str, ast.expr]:
         """Names that a scope binds once, with the expression."""
         return definitions_of(scope)
-
-    def guards(self, file: FileIndex, scope: Scope, handed: Mapping[str, ast.expr] | None = None) -> Known:
-        """What the names in the tests of a scope stand for: its definitions, what it is handed, what is settled."""
-        own = self.definitions(file, scope)
-        return Known({**own, **handed} if handed else own, self.settled, file, scope)
 
     @query
     def definitions(self, file: FileIndex, scope: Scope) -> Mapping[str, ast.expr]:
@@ -306,7 +355,7 @@ class Values(Modules):
         if made in table:
             return table[made]
         found: tuple[FileIndex, Scope | Class] | None = self.callee(file, scope, name, env)
-        found = found or self.find(qualified, file)
+        found = found or self._project.find(qualified, file)
         if found is None:
             return None
         defined = f"{found[0].module}.{found[1].qualname}"

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.names import dotted
 from perflint.index.scopes import FUNCTIONS, Class, Scope
 from perflint.index.tree import walk
@@ -132,7 +133,7 @@ def _in_class(file: FileIndex, owner: Class, parts: Parts, call: ast.Call) -> li
     """The numbers, where the width begins and ends within the methods of one class."""
     if not owner.bases or not all(base.startswith("paddle.") and base.endswith("Layer") for base in owner.bases):
         return None
-    if file.project.hierarchy.descendants(owner):
+    if Hierarchy.of(file.project).descendants(owner):
         return None
     layers = {name: [parts.chain(value) for value, _ in values] for name, values in owner.attributes.items()}
     slots = list(

@@ -14,10 +14,12 @@ from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Fix, Related
 from perflint.index import doubt, guards
+from perflint.index.devices import Devices
 from perflint.index.evaluate import Evaluator
 from perflint.index.file import FileIndex, Point, Step
 from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.scopes import Statement
+from perflint.index.settled import Settled
 from perflint.lint.units import ParsedUnit
 from perflint.suppress import noqa
 
@@ -196,7 +198,7 @@ class Context:
     @property
     def runs_on_cpu(self) -> bool:
         """Whether the file, or all that drives it, pins the run to the CPU, where a host read costs nothing."""
-        return self.file.project.devices.runs_on_cpu(self.file)
+        return Devices.of(self.file.project).runs_on_cpu(self.file)
 
     def report(
         self,
@@ -288,7 +290,7 @@ class Context:
                 break
             waiting.append((inner, parent))
             inner = parent
-        definitions = self.file.project.guards(self.file, point.scope)
+        definitions = Settled.of(self.file.project).known(self.file, point.scope)
         for node, parent in reversed(waiting):
             found = self._within[node] = found or self._guards(parent, node, definitions)
         return found

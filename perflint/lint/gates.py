@@ -19,6 +19,7 @@ from perflint.index.flow import Flow
 from perflint.index.names import dotted, spellings
 from perflint.index.scopes import Scope, Statement
 from perflint.index.training import terminal_names
+from perflint.index.values import Values
 from perflint.lint import registry
 
 FORMATTING = "*format*"
@@ -117,7 +118,7 @@ def ensure_points(file: FileIndex, scope: Scope) -> None:
     """Work out the kinds at each statement of a scope that is not on the hot path."""
     if all(statement.node in file.points for statement in scope.statements):
         return
-    flow = Flow(scope, file, file.project.base_env(file, scope, {}), guess_losses=False).run()
+    flow = Flow(scope, file, Values.of(file.project).base_env(file, scope, {}), guess_losses=False).run()
     for statement in scope.statements:
         if statement.node not in file.points:
             env = flow.before.get(statement.node, {})

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perflint.configuration.settings import Settings
+from perflint.index.imports import Imports
 from perflint.inputs.paddle_versions import Admitted, Version, hold_back, oldest, version_of
 from perflint.inputs.requirements import nearest
 
@@ -95,7 +96,7 @@ def _of_file(checking_file: FileIndex, file: FileIndex) -> Iterator[Admitted]:
 def _concerns(checking_file: FileIndex, file: FileIndex) -> bool:
     if checking_file is file or _is_imported(checking_file):
         return True
-    return file in file.project.imports.closure([checking_file])
+    return file in Imports.of(file.project).closure([checking_file])
 
 
 def _is_imported(file: FileIndex) -> bool:
