@@ -16,7 +16,7 @@ PRELUDE = """\
 import sys
 sys.path[:0] = {paths!r}
 from tests import fake_rules
-from perflint.lint import catalogue
+from perflint import catalogue
 from perflint.run import engine
 catalogue.shipped = lambda: fake_rules.RULES
 engine.check, engine.check_projects = fake_rules.check, fake_rules.check_projects
