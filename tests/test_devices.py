@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from perflint.index.devices import Devices
 from tests.support import project
 
 CPU = 'import paddle\npaddle.set_device("cpu")\n'
@@ -12,7 +13,7 @@ GPU = 'import paddle\npaddle.set_device("gpu")\n'
 
 def on_cpu(files: dict[str, str], path: str = "lib/engine.py") -> bool:
     known = project({"lib/__init__.py": "", "lib/engine.py": "def train(): pass\n", **files})
-    return known.devices.runs_on_cpu(known.files[path])
+    return Devices.of(known).runs_on_cpu(known.files[path])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from perflint.index.settled import Settled
 from tests.support import Files, expect_marked, in_step, project
 
 HELPER = "def note(value, full=False):\n    return full\n"
@@ -27,7 +28,7 @@ def constant(files: Files, name: str, function: str = "note", path: str = "train
     given = project(files)
     file = given.files[path]
     scope = next(scope for scope in file.scopes.scopes if scope.qualname == function)
-    found = given.settled.constant(name, file, scope)
+    found = Settled.of(given).constant(name, file, scope)
     return found.value if isinstance(found, ast.Constant) else ...
 
 
