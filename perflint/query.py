@@ -103,7 +103,7 @@ def query(work_out: Any = None, /, *, cycle: Any = _NONE, again: bool = False) -
 
 def _remembering(work_out: Callable[..., Any], cycle: Any, again: bool) -> Any:
     def ask(*key: Hashable) -> Any:
-        memory: Memory = key[0].memory  # type: ignore[attr-defined]
+        memory: Memory = key[0].memory  # type: ignore[attr-defined]  # a project, or a part of one
         answers = memory[ask]
         if key in answers:
             return answers[key]
@@ -117,7 +117,7 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, again: bool) -> Any:
         return found
 
     def ask_in_circles(*key: Hashable) -> Any:
-        memory: Memory = key[0].memory  # type: ignore[attr-defined]
+        memory: Memory = key[0].memory  # type: ignore[attr-defined]  # a project, or a part of one
         run = memory.running.get((ask_in_circles, key))
         if run is not None:
             run.is_used = True
@@ -133,7 +133,7 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, again: bool) -> Any:
         return _to_a_fixed_point(work_out, ask_in_circles, key, cycle)
 
     made = update_wrapper(ask if cycle is _NONE else ask_in_circles, work_out)
-    made.again = again  # type: ignore[attr-defined]
+    made.again = again  # type: ignore[attr-defined]  # functions take attributes
     return made
 
 

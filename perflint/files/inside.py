@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -26,3 +27,15 @@ def outside(path: Path, project: Path) -> Path | None:
     """The file that ``path`` leads to where that lies outside of ``project``; None where it lies in it."""
     real = Path(os.path.realpath(path))
     return None if real.is_relative_to(os.path.realpath(project)) else real
+
+
+def outwards(directory: Path) -> Iterator[Path]:
+    """A directory and those above it, without the home directory and what is above that: those hold many projects."""
+    try:
+        home = Path.home()
+    except RuntimeError:  # a process without a home
+        home = Path(directory.anchor)
+    for place in (directory, *directory.parents):
+        if home.is_relative_to(place):
+            return
+        yield place

@@ -170,13 +170,13 @@ class _Closure:
         places = [place for place, argument in given if any(item is value for item in walk(argument))]
         name = dotted(call.func)
         found = self._taking(file, scope, name) if places and name is not None else None
-        for place in places if found is not None else ():
-            assert found is not None
-            parameters = found[1].parameters
-            if isinstance(place, str):
-                self._fill(*found, place)
-            elif place is not None and place < len(parameters):
-                self._fill(*found, parameters[place])
+        if found is None:
+            return
+        by_place = dict(enumerate(found[1].parameters))
+        for place in places:
+            parameter = by_place.get(place) if isinstance(place, int) else place
+            if parameter is not None:
+                self._fill(*found, parameter)
 
     def _taking(self, file: FileIndex, scope: Scope, name: str) -> tuple[FileIndex, Scope] | None:
         """The function that takes what is handed to a call of this name: the ``__init__`` of a class."""
@@ -184,8 +184,9 @@ class _Closure:
         if found is not None:
             return found
         made = self._project.find(file.names.resolve(name), file)
-        is_class = made is not None and isinstance(made[1], Class)
-        return self._project.method_of(made[0], made[1], "__init__") if is_class else None  # type: ignore[index, arg-type]
+        if made is None or not isinstance(made[1], Class):
+            return None
+        return self._project.method_of(made[0], made[1], "__init__")
 
     def _return(self, home: FileIndex, function: Scope) -> None:
         """Go on where a function that gives a function is called."""

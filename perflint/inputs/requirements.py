@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from perflint.files import plain_files
+from perflint.files.inside import outwards
 from perflint.inputs.paddle_versions import Admitted, oldest, stated
 
 _MOST_BYTES = 1_000_000
@@ -79,7 +80,7 @@ class _Reader:
     def _up_to_the_top(self, directory: Path) -> list[Path]:
         above: list[Path] = []
         top = 1
-        for place in _outwards(directory):
+        for place in outwards(directory):
             above.append(place)
             names = self._names_in(place)
             if place == self._root or not names.isdisjoint(_MARKS):
@@ -102,18 +103,6 @@ class _Reader:
         for file in files:
             for row, version, excluded in stated(file.name, _text(file)):
                 yield Admitted(version, file.relative_to(top).as_posix(), row, excluded)
-
-
-def _outwards(directory: Path) -> Iterator[Path]:
-    """A directory and those above it, without the home directory and what is above that: those hold many projects."""
-    try:
-        home = Path.home()
-    except RuntimeError:  # a process without a home
-        home = Path(directory.anchor)
-    for place in (directory, *directory.parents):
-        if home.is_relative_to(place):
-            return
-        yield place
 
 
 def _listed(directory: Path) -> frozenset[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from perflint.files.inside import outwards
 from perflint.inputs.projects import is_project
 
 
@@ -38,17 +39,5 @@ def _real(path: Path) -> Path:
 
 def _top(directory: Path, root: Path) -> Path:
     """The outermost project that holds a directory; the directory itself where there is none."""
-    projects = [place for place in _places(directory) if place == root or is_project(str(place))]
+    projects = [place for place in outwards(directory) if place == root or is_project(str(place))]
     return projects[-1] if projects else directory
-
-
-def _places(directory: Path) -> Iterator[Path]:
-    """The directories that may be a project around a directory, outwards, with itself."""
-    try:
-        home = Path.home()
-    except RuntimeError:  # a process without a home
-        home = Path(directory.anchor)
-    for place in (directory, *directory.parents):
-        if home.is_relative_to(place):
-            return
-        yield place
