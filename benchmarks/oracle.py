@@ -28,7 +28,8 @@ from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding
 from perflint.index import hot
-from perflint.index.project import Project
+from perflint.index.opening import opened
+from perflint.index.steps import points_of
 from perflint.inputs.projects import split
 from perflint.lint import gates
 from perflint.run import engine
@@ -121,10 +122,10 @@ def _steps(sources: Mapping[str, Source]) -> Iterator[str]:
     """Each statement that runs at each step, with the way that leads there."""
     codes = selection.selected(ALL, catalogue.shipped())
     for group in split(sources).projects:
-        project = Project(group, ALL.loaders)
+        project = opened(group, ALL.loaders)
         hot.analyse(project, gates.forward_clues(codes))
         for path, file in project.files.items():
-            for node, point in sorted(file.points.items(), key=lambda item: (item[0].lineno, item[0].col_offset)):
+            for node, point in sorted(points_of(file).items(), key=lambda item: (item[0].lineno, item[0].col_offset)):
                 if point.step is not None:
                     yield f"step {path}:{node.lineno}:{node.col_offset} {point.step}"
         project.close()

@@ -10,7 +10,7 @@ a dict for each question; that of a project whose files are edited also notes wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial, update_wrapper
 from itertools import islice
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
@@ -27,8 +27,15 @@ _MOST_ROUNDS = 8
 class Question(Protocol):
     """A function that ``@query`` has made."""
 
+    __qualname__: str
     again: bool
     """Whether an answer that may have changed is worked out at once, to see whether it has."""
+    whole: bool
+    """Whether it is about all files at once, asked with the project alone."""
+    by_path: bool
+    """Of a question about all files: whether its answer is asked path by path."""
+    portable: bool
+    """Of a question about all files: whether its answer can be sent to another process."""
 
     def __call__(self, *arguments: Any) -> Any:
         """The answer for these arguments."""
@@ -54,6 +61,20 @@ class Memory(dict[Any, dict[Any, Any]]):
         """A table for the answers to one question."""
         return {}
 
+    def registry(self) -> dict[str, Any]:
+        """A table of what was met, by name: each value is a file, and a function or class in it."""
+        return {}
+
+    @property
+    def portable(self) -> dict[Question, Any]:
+        """What was worked out of all files so far and can be sent to another process."""
+        return {question: table[()] for question, table in self.items() if question.portable and table}
+
+    def take(self, answers: Mapping[Question, Any]) -> None:
+        """Enter what another process has worked out of the same project."""
+        for question, answer in answers.items():
+            self[question][()] = answer
+
 
 class _Run:
     """A question that is being worked out: its place among those that are, and its answer so far.
@@ -75,6 +96,42 @@ class _Run:
         while run.part_of is not None:
             run = run.part_of
         return run
+
+
+@overload
+def whole(work_out: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+@overload
+def whole(*, by_path: bool = ..., portable: bool = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def whole(work_out: Any = None, /, *, by_path: bool = False, portable: bool = False) -> Any:
+    """Let a function of a project remember what it works out of all files at once.
+
+    After an edit it is worked out again, and only where it comes out as something else does that matter to whoever has
+    asked for it.
+
+    Args:
+        work_out: the function; it takes the project.
+        by_path: the answer is a mapping that is asked path by path; what it says of other paths does not matter.
+        portable: the answer holds no nodes, so that a process can send it to another one that has the same project.
+    """
+    if work_out is None:
+        return partial(_of_the_whole, by_path=by_path, portable=portable)
+    return _of_the_whole(work_out, by_path, portable)
+
+
+def _of_the_whole(work_out: Callable[..., Any], by_path: bool, portable: bool) -> Any:
+    def ask(project: Any) -> Any:
+        answers = project.memory[ask]
+        if () not in answers:
+            answers[()] = work_out(project)
+        return answers[()]
+
+    made: Any = update_wrapper(ask, work_out)
+    made.again, made.whole, made.by_path, made.portable = False, True, by_path, portable
+    return made
 
 
 @overload
@@ -132,8 +189,8 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, again: bool) -> Any:
             return known[0]
         return _to_a_fixed_point(work_out, ask_in_circles, key, cycle)
 
-    made = update_wrapper(ask if cycle is _NONE else ask_in_circles, work_out)
-    made.again = again  # type: ignore[attr-defined]  # functions take attributes
+    made: Any = update_wrapper(ask if cycle is _NONE else ask_in_circles, work_out)
+    made.again, made.whole, made.portable = again, False, False
     return made
 
 

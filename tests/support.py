@@ -14,11 +14,12 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.fix.fixer import fix_all
 from perflint.index import hot
-from perflint.index.file import FileIndex
-from perflint.index.flow import Flow
+from perflint.index.flow import Flow, module_env
 from perflint.index.kinds import Kind
-from perflint.index.project import Project
+from perflint.index.opening import opened
+from perflint.index.project import FileIndex, Project
 from perflint.index.scopes import Scope
+from perflint.index.steps import points_of
 from perflint.index.values import Values
 from perflint.run import engine
 from perflint.text.source import Source
@@ -141,7 +142,7 @@ def fixed_body(body: str, *select: str, level: Level = Level.SAFE) -> str:
 
 def project(files: Files) -> Project:
     """A project whose step code is known."""
-    result = Project(sources(files))
+    result = opened(sources(files))
     hot.analyse(result)
     return result
 
@@ -153,7 +154,7 @@ def module(text: str) -> FileIndex:
 
 def kind_at_end(text: str, name: str) -> Kind:
     """What a global (``loss``, ``self.loss``) holds at the end of a file."""
-    return module(text).module_env[name]
+    return module_env(module(text))[name]
 
 
 def returned(text: str, function: str) -> Kind:
@@ -173,6 +174,6 @@ def scope_of(file: FileIndex, qualname: str) -> Scope:
 def hot_rows(files: Files) -> dict[str, set[int]]:
     """The first rows of the statements that run at each step, by path."""
     return {
-        path: {point.statement.node.lineno for point in file.points.values() if point.step is not None}
+        path: {point.statement.node.lineno for point in points_of(file).values() if point.step is not None}
         for path, file in project(files).files.items()
     }

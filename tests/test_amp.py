@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perflint.findings import Confidence
+from perflint.index import amp
 from perflint.index.switches import State
 from tests.support import Files, check, expect_marked, module, project
 
@@ -20,7 +21,7 @@ def states(text: str) -> list[State]:
 
 def driven(files: Files) -> dict[str, Confidence]:
     """The files that are trained under AMP."""
-    return dict(project(files).amp_files)
+    return dict(amp.amp_files(project(files)))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perflint.index.callers import Callers
-from perflint.index.project import Project
+from perflint.index.opening import opened
 from tests.support import Files, sources
 
 HOME = "def run():\n    pass\n\n\nrun()\n"
@@ -13,7 +13,7 @@ HOME = "def run():\n    pass\n\n\nrun()\n"
 
 def calling(files: Files) -> list[str]:
     """The files with calls that may mean the function ``run`` of ``home.py``."""
-    project = Project(sources(files))
+    project = opened(sources(files))
     return [file.source.path for file, _, _ in Callers.of(project).each("run", project.files["home.py"])]
 
 
@@ -36,7 +36,7 @@ def test_file_that_may_mean_the_function_of_another(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["def run():\n    pass\n\n\nrun()", "run()"])
 def test_file_that_only_means_its_own_is_left_out_unparsed(text: str) -> None:
-    project = Project(sources({"a.py": text, "home.py": HOME}))
+    project = opened(sources({"a.py": text, "home.py": HOME}))
     home, other = project.files["home.py"], project.files["a.py"]
     assert [file for file, _, _ in Callers.of(project).each("run", home)] == [home]
     assert not other.is_parsed
@@ -44,7 +44,7 @@ def test_file_that_only_means_its_own_is_left_out_unparsed(text: str) -> None:
 
 
 def test_files_are_parsed_only_as_long_as_somebody_asks_for_calls() -> None:
-    project = Project(sources({"a.py": "from home import run\nrun()", "home.py": HOME}))
+    project = opened(sources({"a.py": "from home import run\nrun()", "home.py": HOME}))
     calls = Callers.of(project).placed("run", project.files["home.py"])
     _, _, statement, call = next(calls)
     assert statement.calls == [call]
@@ -64,5 +64,5 @@ def test_files_are_parsed_only_as_long_as_somebody_asks_for_calls() -> None:
     ],
 )
 def test_calls_are_found_in_their_statements(text: str, rows: list[int]) -> None:
-    project = Project(sources({"a.py": text}))
+    project = opened(sources({"a.py": text}))
     assert [call.lineno for _, _, call in Callers.of(project).named("run")] == rows

@@ -6,7 +6,7 @@ import pytest
 
 from perflint.findings import Confidence
 from perflint.index.evaluation import evaluations
-from perflint.index.project import Project
+from perflint.index.opening import opened
 from tests.evaluation_samples import EVALUATE, RULE, confidences, expect_quiet, only
 from tests.support import expect_marked, sources
 
@@ -74,7 +74,7 @@ def test_no_loop_no_finding() -> None:
     ],
 )
 def test_files_that_name_no_evaluation_are_not_parsed(text: str, is_parsed: bool) -> None:
-    file = Project(sources(text)).files["train.py"]
+    file = opened(sources(text)).files["train.py"]
     assert not evaluations(file)
     assert file.is_parsed == is_parsed
 

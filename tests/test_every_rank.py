@@ -7,6 +7,7 @@ from textwrap import dedent, indent
 import pytest
 
 from perflint.findings import Confidence, Level
+from perflint.index.shared_saves import every_rank
 from tests.support import Files, check, expect_marked, fixed, project
 
 HEAD = """\
@@ -35,7 +36,7 @@ def lines(files: Files) -> list[tuple[str, int, Confidence]]:
     """Path, row and confidence of each save that every rank makes."""
     return [
         (path, entry.line, entry.confidence)
-        for path, saves in project(files).saves_on_every_rank.items()
+        for path, saves in every_rank(project(files)).items()
         for entry in saves.values()
     ]
 

@@ -67,9 +67,8 @@ def test_at_most_a_dozen_modules_lie_loose_at_the_top() -> None:
     assert len(list(ROOT.glob("*.py"))) <= 12
 
 
-def test_no_modules_import_each_other_outside_of_the_index() -> None:
-    """The index still has circles, of type hints alone: its parts name the project, and the project names them."""
-    assert [circle for circle in _circles() if not all(name.startswith("perflint.index.") for name in circle)] == []
+def test_no_modules_import_each_other() -> None:
+    assert _circles() == []
 
 
 def test_no_two_modules_have_one_name() -> None:

@@ -6,7 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.index.live import Live
+from perflint.index.live import Live, live
+from perflint.index.opening import opened
 from perflint.index.project import Project
 from perflint.index.training import STEP_METHODS
 from perflint.text.source import Source
@@ -21,8 +22,8 @@ _STEP = """
 
 def _live(**files: str) -> tuple[Live, Project]:
     sources = {f"src/{name}.py": Source(f"src/{name}.py", dedent(text)) for name, text in files.items()}
-    project = Project(sources)
-    return project.live, project
+    project = opened(sources)
+    return live(project), project
 
 
 def _names(found: Live) -> frozenset[str]:

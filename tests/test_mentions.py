@@ -8,13 +8,13 @@ import random
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.index import project as project_module
-from perflint.index.file import FileIndex
+from perflint.index import hot
 from perflint.index.live import Live
-from perflint.index.mentions import Mentions, folded, is_called, is_derived, is_held, uses, words
+from perflint.index.mentions import Mentions
 from perflint.index.names import dotted
-from perflint.index.project import Project
+from perflint.index.project import FileIndex, Project
 from perflint.index.scopes import terminal
+from perflint.index.words import folded, is_called, is_derived, is_held, uses, words
 from perflint.run import engine
 from tests import corpus
 from tests.support import project
@@ -152,12 +152,12 @@ def test_words_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(select=("ALL",))
     expected = engine.check(sources, settings)
 
-    def everywhere(mentions: Mentions, *_: str) -> list[FileIndex]:
+    def everywhere(mentions: Mentions[FileIndex], *_: str) -> list[FileIndex]:
         return mentions._files
 
     for name in ("of", "calls", "values", "assigned", "bases"):
         monkeypatch.setattr(Mentions, name, everywhere)
-    monkeypatch.setattr(project_module, "live", _everything)
+    monkeypatch.setattr(hot, "live", _everything)
     assert engine.check(sources, settings) == expected
     assert len(expected) > 5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.index import layers
+from perflint.index import layers, open_widths
 from tests.support import Files, project
 
 HEADER = "import paddle\nfrom paddle import nn\n"
@@ -25,8 +25,8 @@ def found(files: Files) -> set[str]:
     """The files that can hold a misaligned width; every file that does is among them."""
     known = project({"run.py": AMP, **files} if isinstance(files, dict) else files)
     misaligned = {path for path, file in known.files.items() if layers.misaligned(file)}
-    assert misaligned <= known.open_widths
-    return set(known.open_widths)
+    assert misaligned <= open_widths.files(known)
+    return set(open_widths.files(known))
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_a_width_is_followed_no_deeper_than_it_is_looked_at() -> None:
 
 def test_nothing_is_looked_at_where_nothing_speaks_of_amp() -> None:
     known = project({"net.py": HEADER + "net = nn.Sequential(nn.Linear(64, 100), nn.Linear(100, 64))\n"})
-    assert known.open_widths == frozenset()
+    assert open_widths.files(known) == frozenset()
     assert not known.files["net.py"].is_parsed
 
 
 def test_files_without_layers_are_not_parsed() -> None:
     known = project({"run.py": AMP, "net.py": UNIT, "data.py": "size = (1, 333)\n"})
-    assert known.open_widths == frozenset()
+    assert open_widths.files(known) == frozenset()
     assert not known.files["data.py"].is_parsed

@@ -8,20 +8,21 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.index.file import FileIndex
 from perflint.index.gradients import Gradients
 from perflint.index.gradients_off import NoGrad
-from perflint.index.project import Project
+from perflint.index.opening import opened
+from perflint.index.project import FileIndex, Project
 from perflint.index.scopes import Scope
 from perflint.index.settled import Settled
 from perflint.index.switches import Switches
+from perflint.index.training_calls import TrainingCalls
 from perflint.text.source import Source
 from tests import corpus
 
 Answer = Callable[[Project, FileIndex, Scope], object]
 
 QUESTIONS: dict[str, Answer] = {
-    "trains": lambda project, file, scope: project.trains(file, scope),
+    "trains": lambda project, file, scope: TrainingCalls.of(project).trains(file, scope),
     "asks for gradients": lambda project, file, scope: Gradients.of(project).wanted_in(file, scope),
     "without gradients": lambda project, file, scope: NoGrad.of(project).over_scope(file, scope),
     "is on": lambda project, file, scope: Switches.of(project).state_of_calls(scope, file),
@@ -67,11 +68,11 @@ def _functions(project: Project) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("text", [CIRCLE, CHAIN], ids=["circle", "chain"])
 def test_small_programs(text: str, what: str) -> None:
     sources = {"a/t.py": Source("a/t.py", dedent(text)), "a/u.py": Source("a/u.py", "")}
-    functions = _functions(Project(sources))
-    alone = {one: _asked(Project(sources), what, [one])[one] for one in functions}
+    functions = _functions(opened(sources))
+    alone = {one: _asked(opened(sources), what, [one])[one] for one in functions}
     for seed in range(20):
         order = random.Random(seed).sample(functions, len(functions))
-        assert _asked(Project(sources), what, order) == alone
+        assert _asked(opened(sources), what, order) == alone
 
 
 @pytest.mark.parametrize("what", QUESTIONS)
@@ -79,8 +80,8 @@ def test_published_code(what: str) -> None:
     """Each question is asked of the same functions in several orders, among all the others of a published suite."""
     sources = {path: source for path, source in corpus.sources().items() if path.startswith("paddledet")}
     chance = random.Random(what)
-    functions = chance.sample(_functions(Project(sources)), 250)
-    expected = _asked(Project(sources), what, functions)
+    functions = chance.sample(_functions(opened(sources)), 250)
+    expected = _asked(opened(sources), what, functions)
     for _ in range(2):
         chance.shuffle(functions)
-        assert _asked(Project(sources), what, functions) == expected
+        assert _asked(opened(sources), what, functions) == expected

@@ -13,7 +13,7 @@ from perflint import catalogue
 from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Fix, Level
-from perflint.index.project import Project
+from perflint.index.opening import opened
 from perflint.inputs.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of
 from perflint.inputs.requirements import nearest, on_disk
 from perflint.lint.version_checks import oldest_for
@@ -159,7 +159,7 @@ def test_a_pipe_a_device_and_a_large_file_say_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_version_checks_in_code(text: str, found: list[tuple[tuple[int, ...], int]]) -> None:
-    project = Project({"train.py": Source("train.py", text)})
+    project = opened({"train.py": Source("train.py", text)})
     admitted = oldest_for(project.files["train.py"], Settings())
     assert [(admitted.version, admitted.line)] == found if admitted else not found
 
@@ -172,7 +172,7 @@ def test_a_check_in_a_shared_module_holds_for_all_and_one_in_a_script_for_what_i
         "old/infer.py": "import paddle\nimport helper\npaddle.utils.require_version('1.6.0')\n",
         "old/helper.py": "import paddle\n",
     }
-    project = Project({path: Source(path, text) for path, text in texts.items()})
+    project = opened({path: Source(path, text) for path, text in texts.items()})
     versions = {path: oldest_for(project.files[path], Settings()) for path in texts}
     assert {path: found and found.version for path, found in versions.items()} == {
         "lib/check.py": (2, 4),
@@ -188,7 +188,7 @@ def test_a_function_that_checks_holds_for_all_also_where_nothing_in_sight_import
         "lib/check.py": "import paddle\n\ndef check_version(version='2.2'):\n    pass\n",
         "lib/net.py": "import paddle\n",
     }
-    project = Project({path: Source(path, text) for path, text in texts.items()})
+    project = opened({path: Source(path, text) for path, text in texts.items()})
     assert oldest_for(project.files["lib/net.py"], Settings()) == Admitted((2, 2), "lib/check.py", 3)
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from perflint.index import hot
-from perflint.index.project import Project
+from perflint.index.opening import opened
+from perflint.index.steps import points_of
 from tests.support import expect_reads, hot_rows, project, sources
 
 LOOP = """\
@@ -329,7 +330,7 @@ def test_a_file_that_does_not_parse_hides_no_other() -> None:
     found = project({"bad.py": "def f(:\n", "train.py": loop("from bad import f", "f(loss)\n        print(loss)")})
     assert found.files["bad.py"].tree.body == []
     assert set(found.broken) == {"bad.py"}
-    assert any(point.step for point in found.files["train.py"].points.values())
+    assert any(point.step for point in points_of(found.files["train.py"]).values())
 
 
 @pytest.mark.parametrize("path", ["a.b/c.d.py", "./x/../train.py", "/abs/train.py", "train", ".hidden.py", "ünï.py"])
@@ -338,7 +339,7 @@ def test_odd_paths(path: str) -> None:
 
 
 def test_no_files_are_a_project_too() -> None:
-    empty = Project({})
+    empty = opened({})
     hot.analyse(empty)
     assert not empty.files
 

@@ -14,7 +14,7 @@ import pytest
 from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.index.file import FileIndex
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Class, Scope
 from perflint.run import engine
 from perflint.run.session import Session

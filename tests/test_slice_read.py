@@ -9,7 +9,7 @@ import pytest
 from perflint.checks import slice_read
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level
-from perflint.index.project import Project
+from perflint.index.opening import opened
 from perflint.run import engine
 from tests.support import check, expect_marked, fixed, in_step, sources
 
@@ -265,7 +265,7 @@ def test_pieces_of_a_split_are_read_as_before_as_well() -> None:
 )
 def test_a_file_with_a_read_of_a_slice_is_looked_at(read: str) -> None:
     text = "import paddle\n" + script(f"for i in range(count):\n    show({read})")
-    file = Project(sources(text)).files["train.py"]
+    file = opened(sources(text)).files["train.py"]
     _ = list(slice_read._reading(file))
     assert file.is_parsed
 
@@ -276,6 +276,6 @@ def test_a_file_with_a_read_of_a_slice_is_looked_at(read: str) -> None:
 )
 def test_a_file_without_one_is_not_parsed(read: str) -> None:
     text = "import paddle\n" + script(f"for i in range(count):\n    show({read})")
-    file = Project(sources(text)).files["train.py"]
+    file = opened(sources(text)).files["train.py"]
     assert list(slice_read._reading(file)) == []
     assert not file.is_parsed

@@ -184,8 +184,8 @@ def test_all_is_put_back() -> None:
         assert {name for name, value in state().items() if value != before.get(name)} >= {
             "perflint.index.hot.analyse",
             "perflint.index.project.Project.__init__",
-            "perflint.index.file.FileIndex.tree",
-            "perflint.index.file.ast",
+            "perflint.index.project.FileIndex.tree",
+            "perflint.index.project.ast",
             "perflint.lint.walk.Walk.run",
         }
         engine.check(sources(TRAINER), Settings())

@@ -13,10 +13,10 @@ from perflint.checks.edits import insert_row_after_loop, on_device, source_of
 from perflint.findings import Edit, Fix, Level
 from perflint.index import in_place
 from perflint.index.accumulators import Accumulator, ScopeUses, Use
-from perflint.index.file import Point
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Loop, Scope, Statement
+from perflint.index.steps import Point
 from perflint.lint.context import Context
 
 _TITLE = "keep the sum on the device and read it once after the loop"

@@ -9,8 +9,10 @@ import libcst as cst
 
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index import layers, width_flow
-from perflint.index.file import FileIndex
+from perflint.index.amp import amp_files
 from perflint.index.layers import Misaligned
+from perflint.index.open_widths import may_be_misaligned
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, row_gate
 from perflint.text.source import LineTable
@@ -35,8 +37,8 @@ def _rows(file: FileIndex) -> Iterator[int]:
 
 def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
     """The misaligned layers of a file that is trained under AMP; what few files need is asked last."""
-    found = layers.misaligned(file) if file.project.may_be_misaligned(file) else {}
-    return found if found and file.source.path in file.project.amp_files else {}
+    found = layers.misaligned(file) if may_be_misaligned(file) else {}
+    return found if found and file.source.path in amp_files(file.project) else {}
 
 
 row_gate(CODE, _rows)
@@ -52,7 +54,7 @@ def misaligned_layer(call: cst.Call, context: Context) -> None:
     found = known.get(start)
     if found is None or _span(context.file.source.lines, found.layer.call) != (start, end):
         return
-    confidence = context.file.project.amp_files[context.file.source.path]
+    confidence = amp_files(context.file.project)[context.file.source.path]
     if found.assumed:
         confidence = min(confidence, Confidence.MEDIUM)
     inside = found.layer.inside

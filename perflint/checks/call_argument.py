@@ -13,9 +13,9 @@ from perflint.checks.arguments import callee, find_argument, is_bad, typed, valu
 from perflint.checks.edits import insert_argument
 from perflint.checks.sibling_loader import WORKERS, sibling_workers
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.file import FileIndex
 from perflint.index.loader_sites import LOADER
 from perflint.index.loader_uses import Worth
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import Gate, check, gate, method_gate
 

@@ -10,9 +10,9 @@ import libcst as cst
 from perflint.checks.untrained import is_untrained, snake
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.evaluate import Evaluator
-from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import headers
+from perflint.index.steps import Point
 from perflint.index.tree import walk
 from perflint.index.values import Values
 from perflint.lint.context import Context

@@ -7,7 +7,7 @@ import ast
 import libcst as cst
 
 from perflint.findings import Edit
-from perflint.index.file import FileIndex
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.text.source import Source
 
@@ -133,5 +133,5 @@ def name_of_paddle(file: FileIndex) -> str | None:
         for alias in node.names if isinstance(node, ast.Import) else ():
             if alias.name == "paddle" or (alias.name.startswith("paddle.") and not alias.asname):
                 name = alias.asname or "paddle"
-                return name if file.resolve(name) == "paddle" else None
+                return name if file.names.resolve(name) == "paddle" else None
     return None

@@ -7,8 +7,8 @@ import ast
 import libcst as cst
 
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.file import Point
 from perflint.index.growing_graphs import STORES, Growth, growth
+from perflint.index.steps import Point
 from perflint.lint.context import Context
 from perflint.lint.registry import check, step_gate
 

@@ -7,8 +7,7 @@ import libcst as cst
 from perflint.checks import accumulate, read_advice
 from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, certainty, tensor_read_by
 from perflint.findings import Confidence, Fix, Level, Related
-from perflint.index.file import Point, Step
-from perflint.index.reads import Read
+from perflint.index.steps import Point, Read, Step, reads_of
 from perflint.lint.context import Context
 from perflint.lint.registry import check, step_gate, triggers
 
@@ -34,7 +33,7 @@ def host_read(call: cst.Call, context: Context) -> None:
         text = context.text(tensor)
         context.report(CODE, call, fix, step, confidence=confidence, logs=logs, otherwise=advice, tensor=text)
         return
-    read = context.file.reading_calls.get(context.range(call)[0])
+    read = reads_of(context.file).get(context.range(call)[0])
     if read is not None:
         _report_helper(call, read, step, context)
 
@@ -54,7 +53,7 @@ def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> 
 
 
 def _hands_over(point: Point) -> bool:
-    lines, reading = point.file.source.lines, point.file.reading_calls
+    lines, reading = point.file.source.lines, reads_of(point.file)
     return bool(reading) and any(
         lines.offset(call.lineno, call.col_offset) in reading for call in point.statement.calls
     )

@@ -9,9 +9,10 @@ import libcst as cst
 from perflint.checks.edits import indentation
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.bindings import bound_by
-from perflint.index.file import FileIndex, Point
 from perflint.index.kinds import LOADER_TAG
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
+from perflint.index.steps import Point
 from perflint.index.tree import walk
 from perflint.lint.context import Context, local_name
 from perflint.lint.registry import check, gate, triggers

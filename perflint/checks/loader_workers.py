@@ -11,8 +11,8 @@ from perflint.checks import loader_samples
 from perflint.checks.edits import insert_argument
 from perflint.checks.excuses import explained
 from perflint.findings import Confidence, Edit, Fix, Level, Related
-from perflint.index.file import FileIndex
-from perflint.index.loader_facts import WorkerDefault
+from perflint.index.loader_facts import WorkerDefault, worker_defaults
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, row_gate
 
@@ -36,7 +36,7 @@ _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": 
 
 
 def _rows(file: FileIndex) -> Iterator[int]:
-    for start, _ in file.project.worker_defaults.get(file.source.path, {}):
+    for start, _ in worker_defaults(file.project).get(file.source.path, {}):
         yield file.source.lines.position(start)[0]
 
 
@@ -49,7 +49,7 @@ def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
     """Report the place that leaves a training loader in this file, or in another, without workers."""
     if CODE not in context.codes:  # nothing is claimed here, so the other rules see no difference
         return
-    places = context.file.project.worker_defaults.get(context.file.source.path)
+    places = worker_defaults(context.file.project).get(context.file.source.path)
     found = places.get(context.range(node)) if places else None
     if found is None or explained(node, catalogue.shipped()[CODE].match[0].unless_comment, context):
         return

@@ -9,10 +9,10 @@ import libcst as cst
 
 from perflint.checks.edits import indentation, insert_row_after
 from perflint.findings import Edit
-from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import FUNCTIONS
 from perflint.index.sizes import is_super_init
+from perflint.index.steps import Point
 from perflint.index.tree import walk
 from perflint.index.values import Values
 from perflint.lint.context import Context

@@ -10,11 +10,12 @@ import libcst as cst
 from perflint.checks import guard, rarer
 from perflint.findings import Confidence, Fix
 from perflint.index.evaluate import Evaluator
-from perflint.index.file import FileIndex, Point
 from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
-from perflint.index.project import Project
+from perflint.index.project import FileIndex, Project
 from perflint.index.scopes import Class, Scope
+from perflint.index.steps import Point
 from perflint.index.values import Values
 from perflint.lint.context import Context
 from perflint.lint.registry import check, step_gate
@@ -86,9 +87,9 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
     if kind.type.startswith(_METRICS):
         return Confidence.HIGH
     project = point.file.project
-    found = project.class_named(kind.type) if kind.type else None
+    found = Modules.of(project).class_named(kind.type) if kind.type else None
     if found is not None:
-        method = project.method(kind.type, "update")
+        method = Modules.of(project).method(kind.type, "update")
         on_host = method is None or _works_on_host(project, *method)
         return Confidence.HIGH if on_host and _derives(project, *found) else None
     # An ``update`` with a tensor makes a container of tensors of what is not known.
@@ -139,7 +140,7 @@ def _derives(project: Project, file: FileIndex, owner: Class, depth: int = 0) ->
     for base in owner.bases:
         if base.startswith(_METRICS):
             return True
-        found = project.find(base, file) if depth < _DEEPEST else None
+        found = Modules.of(project).find(base, file) if depth < _DEEPEST else None
         if found is None or not isinstance(found[1], Class) or found[1] is owner:
             continue
         if _derives(project, found[0], found[1], depth + 1):

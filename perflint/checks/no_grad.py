@@ -10,8 +10,8 @@ import libcst as cst
 from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.evaluation import Evaluation, confirmed, evaluations
-from perflint.index.file import FileIndex
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Scope, Statement
 from perflint.index.tree import walk
 from perflint.lint.context import Context, shorten

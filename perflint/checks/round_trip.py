@@ -155,7 +155,9 @@ def _at(statement: Statement) -> tuple[int, int]:
 
 def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:
     for call in statement.calls:
-        made = context.file.resolve(dotted(call.func) or "") in NAMES and len(call.args) == 1 and not call.keywords
+        made = (
+            context.file.names.resolve(dotted(call.func) or "") in NAMES and len(call.args) == 1 and not call.keywords
+        )
         if made and dotted(call.args[0]) == name:
             return call
     return None

@@ -11,10 +11,11 @@ from perflint.catalogue import ArgumentMatch
 from perflint.checks.excuses import indexed
 from perflint.index.bindings import bound_by
 from perflint.index.call_arguments import argument_of, is_zero, keyword_only
-from perflint.index.file import FileIndex, Point
 from perflint.index.loader_sites import LOADER
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Scope, Statement
+from perflint.index.steps import Point
 from perflint.index.tree import walk
 from perflint.lint.context import Context
 

@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterator
 
 from perflint.index.evaluate import Evaluator
-from perflint.index.file import Point
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
+from perflint.index.steps import Point
 from perflint.index.switches import default_expression
 from perflint.index.tree import walk
 from perflint.index.values import Values

@@ -11,7 +11,8 @@ import libcst as cst
 
 from perflint.checks.slices import Sweep, is_in_order, is_moving, levels_of, loops_around, sweep
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.file import FileIndex
+from perflint.index.modules import knows_paddle
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Statement, headers
 from perflint.index.tree import walk
 from perflint.lint.context import Context
@@ -52,7 +53,7 @@ def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
         return
     for _, statement in file.statements_at(_READ_CALL):
         best = max((found for call in statement.calls if (found := _best(call)) is not None), default=None)
-        if best is not None and _is_repeated(statement) and file.knows_paddle:
+        if best is not None and _is_repeated(statement) and knows_paddle(file):
             yield statement, best
 
 
@@ -128,7 +129,7 @@ def slice_read(call: cst.Call, context: Context) -> None:
         return
     node = context.expression(read.slice)
     loops = loops_around(context)
-    if node is None or not loops or not context.file.knows_paddle:
+    if node is None or not loops or not knows_paddle(context.file):
         return
     found = sweep(node, loops, point, read.spelling == "numpy", context)
     if found is None or not found.shown:

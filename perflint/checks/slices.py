@@ -15,9 +15,9 @@ import libcst as cst
 
 from perflint.index.bindings import bound_by
 from perflint.index.evaluate import Evaluator
-from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope
+from perflint.index.steps import Point
 from perflint.index.tree import walk
 from perflint.index.values import Values
 from perflint.lint.context import Context

@@ -14,10 +14,10 @@ from perflint.checks.truth_places import required
 from perflint.checks.untrained import is_untrained
 from perflint.findings import Confidence
 from perflint.index import origin as origins
-from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.origin import Origin
 from perflint.index.scopes import FUNCTIONS
+from perflint.index.steps import Point
 from perflint.index.tree import walk
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, triggers

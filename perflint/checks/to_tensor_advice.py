@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint.index import origin as origins
-from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.origin import Origin
+from perflint.index.steps import Point
 from perflint.index.tree import walk
 from perflint.index.values import Values
 from perflint.lint.context import Context

@@ -10,9 +10,9 @@ from perflint.checks.edits import name_of_paddle
 from perflint.checks.single_tensor import Evidence
 from perflint.findings import Edit, Fix, Level
 from perflint.index.bindings import bound_by
-from perflint.index.file import Point
 from perflint.index.names import dotted
 from perflint.index.step_index import step_index
+from perflint.index.steps import Point
 from perflint.index.tree import walk
 from perflint.lint.context import Context
 

@@ -14,9 +14,9 @@ from perflint.checks.single_tensor import Evidence
 from perflint.findings import Confidence
 from perflint.index import decisions
 from perflint.index.clues import MATH, PICKS
-from perflint.index.file import Point, Step
 from perflint.index.kinds import Kind
 from perflint.index.names import dotted
+from perflint.index.steps import Point, Step
 from perflint.index.tree import walk
 from perflint.lint.context import Context
 from perflint.lint.registry import check, forward_clue, step_gate

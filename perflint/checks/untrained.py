@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from perflint.index.file import Point
 from perflint.index.names import dotted
+from perflint.index.steps import Point
 from perflint.index.tree import walk
 
 _NAMES = re.compile(

@@ -13,8 +13,8 @@ from perflint import catalogue
 from perflint.checks import excuses
 from perflint.checks.arguments import find_argument
 from perflint.findings import Confidence, Edit, Fix
-from perflint.index.file import FileIndex
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Scope, Statement
 from perflint.index.values import Values
 from perflint.lint.context import Context

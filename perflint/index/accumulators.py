@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from perflint.index.file import FileIndex
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
 from perflint.index.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits
 from perflint.index.tree import children, walk
 

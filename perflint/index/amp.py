@@ -11,15 +11,15 @@ from perflint.findings import Confidence
 from perflint.index.callers import Callers
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
+from perflint.index.modules import Modules
 from perflint.index.names import Names, dotted
 from perflint.index.scopes import Class, Scope, Statement
 from perflint.index.switches import State, Switches
 from perflint.index.training import is_evaluation
-from perflint.query import query
+from perflint.query import query, whole
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 _AMP_CALLS = frozenset(
     {"paddle.amp.auto_cast", "paddle.amp.decorate", "paddle.amp.GradScaler", "paddle.static.amp.decorate"}
@@ -34,7 +34,13 @@ Symbol = tuple["FileIndex", str]
 """A top-level function or class of a file; ``""`` stands for the module's own code."""
 
 
-def driven(project: Project) -> Mapping[FileIndex, Confidence]:
+@whole(by_path=True, portable=True)
+def amp_files(project: Project) -> Mapping[str, Confidence]:
+    """The paths of the files whose layers are trained under AMP, and how sure that is."""
+    return {file.source.path: confidence for file, confidence in _driven(project).items()}
+
+
+def _driven(project: Project) -> Mapping[FileIndex, Confidence]:
     """The files that are loaded by a program which trains under AMP.
 
     HIGH: AMP is on unless somebody turns it off.  MEDIUM: the user may turn it on.  LOW: a parameter could, but no
@@ -140,7 +146,7 @@ class _Users:
         for called in self._project.mentions.other_names(name):
             for there, scope, call in Callers.of(self._project).named(called):
                 local = dotted(call.func)
-                found = self._project.find(there.names.resolve(local), there) if local else None
+                found = Modules.of(self._project).find(there.names.resolve(local), there) if local else None
                 if found is not None and found[1] is target:
                     yield there, _symbol(scope)
         if isinstance(target, Class):

@@ -13,8 +13,7 @@ from perflint.index.tree import walk
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 # Ways in which a program gives options other values than their defaults, whatever the command line says.
 _OVERRIDES = re.compile(r"set_defaults\(|setattr\(|__dict__\s*(\.update|\[|=)|vars\(\w+\)\s*(\.update|\[)|merge_from")

@@ -24,8 +24,8 @@ from perflint.index.settled import Settled
 from perflint.index.tree import walk
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex, Point
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
+    from perflint.index.steps import Point
 
 _RANKS = r"rank|master|primary|chief|leader|main_?proc|trainer_?id|world"
 _ASKS_RANK = re.compile(_RANKS, re.IGNORECASE)

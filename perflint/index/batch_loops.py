@@ -9,14 +9,16 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perflint.index.bindings import bound_by, targets_of
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Scope, Statement, exits
 from perflint.index.training import EVIDENCE, STEP_METHODS
+from perflint.index.training_calls import TrainingCalls
 from perflint.index.tree import walk
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _PREDICTS = re.compile(
     r"(^|_)(infer|inference|predict|predictor|export|calib\w*|throughput|latency|speed|ptq|quant_post|post_quant)(_|$)"
@@ -62,7 +64,7 @@ def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Batch
     """What a loop over a loader does with its batches."""
     inside = _inside(scope, loop)
     calls = [call for statement in inside for call in statement.calls]
-    if any(file.project.call_trains(file, scope, call) for call in calls):
+    if any(TrainingCalls.of(file.project).call_trains(file, scope, call) for call in calls):
         return BatchUse.TRAINS
     if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(loop)):
         return BatchUse.UNKNOWN
@@ -85,7 +87,7 @@ def gives_nothing(file: FileIndex, scope: Scope) -> bool:
         if isinstance(statement.node, ast.Return) and not _is_none(statement.node.value):
             return False
     return not any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(scope.node)) and (
-        not file.project.trains(file, scope)
+        not TrainingCalls.of(file.project).trains(file, scope)
     )
 
 
@@ -109,7 +111,7 @@ def imports(other: FileIndex, file: FileIndex) -> bool:
     targets = (*other.names.targets, *other.names.modules, *other.names.stars)
     modules = {part for target in targets for part in (target, target.rpartition(".")[0]) if part}
     return any(
-        module.rpartition(".")[2] == parts[-1] and file.project.module_named(module, other) in (file, None)
+        module.rpartition(".")[2] == parts[-1] and Modules.of(file.project).module_named(module, other) in (file, None)
         for module in modules
     )
 
@@ -181,7 +183,10 @@ def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str],
         return depth >= _MAX_DEPTH or found[1].name in ("forward", "__call__") or _runs_model(*found, depth + 1)
     first = name.partition(".")[0]
     if file.names.is_bound(first):
-        return ".nn." in file.names.resolve(name) or file.project.find(file.names.resolve(name), file) is not None
+        return (
+            ".nn." in file.names.resolve(name)
+            or Modules.of(file.project).find(file.names.resolve(name), file) is not None
+        )
     if isinstance(func, ast.Name):
         return not hasattr(builtins, name)
     return first not in own and last not in _QUIET_METHODS

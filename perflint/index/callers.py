@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perflint.index.mentions import is_member
 from perflint.index.part import Part
 from perflint.index.scopes import Scope, Statement
+from perflint.index.words import is_member
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 Site = tuple["FileIndex", Scope, ast.Call]
 Placed = tuple["FileIndex", Scope, Statement, ast.Call]

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from perflint.index.mentions import places
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.part import Part
 from perflint.index.scopes import Statement
+from perflint.index.words import places
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 _NAMES = re.compile(r"[\w\s,.()\\]*")
 _DOTS_ALONE = re.compile(r"from\s+\.[.\s]*import\b")
@@ -94,8 +94,8 @@ class Devices(Part):
         return frozenset(filter(None, (self._module(name, file) for name in named)))
 
     def _module(self, name: str, file: FileIndex) -> FileIndex | None:
-        found = self._project.module_named(name, file)
-        return found or self._project.module_named(name.rpartition(".")[0], file)
+        found = Modules.of(self._project).module_named(name, file)
+        return found or Modules.of(self._project).module_named(name.rpartition(".")[0], file)
 
 
 def _imports(file: FileIndex, name: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import EITHER, FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.part import Part
 from perflint.index.scopes import Scope
@@ -17,7 +18,7 @@ from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _MOST_BY_NAME = 400
 """More methods of one name than this say nothing about which one is meant."""
@@ -71,7 +72,11 @@ class Dispatch(Part):
         kind = env.get(receiver)
         if kind is None or EITHER not in kind.type:
             return []
-        return [target for part in kind.type.split(EITHER) for target in _one(self._project.method(part, method))]
+        return [
+            target
+            for part in kind.type.split(EITHER)
+            for target in _one(Modules.of(self._project).method(part, method))
+        ]
 
     def _by_value(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
         evaluator = Evaluator(file, env)
@@ -80,7 +85,7 @@ class Dispatch(Part):
         if functions:
             return functions
         if called.type and called.tag != LAYER_TAG:
-            return _one(self._project.method(called.type, "__call__"))
+            return _one(Modules.of(self._project).method(called.type, "__call__"))
         if not isinstance(call.func, ast.Attribute):
             return []
         receiver = evaluator.kind(call.func.value)
@@ -88,7 +93,7 @@ class Dispatch(Part):
             return [
                 target
                 for part in receiver.type.split(EITHER)
-                for target in _one(self._project.method(part, call.func.attr))
+                for target in _one(Modules.of(self._project).method(part, call.func.attr))
                 or self._in_subclasses(part, call.func.attr)
             ]
         if receiver.tag == UNKNOWN_TAG and not self._is_module(file, call.func.value):
@@ -98,7 +103,7 @@ class Dispatch(Part):
     def _function_values(self, kind: Kind | None) -> list[Target]:
         if kind is None or kind.tag != FUNCTION_TAG:
             return []
-        return [Target(*place, bound=not kind.guess) for place in self._project.functions_of_kind(kind)]
+        return [Target(*place, bound=not kind.guess) for place in Modules.of(self._project).functions_of_kind(kind)]
 
     def _is_module(self, file: FileIndex, receiver: ast.expr) -> bool:
         name = dotted(receiver)
@@ -116,7 +121,7 @@ class Dispatch(Part):
         return [Target(file, owner.methods[method]) for file, owner in found if method in owner.methods]
 
     def _in_subclasses(self, type_name: str, method: str) -> list[Target]:
-        found = self._project.class_named(type_name)
+        found = Modules.of(self._project).class_named(type_name)
         if found is None:
             return []
         return [

@@ -9,8 +9,8 @@ from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement, statements_calling
 
 if TYPE_CHECKING:
-    from perflint.index.file import Step
     from perflint.index.project import Project
+    from perflint.index.steps import Step
 
 
 def is_doubtful(statement: Statement, scope: Scope) -> bool:

@@ -11,13 +11,13 @@ from perflint.index.dispatch import Dispatch, Target
 from perflint.index.evaluate import Env, Evaluator
 from perflint.index.flow import is_generator
 from perflint.index.kinds import EITHER, OBJECT_TAG
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.scopes import Loop, Scope
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 _PASSED_THROUGH = frozenset({"enumerate", "zip", "iter", "tqdm", "track", "islice", "reversed"})
 _MAX_DEPTH = 4
@@ -93,8 +93,8 @@ class Drawing:
         """``__iter__`` of an object where that yields, else ``__next__``."""
         kind = Evaluator(file, env).kind(node)
         for part in kind.type.split(EITHER) if kind.tag == OBJECT_TAG else ():
-            found = self._project.method(part, "__iter__")
+            found = Modules.of(self._project).method(part, "__iter__")
             if found is None or not is_generator(found[1]):
-                found = self._project.method(part, "__next__")
+                found = Modules.of(self._project).method(part, "__next__")
             if found is not None:
                 yield Drawn(Target(*found), None, env, node)

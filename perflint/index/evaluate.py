@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from perflint.index import paddle_api, registries
 from perflint.index.environment import Environment
@@ -30,7 +30,10 @@ from perflint.index.kinds import (
     join,
     tuple_of,
 )
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
+from perflint.index.registries import Registries
 
 Env = Mapping[str, Kind]
 
@@ -86,40 +89,6 @@ _MOST_NESTED = 100
 """Expressions inside each other: of a sum of a thousand terms, what is deeper stays unknown."""
 
 
-class Resolver(Protocol):
-    """What the evaluator asks of the project: names, the project's own functions, classes and attributes."""
-
-    def resolve(self, name: str) -> str:
-        """The qualified name of a local dotted name."""
-
-    def call_project(self, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a project function or class by qualified name, None when it is neither."""
-
-    def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a method of a project class, None when there is none."""
-
-    def attribute(self, owner: str, name: str) -> Kind | None:
-        """The kind of an attribute of a project class."""
-
-    def function_value(self, name: str) -> Kind | None:
-        """A project function that a name stands for, as a value."""
-
-    def method_value(self, owner: str, name: str) -> Kind | None:
-        """A method of a project class, as a value."""
-
-    def forward_parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The parts of what a layer of the project gives when it is called, where some are numbers; None otherwise."""
-
-    def registered(self, name: str, registry: str | None = None) -> Kind | None:
-        """An instance of the class that a registry knows by a name."""
-
-    def call_looked_up(self, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a function or class that a call looks up by a literal name, None when it is not known."""
-
-    def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a function that is held as a value."""
-
-
 @lru_cache(8192)
 def looks_like_a_loader(name: str) -> bool:
     """Whether a name says that it holds batches (``train_loader``, ``dataloader``)."""
@@ -129,8 +98,9 @@ def looks_like_a_loader(name: str) -> bool:
 class Evaluator:
     """Evaluates expressions of one scope; ``env`` maps dotted names (``loss``, ``self.loss``) to kinds."""
 
-    def __init__(self, resolver: Resolver, env: Env) -> None:
-        self._resolver = resolver
+    def __init__(self, file: FileIndex, env: Env) -> None:
+        self._file = file
+        self._project = file.project.resolving
         self.env = env
         self._depth = 0
 
@@ -148,7 +118,13 @@ class Evaluator:
             self._depth -= 1
 
     def _name(self, node: ast.Name) -> Kind:
-        return self._named(node.id) or self._resolver.function_value(node.id) or UNKNOWN
+        return (
+            self._named(node.id) or Modules.of(self._file.project).function_value(self._file, None, node.id) or UNKNOWN
+        )
+
+    def _function(self, name: str) -> Kind | None:
+        """A project function that a name stands for, as a value."""
+        return Modules.of(self._file.project).function_value(self._file, None, name)
 
     def _named(self, name: str) -> Kind | None:
         known = self.env.get(name)
@@ -168,12 +144,12 @@ class Evaluator:
         if base.is_host:
             return HOST
         if base.tag in (OBJECT_TAG, LAYER_TAG):
-            found = self._resolver.attribute(base.type, node.attr)
-            found = found or self._resolver.method_value(base.type, node.attr)
+            found = self._project.attribute(base.type, node.attr)
+            found = found or Modules.of(self._file.project).method_value(base.type, node.attr)
             if found is not None:
                 return found
         if name is not None:
-            return self._named(name) or self._resolver.function_value(name) or UNKNOWN
+            return self._named(name) or self._function(name) or UNKNOWN
         return UNKNOWN
 
     def _lambda(self, node: ast.Lambda) -> Kind:
@@ -253,7 +229,7 @@ class Evaluator:
     def inside(self, generators: list[ast.comprehension]) -> Evaluator:
         """An evaluator that also knows the targets of a comprehension."""
         env = Environment(self.env)
-        inner = Evaluator(self._resolver, env)
+        inner = Evaluator(self._file, env)
         inner._depth = self._depth
         for generator in generators:
             bind(generator.target, inner.iterated(generator.iter), env)
@@ -284,9 +260,9 @@ class Evaluator:
         """What iterating over a value gives; of an object of the project, what its methods say."""
         if kind.tag != OBJECT_TAG:
             return element(kind)
-        given = self._resolver.call_method(kind.type, "__iter__", [], {})
+        given = self._project.call_method(kind.type, "__iter__", [], {})
         if given is None or given.tag == OBJECT_TAG:  # it gives itself, or another object that counts on
-            return self._resolver.call_method((given or kind).type, "__next__", [], {}) or UNKNOWN
+            return self._project.call_method((given or kind).type, "__next__", [], {}) or UNKNOWN
         return element(given)
 
     def _call(self, node: ast.Call) -> Kind:
@@ -294,9 +270,9 @@ class Evaluator:
         if kind.tag != "unknown":
             return kind
         wanted = registries.requested(node)
-        made = self._resolver.registered(wanted, registries.asked(node)) if wanted else None
+        made = Registries.of(self._file.project).registered(wanted, registries.asked(node)) if wanted else None
         if made is None and registries.looks_up(node):
-            made = self._resolver.call_looked_up(node, *self._arguments(node))
+            made = self._project.call_looked_up(self._file, node, *self._arguments(node))
         return made or kind
 
     def _known_call(self, node: ast.Call) -> Kind:
@@ -313,7 +289,7 @@ class Evaluator:
         local = self.env.get(name)
         if local is not None and local.tag != "unknown":
             return self._call_value(local, node)
-        qualified = self._resolver.resolve(name)
+        qualified = self._file.names.resolve(name)
         if qualified.startswith("paddle."):
             if qualified in paddle_api.PARALLEL and node.args:
                 wrapped = self.kind(node.args[0])
@@ -350,15 +326,15 @@ class Evaluator:
             return LOADER
         if local.tag == FUNCTION_TAG:
             arguments, keywords = ([], {}) if local.guess else self._arguments(node)
-            return self._resolver.call_function(local.type, arguments, keywords) or UNKNOWN
+            return self._project.call_function(local.type, arguments, keywords) or UNKNOWN
         if local.tag == OBJECT_TAG:
             arguments, keywords = self._arguments(node)
-            return self._resolver.call_method(local.type, "__call__", arguments, keywords) or UNKNOWN
+            return self._project.call_method(local.type, "__call__", arguments, keywords) or UNKNOWN
         return None
 
     def _call_project(self, qualified: str, node: ast.Call) -> Kind | None:
         arguments, keywords = self._arguments(node)
-        return self._resolver.call_project(qualified, arguments, keywords)
+        return self._project.call_project(self._file, qualified, arguments, keywords)
 
     def _arguments(self, node: ast.Call) -> tuple[list[Kind], dict[str, Kind]]:
         arguments = [self.kind(arg) for arg in node.args if not isinstance(arg, ast.Starred)]
@@ -413,13 +389,13 @@ class Evaluator:
 
     def _project_method(self, base: Kind, method: str, node: ast.Call) -> Kind | None:
         """A method of a project class, or a layer that is kept in one of its attributes."""
-        attribute = self._resolver.attribute(base.type, method)
+        attribute = self._project.attribute(base.type, method)
         if attribute is not None and attribute.tag == LAYER_TAG:
             return self._layer_result(attribute, node)
         arguments, keywords = self._arguments(node)
         if attribute is not None and attribute.tag == FUNCTION_TAG:
-            return self._resolver.call_function(attribute.type, arguments, keywords)
-        found = self._resolver.call_method(base.type, method, arguments, keywords)
+            return self._project.call_function(attribute.type, arguments, keywords)
+        found = self._project.call_method(base.type, method, arguments, keywords)
         if found is not None and found.tag != "unknown":
             return found
         return GUESS if _MODEL_NAME.match(method) else None
@@ -427,7 +403,7 @@ class Evaluator:
     def _layer_result(self, base: Kind, node: ast.Call) -> Kind:
         """What calling a layer gives: tensors, and the numbers that its ``forward`` returns beside them."""
         if base.type and not base.type.startswith("paddle."):
-            parts = self._resolver.forward_parts(base.type, *self._arguments(node))
+            parts = self._project.forward_parts(base.type, *self._arguments(node))
             if parts is not None:
                 return parts
         return paddle_api.layer_result(base.type)

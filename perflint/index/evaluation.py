@@ -20,17 +20,18 @@ from perflint.index.gradients import Gradients
 from perflint.index.gradients_off import NoGrad, is_switched
 from perflint.index.kept_gradients import kept_gradient
 from perflint.index.kinds import LAYER_TAG
-from perflint.index.mentions import words
+from perflint.index.modules import Modules, knows_paddle
 from perflint.index.names import dotted
 from perflint.index.scopes import LOOPS, Loop, Place, Scope, Statement
 from perflint.index.switches import Switches
 from perflint.index.training import counts_epochs, over_batches
 from perflint.index.tree import walk
 from perflint.index.values import Values
+from perflint.index.words import words
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _EVALUATES = re.compile(
     r"(^|_)(eval\w*|valid\w*|val|tests?|testing|infer\w*|predict\w*|pred|score|scoring)($|_)", re.IGNORECASE
@@ -107,7 +108,7 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
         return {}
     switches = "eval" in file.words
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
-    if not scopes or not file.knows_paddle or is_switched(file) or "reprod_log" in file.names.packages:
+    if not scopes or not knows_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
     return {found.loop: found for scope in scopes for found in _in_scope(file, scope)}
 
@@ -302,7 +303,10 @@ class Finder:
         return best
 
     def _is_layer(self, scope: Scope) -> bool:
-        return scope.owner is not None and self._file.project.kind_of_instance(self._file, scope.owner).tag == LAYER_TAG
+        return (
+            scope.owner is not None
+            and Modules.of(self._file.project).kind_of_instance(self._file, scope.owner).tag == LAYER_TAG
+        )
 
     # -- models ------------------------------------------------------------------------------------------------
 

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterable
 
 from perflint.index.environment import Environment
-from perflint.index.evaluate import Env, Evaluator, Resolver, bind
+from perflint.index.evaluate import Env, Evaluator, bind
 from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join, tuple_of
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
 from perflint.index.scopes import LOOPS, TRIES, Scope, headers, leaves
 from perflint.index.tree import walk
+from perflint.query import query
 
 _LOSS_NAME = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|loss$|^loss", re.IGNORECASE)
 _NOT_A_LOSS = re.compile(
@@ -25,6 +27,15 @@ _MOST_LOOPS = 6
 
 _MOST_BRANCHES = 16
 """Branches of one chain of ``elif`` that are merged as if each stood inside the ``else`` of the one before."""
+
+
+_NO_KINDS: Env = {}
+
+
+@query(cycle=_NO_KINDS)  # a global that needs itself is unknown while it is worked out
+def module_env(file: FileIndex) -> Env:
+    """The kinds of the globals of a file's module at its end."""
+    return Flow(file.scopes.module, file, {}, guess_losses=False).run().final
 
 
 def is_loss_name(name: str) -> bool:
@@ -84,8 +95,8 @@ class Flow:
         guess_losses: take a loss-like name bound to something unknown for a tensor (only where a step runs).
     """
 
-    def __init__(self, scope: Scope, resolver: Resolver, env: Env, guess_losses: bool) -> None:
-        self._resolver = resolver
+    def __init__(self, scope: Scope, file: FileIndex, env: Env, guess_losses: bool) -> None:
+        self._file = file
         self._tensors = backward_names(scope)
         self._guess = guess_losses
         self._scope = scope
@@ -134,7 +145,7 @@ class Flow:
         return env
 
     def _evaluator(self, env: Env) -> Evaluator:
-        return Evaluator(self._resolver, env)
+        return Evaluator(self._file, env)
 
     def _assign(self, targets: list[ast.expr], value: ast.expr, env: Environment) -> Environment:
         self._yield(value, env)
@@ -281,7 +292,7 @@ def _yields(node: ast.stmt) -> bool:
     return isinstance(value, (ast.Yield, ast.YieldFrom))
 
 
-def with_comprehensions(node: ast.stmt, env: Env, resolver: Resolver) -> Env:
+def with_comprehensions(node: ast.stmt, env: Env, file: FileIndex) -> Env:
     """``env`` and, where they hide nothing, the targets of the comprehensions in a statement's own expressions."""
     extra: dict[str, Kind] = {}
     for header in headers(node):
@@ -290,7 +301,7 @@ def with_comprehensions(node: ast.stmt, env: Env, resolver: Resolver) -> Env:
                 inner = Environment(env)
                 inner.update(extra)
                 own = {part.id for made in item.generators for part in walk(made.target) if isinstance(part, ast.Name)}
-                inside = Evaluator(resolver, inner).inside(item.generators).env
+                inside = Evaluator(file, inner).inside(item.generators).env
                 extra.update({name: inside[name] for name in own if name in inside})  # they hide names of the function
     if not extra:
         return env

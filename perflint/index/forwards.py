@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from perflint.index.bindings import bound_by
 from perflint.index.evaluate import HOST_MODULES
 from perflint.index.kinds import GUESS, TENSOR, TUPLE_TAG, UNKNOWN_TAG, Kind, tuple_of
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.part import Part
 from perflint.index.scopes import Scope, required_parameters
@@ -15,7 +16,7 @@ from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _HOST_CALLS = frozenset({"len", "int", "float", "bool", "str"})
 _HOST_METHODS = frozenset({"item", "tolist", "numpy"})
@@ -32,7 +33,7 @@ class Forwards(Part):
         Args:
             owner: the qualified name of the layer's class.
         """
-        found = self._project.method(owner, "forward")
+        found = Modules.of(self._project).method(owner, "forward")
         if found is None or not self._is_mixed(*found):
             return None
         handed = [_as_input(kind) for kind in arguments]

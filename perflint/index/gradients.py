@@ -15,7 +15,7 @@ from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _ASKS = (
     training.STEP_METHODS

@@ -11,12 +11,13 @@ from itertools import islice
 
 from perflint.index.bindings import bound_by
 from perflint.index.callers import argument_for
-from perflint.index.file import FileIndex, Point
 from perflint.index.flow import backward_names, is_loss_name
 from perflint.index.gradients_off import NoGrad
 from perflint.index.kept_gradients import is_printed
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Loop, Scope, Statement
+from perflint.index.steps import Point, points_of
 from perflint.index.values import Values
 
 STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "record", "log"})
@@ -85,7 +86,7 @@ def _stored_graph(
 
 def _is_beside_growth(point: Point) -> bool:
     """Whether another statement of the same step stores the graph of the loss."""
-    points = (point.file.points.get(item.node) for item in point.scope.statements if item is not point.statement)
+    points = (points_of(point.file).get(item.node) for item in point.scope.statements if item is not point.statement)
     beside = (other for other in points if other is not None and other.step is not None and other.loop is point.loop)
     for other in islice(beside, _MOST_BESIDE):
         carriers = _Carriers(other)
@@ -493,7 +494,7 @@ def _renewed_elsewhere(name: str, point: Point) -> bool:
     assert point.scope.owner is not None
     for method in point.scope.owner.methods.values():
         for statement in _renewals(method).get(name, ()) if method is not point.scope else ():
-            known = point.file.points.get(statement.node)
+            known = points_of(point.file).get(statement.node)
             if known is not None and known.step is not None:
                 return True
     return False

@@ -13,8 +13,8 @@ from perflint.index.step_index import counters_of
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import Point
     from perflint.index.project import Project
+    from perflint.index.steps import Point
 
 
 def handed_counter(project: Project, point: Point) -> str | None:

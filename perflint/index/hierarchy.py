@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.index.scopes import Class
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 Placed = tuple["FileIndex", Class]
 """A class with the file that it stands in."""
@@ -22,7 +23,7 @@ class Hierarchy(Part):
     def bases(self, file: FileIndex, owner: Class) -> Iterator[Placed]:
         """The classes of the project that a class names as its bases, in order."""
         for base in owner.bases:
-            found = self._project.find(base, file)
+            found = Modules.of(self._project).find(base, file)
             if found is not None and isinstance(found[1], Class) and found[1] is not owner:
                 yield found[0], found[1]
 
@@ -76,5 +77,5 @@ class Hierarchy(Part):
         return self._project.mentions.of(*sorted(names))
 
     def _is(self, base: str, file: FileIndex, owner: Class) -> bool:
-        found = None if base.startswith("paddle.") else self._project.find(base, file)
+        found = None if base.startswith("paddle.") else Modules.of(self._project).find(base, file)
         return found is not None and found[1] is owner

@@ -12,12 +12,15 @@ from perflint.index import looks, training
 from perflint.index.bindings import in_order
 from perflint.index.clues import Clues
 from perflint.index.evaluate import Env
-from perflint.index.file import FileIndex, Point, Step
 from perflint.index.forward_text import may_call
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
+from perflint.index.live import live
 from perflint.index.looks import Defaults, Look
-from perflint.index.project import Project
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex, Project
 from perflint.index.scopes import Class, Loop, Scope, required_parameters
+from perflint.index.steps import Point, Step, points_of, reads_of
+from perflint.index.training_calls import TrainingCalls
 from perflint.query import query
 
 _MAX_DEPTH = 5
@@ -32,7 +35,7 @@ _NO_CLUES = Clues()
 
 
 def analyse(project: Project, clues: Clues = _NO_CLUES, only: Collection[FileIndex] | None = None) -> None:
-    """Find the step loops and every statement that runs at each step; fills ``FileIndex.points``.
+    """Find the step loops and every statement that runs at each step; enters them in ``Steps``.
 
     Args:
         project: all files.
@@ -56,7 +59,7 @@ class _Hot:
 
     def run(self) -> None:
         """Fill ``points``."""
-        for file in self._project.live.files:
+        for file in live(self._project).files:
             if file.is_quiet or file.is_foreign:
                 continue
             for scope in file.scopes.scopes:
@@ -121,7 +124,7 @@ class _Hot:
     def _put(self, look: Look, file: FileIndex, scope: Scope, step: Step | None) -> None:
         """Enter the points of a function."""
         steps: dict[Loop | None, Step] = {}
-        points = file.points
+        points = points_of(file)
         if look.seen and not points and self._project.stepped is not None:
             self._project.stepped.take(file.source.path)
         for seen in look.seen:
@@ -132,7 +135,7 @@ class _Hot:
                 at = steps[seen.root] if seen.is_hot else None
                 points[seen.statement.node] = Point(seen.statement, scope, at, seen.env, seen.loop, file)
         for call, read in look.reads:
-            file.reading_calls[file.source.lines.offset(call.lineno, call.col_offset)] = read
+            reads_of(file)[file.source.lines.offset(call.lineno, call.col_offset)] = read
 
     def _take_defaults(self, target: Scope, found: dict[str, ast.expr]) -> None:
         """Remember what every call at a step makes a parameter stand for."""
@@ -159,8 +162,8 @@ def _step_methods(file: FileIndex) -> list[Scope]:
     project, found = file.project, list[Scope]()
     for owner in file.scopes.classes.values():
         named = [owner.methods[name] for name in sorted(training.STEP_METHODS & owner.methods.keys())]
-        found += [scope for scope in named if project.trains(file, scope)]
-        if project.is_callback(file, owner):
+        found += [scope for scope in named if TrainingCalls.of(project).trains(file, scope)]
+        if Modules.of(project).is_callback(file, owner):
             found += [owner.methods[name] for name in sorted(training.STEP_CALLBACKS & owner.methods.keys())]
     return found
 
@@ -173,7 +176,7 @@ def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
         owner.methods["forward"]
         for owner in owners
         if not training.without_gradients(owner.methods["forward"])
-        and file.project.kind_of_instance(file, owner).tag == LAYER_TAG
+        and Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
         and _is_worth_a_look(file, owner.methods["forward"], owner, clues)
     ]
 

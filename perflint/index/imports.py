@@ -11,8 +11,7 @@ from perflint.index.part import Part
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 Parts = tuple[str, ...]
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from perflint.index.accumulators import ScopeUses
-from perflint.index.file import FileIndex
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
 from perflint.index.scopes import LOOPS, Loop, Statement
 
 _WRITES = frozenset({"set_value", "copy_", "fill_", "set_data", "__setitem__", "data"})
@@ -108,7 +108,7 @@ def _only_looks(call: ast.Call, file: FileIndex) -> bool:
     name = dotted(call.func)
     if name in _ONLY_LOOK:
         return True
-    qualified = file.resolve(name) if name else ""
+    qualified = file.names.resolve(name) if name else ""
     if qualified.startswith("paddle."):
         return not qualified.startswith("paddle.distributed.") and not qualified.endswith("_") and not _writes_to(call)
     return isinstance(call.func, ast.Attribute) and call.func.attr in _ONLY_LOOK_METHODS

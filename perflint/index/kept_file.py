@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from perflint.index.file import Answer, FileIndex, NamedLoad
+from perflint.index.file_text import Answer
+from perflint.index.project import FileIndex, NamedLoad
 from perflint.index.scopes import Scope, Statement
-from perflint.index.tracking import Table
-
-if TYPE_CHECKING:
-    from perflint.index.kept_project import KeptProject
+from perflint.index.tracking import Table, TrackedMemory
 
 OF_TEXT = ("is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
 """Answers about the text of a file that an edit seldom changes."""
@@ -22,11 +20,11 @@ OWN = ("tree", "scopes", "words", "uses", "identifiers", "loads", "is_quiet", "m
 class KeptFile(FileIndex):
     """A file of a project that is kept: what it remembers of other files is tracked."""
 
-    project: KeptProject
+    memory: TrackedMemory
 
     @cached_property
     def _calls_by_name(self) -> Table:
-        return Table(self.project.log)
+        return Table(self.memory.log)
 
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, Any]]:
         """The calls whose last name is this one, each with its statement."""
@@ -37,7 +35,7 @@ class KeptFile(FileIndex):
 
     @cached_property
     def _loads_by_name(self) -> Table:
-        return Table(self.project.log)
+        return Table(self.memory.log)
 
     def loads_named(self, name: str) -> list[NamedLoad]:
         """The places in statements that read a name or an attribute."""
@@ -69,7 +67,7 @@ class KeptFile(FileIndex):
 
     @cached_property
     def _of_scopes(self) -> Table:
-        return Table(self.project.log)
+        return Table(self.memory.log)
 
     @cached_property
     def _questions(self) -> dict[Hashable, tuple[Callable[[str], Any], Any]]:

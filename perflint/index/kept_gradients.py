@@ -16,7 +16,7 @@ from perflint.index.scopes import Loop, Place, Scope, Statement
 from perflint.index.tree import children, walk
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _RETURNS = "a tensor that the function returns has no gradient then, which a caller may ask for"
 _KEEPS = "a tensor that it keeps in `{name}` has no gradient then"
@@ -173,7 +173,7 @@ class _Followed:
         if last in _CUTS:
             return True
         name = dotted(call.func)
-        return name is not None and self._file.resolve(name).startswith("numpy.")
+        return name is not None and self._file.names.resolve(name).startswith("numpy.")
 
     def _shows(self, item: ast.AST) -> bool:
         """Whether a tensor itself becomes a text."""

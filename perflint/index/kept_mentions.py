@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from perflint.index.file import FileIndex
 from perflint.index.mentions import Mentions
+from perflint.index.project import FileIndex
 from perflint.index.tracking import Log, Table
 
 WORD = "word"
 """What a need of a word begins with."""
 
 
-class KeptMentions(Mentions):
+class KeptMentions(Mentions[FileIndex]):
     """The inverted index of a project that is kept."""
 
     def __init__(self, files: Iterable[FileIndex], log: Log) -> None:

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import cast
 
 from perflint.configuration.settings import DeclaredCall
-from perflint.index.file import FileIndex
-from perflint.index.kept_answers import answer, changed_answers
 from perflint.index.kept_file import KeptFile
 from perflint.index.kept_mentions import KeptMentions
-from perflint.index.project import Project
+from perflint.index.mentions import Mentions
+from perflint.index.project import FileIndex, Project
+from perflint.index.resolving import Resolving
 from perflint.index.scopes import Class, FileScopes, Scope
-from perflint.index.tracking import Log, Need, Registry, Remembered, Table, TrackedMemory
+from perflint.index.tracking import Log, Need, Registry, Remembered, TrackedMemory
 from perflint.index.watched_file import WatchedFile
 from perflint.text.source import Source
-
-_WHOLE = (
-    "live",
-    "_optimizing",
-    "optimizing_names",
-    "worker_defaults",
-    "saves_on_every_rank",
-    "amp_files",
-    "open_widths",
-)
-"""What the project works out of all files at once."""
 
 
 class KeptProject(Project):
@@ -38,6 +25,10 @@ class KeptProject(Project):
         paths: the files that may be edited.
         known: an index of an earlier state; files with the same source are not parsed again.
     """
+
+    memory: TrackedMemory
+    mentions: KeptMentions
+    is_edited = True
 
     def __init__(
         self,
@@ -51,30 +42,21 @@ class KeptProject(Project):
         self._earlier = known.files if known is not None else {}
         super().__init__(sources, loaders, TrackedMemory(self.log))
         self._earlier = {}
-        self._classes = Registry(self.log)
-        self._functions = Registry(self.log)
-        self.mentions: KeptMentions = KeptMentions(self.files.values(), self.log)
+        self.resolving = Resolving.of(self)
         for path in paths:
             self.watched(path).open()
 
-    def _add(self, source: Source, parts: tuple[str, ...]) -> None:
+    def _file(self, source: Source, parts: tuple[str, ...]) -> FileIndex:
         made: KeptFile = (WatchedFile if source.path in self.paths else KeptFile)(source, parts, self)
         before = self._earlier.get(source.path)
         if before is not None and before.source is source and source.path not in self.paths:
             made.take_over(before)
             if source.path in before.project.broken:
                 self.broken[source.path] = before.project.broken[source.path]
-        self.files[source.path] = made
-        self._modules[parts[:-1] if parts[-1] == "__init__" else parts] = made
+        return made
 
-    @cached_property
-    def facts(self) -> Table:
-        """What was worked out of all files."""
-        return Table(self.log)
-
-    def may_be_misaligned(self, file: FileIndex) -> bool:
-        """Not asked: an edit would ask all files again, where what is remembered of each function is quick enough."""
-        return True
+    def _mentions(self) -> Mentions[FileIndex]:
+        return KeptMentions(self.files.values(), self.log)
 
     def watched(self, path: str) -> WatchedFile:
         """A file that may be edited."""
@@ -94,8 +76,8 @@ class KeptProject(Project):
         return found
 
     def _renew(self, file: FileIndex, now: Mapping[str, tuple[FileIndex, Scope | Class]]) -> None:
-        for registry in (self._classes, self._functions):
-            cast("Registry", registry).renew(file, now)
+        for registry in self.memory.registries:
+            registry.renew(file, now)
 
     def _outdate(self, path: str, changed: Iterable[Need]) -> None:
         """Let go of answers that hold nodes which are gone, or rows and offsets in an edited file."""
@@ -108,7 +90,9 @@ class KeptProject(Project):
 
     def replace(self, path: str, text: str) -> list[Remembered]:
         """Put another text in the place of a watched file's; the answers that had to be forgotten."""
-        file, before, known = self.watched(path), dict(self.facts), self._definitions_in(path)
+        file, known = self.watched(path), self._definitions_in(path)
+        whole = [table for table in self.memory.whole if table.is_filled(())]
+        before = [dict.__getitem__(table, ()) for table in whole]
         changed = file.replace(text)
         now = self._definitions_in(path)
         changed += Registry.met(known if file.is_grafted else (), now)
@@ -116,14 +100,9 @@ class KeptProject(Project):
         self._outdate(path, changed)  # first: the nodes of the old tree are gone
         dropped = self.log.dropped(changed)
         self._renew(file, now)  # again: an answer that is out of date by now may have met what is gone meanwhile
-        while outdated := [name for name in before if not dict.__contains__(self.facts, name)]:
-            for name in outdated:
-                assert getattr(self, name) is not None  # which works it out
-                answer = dict.__getitem__(self.facts, name)
-                dropped += self.log.dropped(changed_answers(name, before[name], answer))
-                before[name] = answer
+        while outdated := [at for at, table in enumerate(whole) if not table.is_filled(())]:
+            for at in outdated:
+                whole[at].question(self)  # which works it out
+                dropped += self.log.dropped(whole[at].changes(before[at]))
+                before[at] = dict.__getitem__(whole[at], ())
         return dropped
-
-
-for _name in _WHOLE:
-    setattr(KeptProject, _name, answer(_name))

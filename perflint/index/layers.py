@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perflint.index.callers import argument_for
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.scopes import Scope
 from perflint.index.sizes import Bound, Size, Sizes, default_holds, is_super_init
@@ -17,7 +18,7 @@ from perflint.index.switches import default_expression
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 KINDS = {
     "paddle.nn.Linear": ("in_features", "out_features"),
@@ -165,16 +166,16 @@ def _hands_odd_number(call: ast.Call, sizes: Sizes) -> bool:
 def _reached(call: ast.Call, name: str, sizes: Sizes) -> tuple[FileIndex, Scope] | None:
     project, owner, names = sizes.file.project, sizes.scope.owner, sizes.file.names
     if is_super_init(call) and owner is not None:
-        bases = (project.find(base, sizes.file) for base in owner.bases)
+        bases = (Modules.of(project).find(base, sizes.file) for base in owner.bases)
         found = next((base for base in bases if base is not None), None)
     elif name.startswith("paddle.") or not (names.is_bound((dotted(call.func) or "").partition(".")[0]) or names.stars):
         return None
     else:
-        found = project.find(name, sizes.file)
+        found = Modules.of(project).find(name, sizes.file)
     if found is None or isinstance(found[1], Scope):
         return (found[0], found[1]) if found and isinstance(found[1], Scope) and found[1].owner is None else None
-    kind = project.kind_of_instance(found[0], found[1])
-    return project.method(kind.type, "__init__")
+    kind = Modules.of(project).kind_of_instance(found[0], found[1])
+    return Modules.of(project).method(kind.type, "__init__")
 
 
 def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound | None:

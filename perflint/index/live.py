@@ -22,14 +22,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.index import training
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement
 from perflint.index.tree import walk
 from perflint.index.values import Values
+from perflint.query import whole
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 _NOT_CALLED = frozenset({"<module>", "__init__", "__call__", "main"})
 """Scopes that no loop reaches by this name as its training step."""
@@ -52,6 +53,7 @@ class Live(NamedTuple):
     files: tuple[FileIndex, ...]
 
 
+@whole
 def live(project: Project) -> Live:
     """Find what may train: the functions with a ``backward()`` of their own, and all that call one of them."""
     closure = _Closure(project)
@@ -144,7 +146,7 @@ class _Closure:
         """Whether a name or an attribute may stand for a function."""
         name = dotted(node)
         kind = Values.of(self._project).lasting_kind(file, scope, node)
-        functions = [found for _, found in self._project.functions_of_kind(kind)]
+        functions = [found for _, found in Modules.of(self._project).functions_of_kind(kind)]
         if functions:
             return function in functions
         if name is None:
@@ -183,10 +185,10 @@ class _Closure:
         found = Values.of(self._project).callee(file, scope, name, {})
         if found is not None:
             return found
-        made = self._project.find(file.names.resolve(name), file)
+        made = Modules.of(self._project).find(file.names.resolve(name), file)
         if made is None or not isinstance(made[1], Class):
             return None
-        return self._project.method_of(made[0], made[1], "__init__")
+        return Modules.of(self._project).method_of(made[0], made[1], "__init__")
 
     def _return(self, home: FileIndex, function: Scope) -> None:
         """Go on where a function that gives a function is called."""

@@ -14,15 +14,16 @@ from perflint.index.flow import Flow
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.loader_sites import LOADER, Calls, Purpose, Site, is_loader_class, purpose
 from perflint.index.loader_uses import Worth, worth
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.samples import Obstacle, obstacle
 from perflint.index.scopes import Class, Scope, Statement, terminal
 from perflint.index.values import Values
 from perflint.index.worker_values import WorkerOrigin, WorkerValues
+from perflint.query import whole
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 _WORKERS, _POSITION = "num_workers", 9
 _DEFAULTS = frozenset({"option", "fallback", "unknown", "parameter"})
@@ -53,6 +54,7 @@ class WorkerDefault:
 Found = dict[str, dict[tuple[int, int], WorkerDefault]]
 
 
+@whole(by_path=True, portable=True)
 def worker_defaults(project: Project) -> Mapping[str, Mapping[tuple[int, int], WorkerDefault]]:
     """The places of a whole project, by path and by the offsets of the 0 or of the call."""
     return _Facts(project).found()
@@ -130,7 +132,7 @@ class _Facts:
             return _Loader(site, call, declared.parameter, position, True, declared.default == 0)
         if terminal(call) not in self._loader_classes:
             return None
-        found = self._project.find(qualified, file)
+        found = Modules.of(self._project).find(qualified, file)
         if found is None or not isinstance(found[1], Class) or not is_loader_class(self._project, found[0], found[1]):
             return None
         return None if self._init_of(found[0], found[1]) else _Loader(site, call, own=True)
@@ -140,7 +142,7 @@ class _Facts:
         if "__init__" in owner.methods:
             return True
         for base in owner.bases:
-            found = self._project.find(base, file)
+            found = Modules.of(self._project).find(base, file)
             if found is None or not isinstance(found[1], Class) or found[1] is owner:
                 continue
             if self._init_of(found[0], found[1]):

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from perflint.index import training
 from perflint.index.bindings import bound_by
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement, terminal
+from perflint.index.training_calls import TrainingCalls
 from perflint.index.tree import walk
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 LOADER = "paddle.io.DataLoader"
 _TRAIN = re.compile(r"train(?!er|able)|(^|_)trn(_|$)|(^|_)fit(_|$)", re.IGNORECASE)
@@ -77,7 +78,7 @@ class Calls:
         if name is None:
             return False
         if owner is not None:
-            found = self._project.find(file.names.resolve(name), file)
+            found = Modules.of(self._project).find(file.names.resolve(name), file)
             return found is not None and found[1] is owner
         reached = Values.of(self._project).callee(file, caller, name, {})
         return reached is not None and reached[1] is scope
@@ -99,7 +100,7 @@ def is_loader_class(project: Project, file: FileIndex, owner: Class, depth: int 
     for base in owner.bases:
         if base == LOADER:
             return True
-        found = project.find(base, file) if depth < 3 else None
+        found = Modules.of(project).find(base, file) if depth < 3 else None
         if (
             found
             and isinstance(found[1], Class)
@@ -180,7 +181,7 @@ def _used(file: FileIndex, scope: Scope, targets: set[str], project: Project) ->
     """What a scope does with the loaders that it binds to these names."""
     if not targets:
         return Purpose.UNKNOWN
-    for loop in training.step_loops(scope, lambda call: project.call_trains(file, scope, call)):
+    for loop in training.step_loops(scope, lambda call: TrainingCalls.of(project).call_trains(file, scope, call)):
         if not isinstance(loop, ast.While) and any(dotted(node) in targets for node in expressions(loop.iter)):
             return Purpose.TRAINING
     handed = [

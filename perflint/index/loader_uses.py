@@ -17,13 +17,15 @@ from perflint.index.batch_loops import BatchUse
 from perflint.index.bindings import bound_by, targets_of
 from perflint.index.call_arguments import argument_of
 from perflint.index.callers import Callers, Site, argument_for
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, Statement, headers
+from perflint.index.training_calls import TrainingCalls
 from perflint.index.tree import children, walk
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex, Load
+    from perflint.index.project import FileIndex, Load
 
 _PASSES_ON = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "track", "trange", "list", "reversed"})
 _ASKS = frozenset({"len", "print", "type", "isinstance", "repr", "str", "id", "bool", "hasattr"})
@@ -70,7 +72,7 @@ def loads_from_memory(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
     made = dotted(dataset.func) if isinstance(dataset, ast.Call) else None
     if made is None:
         return False
-    found = file.project.find(file.names.resolve(made), file)
+    found = Modules.of(file.project).find(file.names.resolve(made), file)
     return file.names.resolve(made) in _MEMORY or (
         found is not None and isinstance(found[1], Class) and _holds_tensors(found[0], found[1])
     )
@@ -242,9 +244,9 @@ class _Follower:
             return
         found = Values.of(file.project).callee(file, scope, name, {}) if name else None
         if found is None and name:
-            made = file.project.find(file.names.resolve(name), file)
+            made = Modules.of(file.project).find(file.names.resolve(name), file)
             if made is not None and isinstance(made[1], Class):
-                found = file.project.method_of(made[0], made[1], "__init__")
+                found = Modules.of(file.project).method_of(made[0], made[1], "__init__")
         if found is None:
             yield BatchUse.UNKNOWN
             return
@@ -325,7 +327,7 @@ def _is_for_others(file: FileIndex, name: str, is_read: bool) -> bool:
     """Whether another file may read a global of this one, as one does of a file that neither reads it nor trains."""
     module = file.scopes.module
     if not is_read and not any(
-        file.project.call_trains(file, module, call)
+        TrainingCalls.of(file.project).call_trains(file, module, call)
         for statement in module.statements
         if statement.loop is not None
         for call in statement.calls
@@ -365,7 +367,7 @@ def _family(file: FileIndex, owner: Class, depth: int = 0) -> set[Class] | None:
     for base in owner.bases:
         if base == "object" or base.startswith("paddle.nn."):
             continue
-        above = file.project.find(base, file) if depth < _MAX_DEPTH else None
+        above = Modules.of(file.project).find(base, file) if depth < _MAX_DEPTH else None
         if above is None or not isinstance(above[1], Class):
             return None
         if above[1] is owner:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from perflint.index.bindings import bound_by
 from perflint.index.call_arguments import argument_of, position_of
 from perflint.index.loader_sites import Calls, Site
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope, terminal
 from perflint.index.sole_binding import binding, parsed
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 MAX_DEPTH = 8
 """How many names, calls and look-ups are followed."""
@@ -75,7 +75,7 @@ class LookUps:
             return [Thing("dict", site, node)]
         if site.file.names.resolve(name).endswith("ArgumentParser"):
             return [Thing("parser", site, node)]
-        found = self._project.find(site.file.names.resolve(name), site.file)
+        found = Modules.of(self._project).find(site.file.names.resolve(name), site.file)
         if found is not None and isinstance(found[1], Class):
             return self._instance(found[0], found[1], node, site)
         function = Values.of(self._project).callee(site.file, site.scope, name, {})
@@ -113,14 +113,14 @@ class LookUps:
         if not site.file.names.is_bound(first):
             return []
         qualified = site.file.names.resolve(name)
-        found = self._project.find(qualified, site.file)
+        found = Modules.of(self._project).find(qualified, site.file)
         if found is not None and isinstance(found[1], Class):
             return [Thing("class", site.at(found[0], found[0].scopes.module, None), None, found[1])]
-        module = self._project.module_named(qualified, site.file)
+        module = Modules.of(self._project).module_named(qualified, site.file)
         if module is not None:
             return [Thing("module", site.at(module, module.scopes.module, None))]
         parent, _, last = qualified.rpartition(".")
-        module = self._project.module_named(parent, site.file)
+        module = Modules.of(self._project).module_named(parent, site.file)
         return self._named(last, site.at(module, module.scopes.module, None), depth + 1) if module is not None else []
 
     def _handed(self, name: str, site: Site, depth: int) -> list[Thing]:

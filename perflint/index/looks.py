@@ -24,13 +24,15 @@ from perflint.index.dispatch import Dispatch
 from perflint.index.drawn_batches import Drawing, Drawn
 from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
-from perflint.index.file import FileIndex
 from perflint.index.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
-from perflint.index.live import held_names
-from perflint.index.reads import Read, Reads
+from perflint.index.live import held_names, live
+from perflint.index.modules import Modules, knows_paddle
+from perflint.index.project import FileIndex
+from perflint.index.reads import Reads
 from perflint.index.scopes import LOOPS, Loop, Place, Scope, Statement
 from perflint.index.settled import Settled
+from perflint.index.steps import Read
 from perflint.index.timed_parts import ends_timed_part
 from perflint.index.training_calls import TrainingCalls
 from perflint.index.values import Values
@@ -222,7 +224,7 @@ class _Looking:
         if self._known[0] is not statement:
             env = with_comprehensions(statement.node, self._flow.before.get(statement.node, {}), self._file)
             if self._inner is None:
-                self._inner = self._file.project.functions_of(self._file, self._scope)
+                self._inner = Modules.of(self._file.project).functions_of(self._file, self._scope)
             self._known = statement, Environment(env).over(self._inner) if self._inner else env
         return self._known[1]
 
@@ -250,7 +252,7 @@ def _step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
         return ()
     attributes = scope.owner.attributes if scope.owner else ()
     held = {*scope.parameters, *scope.functions, *attributes, *held_names(scope)}
-    names = file.project.live.names | training.EVIDENCE | held
+    names = live(file.project).names | training.EVIDENCE | held
     if not any(_may_train(statement, names) for statement in scope.statements):
         return ()
     trains = _evidence(file, scope)
@@ -263,7 +265,7 @@ def _step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
 def _evidence(file: FileIndex, scope: Scope) -> training.Trains | None:
     """What tells a call that trains; None where a file that does not know Paddle drives no training either."""
     calls = TrainingCalls.of(file.project)
-    if file.knows_paddle:
+    if knows_paddle(file):
         return lambda call: calls.call_trains(file, scope, call)
     if not any(
         statement.loop is not None and calls.trains_elsewhere(file, scope, call)
@@ -290,7 +292,7 @@ def _is_followed(file: FileIndex, target: Scope) -> bool:
     if QUIET_FUNCTIONS.search(target.name) or "epoch" in target.name:
         return False
     if target.owner is not None and target.name == "__call__":
-        return file.project.kind_of_instance(file, target.owner).tag != LAYER_TAG
+        return Modules.of(file.project).kind_of_instance(file, target.owner).tag != LAYER_TAG
     return True
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from perflint.index.file import FileIndex
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, layer
+from perflint.index.part import Part
+from perflint.index.project import FileIndex, Project
 from perflint.index.scopes import Class, Scope
-from perflint.query import Memory, query
+from perflint.query import query
 
 MAX_DEPTH = 5
 """How far names, base classes and calls are followed."""
@@ -15,20 +14,14 @@ _MOST_STARS = 8
 """Star imports of one file that are asked for each name one by one."""
 
 
-class Modules:
-    """The functions and classes of a project by their qualified names.
+class Modules(Part):
+    """The functions and classes of one project by their qualified names."""
 
-    ``files``: the files by path.  Whoever enters one there enters it under its module too.
-    """
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self.parts: dict[type, Any] = {}
-        self.files: dict[str, FileIndex] = {}
-        self._modules: dict[tuple[str, ...], FileIndex] = {}
-        self._found: dict[tuple[str, tuple[str, ...]], tuple[FileIndex, Scope | Class] | None] = memory.table()
-        self._classes: dict[str, tuple[FileIndex, Class] | None] = {}
-        self._functions: dict[str, tuple[FileIndex, Scope]] = {}
+    def __init__(self, project: Project) -> None:
+        super().__init__(project)
+        self._found: dict[tuple[str, tuple[str, ...]], tuple[FileIndex, Scope | Class] | None] = project.memory.table()
+        self._classes: dict[str, tuple[FileIndex, Class]] = project.memory.registry()
+        self._functions: dict[str, tuple[FileIndex, Scope]] = project.memory.registry()
 
     # -- names across files ------------------------------------------------------------------------------------
 
@@ -47,7 +40,7 @@ class Modules:
         directory = origin.parts[:-1]
         for length in range(len(directory), -1, -1):
             for split in range(len(parts) - 1, 0, -1):
-                file = self._modules.get((*directory[:length], *parts[:split]))
+                file = self._project.modules.get((*directory[:length], *parts[:split]))
                 if file is not None:
                     found = self._member(file, parts[split:], depth)
                     if found is not None:
@@ -95,7 +88,7 @@ class Modules:
 
     def _module(self, name: str, origin: FileIndex) -> FileIndex | None:
         parts, directory = tuple(name.split(".")), origin.parts[:-1]
-        files = (self._modules.get((*directory[:length], *parts)) for length in range(len(directory), -1, -1))
+        files = (self._project.modules.get((*directory[:length], *parts)) for length in range(len(directory), -1, -1))
         return next((file for file in files if file is not None), None)
 
     def _member(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
@@ -205,6 +198,11 @@ class Modules:
         found = self.find(file.names.resolve(name), file)
         return self.as_value(found[0], found[1]) if found and isinstance(found[1], Scope) else None
 
+    def method_value(self, owner: str, name: str) -> Kind | None:
+        """A method of a project class, as a value."""
+        found = self.method(owner, name)
+        return self.as_value(*found) if found else None
+
     def as_value(self, file: FileIndex, scope: Scope) -> Kind:
         """A function of the project as a value."""
         qualified = f"{file.module}:{scope.qualname}"
@@ -220,3 +218,13 @@ class Modules:
                 env.setdefault(name, self.as_value(file, inner))
             enclosing = enclosing.parent
         return env
+
+
+@query
+def knows_paddle(file: FileIndex) -> bool:
+    """Whether a file, or a file of the project that it imports from, imports Paddle or something built on it."""
+    if any("paddle" in package for package in file.names.packages):
+        return True
+    find = Modules.of(file.project).find
+    imported = (find(target, file) for target in file.names.targets)
+    return any(found and any("paddle" in package for package in found[0].names.packages) for found in imported)

@@ -16,16 +16,26 @@ from perflint.index.layers import KINDS, MAX_DEPTH, MULTIPLE, SMALLEST, is_off, 
 from perflint.index.names import dotted, spellings
 from perflint.index.scopes import Class, Scope
 from perflint.index.sizes import Size, Sizes, Written, is_super_init
+from perflint.query import whole
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 _LAYERS = frozenset(kind.rpartition(".")[2] for kind in spellings(KINDS))
 
 Site = tuple["FileIndex", Scope, ast.Call]
 
 
+def may_be_misaligned(file: FileIndex) -> bool:
+    """Whether a layer of a file may have a misaligned width and be trained under AMP; quicker to ask.
+
+    Of a project that is edited this is not asked: an edit would ask all files again, where what is remembered of each
+    function is quick enough.
+    """
+    return file.project.is_edited or file.source.path in files(file.project)
+
+
+@whole(portable=True)
 def files(project: Project) -> frozenset[str]:
     """The paths of the files that can hold a misaligned layer under AMP: more than do, never fewer.
 

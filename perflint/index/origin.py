@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from perflint.index.evaluate import Evaluator, looks_like_a_loader
-from perflint.index.file import FileIndex, Point
+from perflint.index.flow import module_env
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.names import dotted
+from perflint.index.project import FileIndex
 from perflint.index.reaching import Binding, before, is_bound, is_mutated, is_rebound
 from perflint.index.scopes import LOOPS, Statement
+from perflint.index.steps import Point, points_of
 from perflint.index.tree import walk
 from perflint.index.values import Values
 
@@ -84,7 +86,7 @@ class _Tracer:
         return self._call(node, at, depth) if isinstance(node, ast.Call) else Origin(UNKNOWN)
 
     def _kind(self, node: ast.expr, at: Statement) -> Kind:
-        point = self._file.points.get(at.node, self._point)
+        point = points_of(self._file).get(at.node, self._point)
         return Evaluator(self._file, point.full_env).kind(node)
 
     def _all(self, nodes: Iterable[ast.expr], at: Statement, depth: int) -> Origin:
@@ -160,7 +162,7 @@ class _Tracer:
             return Origin(UNKNOWN)
         if _is_literal(value):
             return Origin(LITERAL)
-        return Origin(INVARIANT) if self._file.module_env.get(name, Kind(UNKNOWN_TAG)).is_host else Origin(UNKNOWN)
+        return Origin(INVARIANT) if module_env(self._file).get(name, Kind(UNKNOWN_TAG)).is_host else Origin(UNKNOWN)
 
     def _attribute(self, node: ast.Attribute, at: Statement, depth: int) -> Origin:
         if self._kind(node, at).is_tensor:
@@ -170,7 +172,7 @@ class _Tracer:
         if first == "self" and "." not in rest:
             return Origin(INVARIANT, sure=False) if self._is_kept(rest, node, at) else Origin(UNKNOWN)
         if self._file.names.is_bound(first) and not is_bound(first, self._scope):
-            if self._file.resolve(name).startswith(("math.", "numpy.")):
+            if self._file.names.resolve(name).startswith(("math.", "numpy.")):
                 return Origin(LITERAL)
             return Origin(INVARIANT if node.attr.isupper() else UNKNOWN)
         if first in _OPTIONS and not is_rebound(name, self._scope.node):
@@ -201,7 +203,7 @@ class _Tracer:
         return Origin(BATCH, sure=False) if isinstance(node.slice, ast.Slice) else Origin(HOST)
 
     def _call(self, node: ast.Call, at: Statement, depth: int) -> Origin:
-        qualified = self._file.resolve(dotted(node.func) or "")
+        qualified = self._file.names.resolve(dotted(node.func) or "")
         last = _last(node.func)
         from_numpy = qualified.startswith("numpy.")
         values = [*node.args, *(item.value for item in node.keywords if item.arg not in ("dtype", "axis"))]

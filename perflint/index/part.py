@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from perflint.index.project import Project
+from perflint.index.project import Project
 
 P = TypeVar("P", bound="Part")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from perflint.index.mentions import Uses, uses, words
+from perflint.index.words import Uses, uses, words
 
 Answer = TypeVar("Answer")
 _CUT = re.compile(r"\n(?=[ \t]*(?:async def|def|class)\b)")

@@ -1,45 +1,271 @@
-"""All files of a run as one project: the files, and what is known of all of them together."""
+"""A project and its files: what is parsed of them, and the memory that keeps what is worked out of them.
+
+Nothing is worked out here.  A question about a project is a function, or a method of a ``Part``, in a module above this
+one; ``opening.opened`` makes a project that all of them can be asked about.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import re
+import symtable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 from perflint.configuration.settings import DeclaredCall
-from perflint.findings import Confidence
-from perflint.index import amp, loader_facts, open_widths, registries, training
 from perflint.index.claims import Claims
-from perflint.index.file import FileIndex, module_parts
+from perflint.index.file_text import Answer, FileText, module_parts
 from perflint.index.kinds import Kind
-from perflint.index.live import Live, live
 from perflint.index.mentions import Mentions
-from perflint.index.modules import Modules
-from perflint.index.names import dotted
-from perflint.index.resolving import Resolving
-from perflint.index.scopes import Class, Scope
-from perflint.index.shared_saves import EveryRank, every_rank
-from perflint.index.training_calls import TrainingCalls
-from perflint.index.values import Values
+from perflint.index.names import Names
+from perflint.index.scopes import FileScopes, Scope, Statement, headers, statements_on, terminal
+from perflint.index.tree import walk
+from perflint.index.words import places
 from perflint.inputs.projects import common_root, relative_parts
-from perflint.query import Memory, query
+from perflint.query import Memory
 from perflint.text.source import Source
 
-Worked = Mapping[str, object]
-"""What was worked out of a whole project, by the name of the property that has it."""
+_OTHER_FRAMEWORKS = frozenset(
+    {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
+)
+_MOST_LOOKS = 64
+"""Names for whose calls a file is searched one by one; where more are asked for, all of its calls are listed once."""
 
-_WHOLE = ("worker_defaults", "saves_on_every_rank", "amp_files", "open_widths")
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A place that reads a name or an attribute; without a statement: in a default, a decorator or the like."""
+
+    node: ast.Name | ast.Attribute
+    scope: Scope | None
+    statement: Statement | None
 
 
-class Project(Modules):
-    """The index of one run.
+class NamedLoad(NamedTuple):
+    """A place in a statement that reads a name or an attribute."""
+
+    scope: Scope
+    statement: Statement
+    node: ast.Name | ast.Attribute
+
+
+@dataclass(eq=False)
+class _Calls:
+    """The calls of a text by their last names, as far as they have been asked for (``is_all``: all of them)."""
+
+    text: str
+    of: dict[str, list[tuple[Scope, Statement, ast.Call]]] = field(default_factory=dict)
+    is_all: bool = False
+
+
+@dataclass(eq=False)
+class FileIndex(FileText):
+    """One file of a project, which is parsed when something asks for what is in it."""
+
+    project: Project
+    memory: Memory = field(init=False)
+    _asked_calls: _Calls | None = None
+
+    def __post_init__(self) -> None:
+        self.memory = self.project.memory
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The parsed file; an empty module where it does not parse, which the project is then told."""
+        if self.project.parsed is not None:
+            self.project.parsed.take(self.source.path)
+        try:
+            tree = ast.parse(self.source.text)
+            self.scopes = FileScopes(tree, Names(self.module, self.is_package))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.project.broken[self.source.path] = error
+            tree = ast.Module([], [])
+            self.scopes = FileScopes(tree, Names(self.module, self.is_package))
+        return tree
+
+    @cached_property
+    def scopes(self) -> FileScopes:
+        """The functions, classes and statements of the file."""
+        _ = self.tree  # sets the scopes of its file when it is first asked for
+        return self.scopes
+
+    def of_itself(self, question: str, answer: Callable[[FileIndex], Answer]) -> Answer:
+        """What a function of this file alone says of it, which it says again after most edits; no nodes of the tree."""
+        return answer(self)
+
+    def scopes_where(self, question: str, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
+        """The functions for which a function says so that looks at them and at the names of the file alone."""
+        return [scope for scope in self.scopes.scopes if answer(self, scope)]
+
+    def of_scope(self, question: Hashable, scope: Scope, answer: Callable[[], Answer]) -> Answer:
+        """What a function says of one function of the file, whatever it asks; no rows and offsets."""
+        return answer()
+
+    @property
+    def names(self) -> Names:
+        """What the file's imports and definitions bind."""
+        return self.scopes.names
+
+    @property
+    def syntax_error(self) -> Exception | None:
+        """What keeps Python from parsing the file; asks the compiler alone where the tree is not needed."""
+        if not self.is_parsed:
+            try:
+                symtable.symtable(self.source.text, self.source.path, "exec")
+            except Exception:  # also of what only the compiler minds, so the parser has to be asked
+                _ = self.tree  # tells the project what is wrong
+        return self.project.broken.get(self.source.path)
+
+    @property
+    def is_parsed(self) -> bool:
+        """Whether anything has asked for the tree so far."""
+        return "tree" in vars(self)
+
+    @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """Every name that the file reads or binds (attributes are no names)."""
+        found = {
+            name
+            for node in walk(self.tree)
+            for name in (getattr(node, "id", None), getattr(node, "arg", None), getattr(node, "name", None))
+            if isinstance(name, str)
+        }
+        return self.names.bound | found
+
+    @cached_property
+    def loads(self) -> Mapping[str, list[Load]]:
+        """Where the file reads a name or an attribute, by that name."""
+        found: dict[str, list[Load]] = {}
+        for scope in self.scopes.scopes:
+            for statement in scope.statements:
+                for header in headers(statement.node):
+                    _add_loads(header, scope, statement, found)
+            if not isinstance(scope.node, ast.Module):
+                args = scope.node.args
+                for part in (*scope.node.decorator_list, *args.defaults, *filter(None, args.kw_defaults)):
+                    _add_loads(part, None, None, found)
+        for owner in self.scopes.classes.values():
+            for part in (*owner.node.decorator_list, *owner.node.bases, *(item.value for item in owner.node.keywords)):
+                _add_loads(part, None, None, found)
+        return found
+
+    def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
+        """The calls whose last name is this one, each with its statement: looks only where the text has the name."""
+        known = self._asked_calls
+        if known is None or known.text is not self.source.text:  # after an edit, all begins anew
+            known = self._asked_calls = _Calls(self.source.text)
+        if name not in known.of and not known.is_all:
+            if len(known.of) >= _MOST_LOOKS:
+                known.of, known.is_all = self._all_calls(), True
+            else:
+                known.of[name] = [
+                    (scope, statement, call)
+                    for scope, statement in self._statements_at(places(self.source.text, name))
+                    for call in statement.calls
+                    if terminal(call) == name
+                ]
+        return known.of.get(name, [])
+
+    def loads_named(self, name: str) -> list[NamedLoad]:
+        """The places in statements that read a name or an attribute: looks only where the text has the name."""
+        return [
+            NamedLoad(scope, statement, item)
+            for scope, statement in self._statements_at(places(self.source.text, name))
+            for header in headers(statement.node)
+            for item in walk(header)
+            if (isinstance(item, ast.Name) and item.id == name)
+            or (isinstance(item, ast.Attribute) and item.attr == name)
+            if isinstance(item.ctx, ast.Load)
+        ]
+
+    def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
+        """All calls of the file by their last names: quicker than to look for each of hundreds of names."""
+        found: dict[str, list[tuple[Scope, Statement, ast.Call]]] = {}
+        for scope in self.scopes.scopes:
+            for statement in scope.statements:
+                for call in statement.calls:
+                    found.setdefault(terminal(call) or "", []).append((scope, statement, call))
+        return found
+
+    def statements_at(self, pattern: re.Pattern[str]) -> Iterator[tuple[Scope, Statement]]:
+        """The statements in whose own rows a match of a pattern begins, scope by scope."""
+        return self._statements_at(match.start() for match in pattern.finditer(self.source.text))
+
+    def _statements_at(self, offsets: Iterable[int]) -> Iterator[tuple[Scope, Statement]]:
+        rows = list(dict.fromkeys(self.source.lines.position(offset)[0] for offset in offsets))
+        return statements_on(self.scopes, rows) if rows else iter(())
+
+    @cached_property
+    def is_foreign(self) -> bool:
+        """Code for another framework: it imports one, and nothing of Paddle's."""
+        if self.words.isdisjoint(_OTHER_FRAMEWORKS):
+            return False
+        packages = self.names.packages
+        return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)
+
+    def close(self) -> None:
+        """Take the tree apart, whose parts point at one another."""
+        for scope in self.scopes.scopes:
+            scope.statements.clear()
+            scope.functions.clear()
+        for owner in self.scopes.classes.values():
+            owner.methods.clear()
+            owner.attributes.clear()
+        self.tree.body.clear()
+
+
+def _add_loads(node: ast.expr, scope: Scope | None, statement: Statement | None, found: dict[str, list[Load]]) -> None:
+    for item in walk(node):
+        if isinstance(item, (ast.Name, ast.Attribute)) and isinstance(item.ctx, ast.Load):
+            name = item.id if isinstance(item, ast.Name) else item.attr
+            found.setdefault(name, []).append(Load(item, scope, statement))
+
+
+class Resolver(Protocol):
+    """What evaluators of expressions ask of a project: what calls of its functions, classes and attributes give.
+
+    ``resolving.py`` answers, which is above the evaluator because it needs one.
+    """
+
+    def call_project(self, file: FileIndex, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a function or class of the project by qualified name, None when it is neither."""
+
+    def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a method of a project class, None when there is none."""
+
+    def forward_parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The parts of what a layer of the project gives when it is called, where some are numbers; None otherwise."""
+
+    def call_looked_up(
+        self, file: FileIndex, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]
+    ) -> Kind | None:
+        """The result of a function or class that a call looks up by a literal name, None when it is not known."""
+
+    def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a function that is held as a value."""
+
+    def attribute(self, owner: str, name: str) -> Kind | None:
+        """The kind of an attribute of a project class, from the assignments to ``self.name``."""
+
+
+class Project:
+    """All files of a run.
+
+    ``files``: by path; files that do not parse hold nothing, and are in ``broken`` with the error once that is known.
+    ``modules``: the same by the parts of their modules' names, a package by those of its folder.
+    ``parts``: what answers questions about the project, one of each class.
 
     Args:
-        sources: every readable file by path.  They are parsed when something asks for what is in them; those that
-            do not parse are then listed in ``broken`` with the error, and hold nothing.
+        sources: every readable file by path.
         loaders: the functions that make loaders, by qualified name, as the configuration declares them.
         memory: keeps the answers; of its own where none is given.
     """
+
+    resolving: Resolver
+    is_edited = False
+    """Whether files change while the project is there."""
 
     def __init__(
         self,
@@ -47,137 +273,34 @@ class Project(Modules):
         loaders: Mapping[str, DeclaredCall] | None = None,
         memory: Memory | None = None,
     ) -> None:
-        super().__init__(Memory() if memory is None else memory)
+        self.memory = Memory() if memory is None else memory
+        self.parts: dict[type, Any] = {}
         self.loaders = loaders or {}
-        self.resolving = Resolving.of(self)
         self.broken: dict[str, Exception] = {}
         self.parsed: Claims | None = None
         """Where processes share the project: the files that this one has parsed."""
         self.stepped: Claims | None = None
         """Where processes share the project: the files in which steps have been found so far."""
+        self.files: dict[str, FileIndex] = {}
+        self.modules: dict[tuple[str, ...], FileIndex] = {}
         for path, parts in relative_parts(sources, common_root(sources)).items():
-            self._add(sources[path], module_parts(parts))
-        self.mentions = Mentions(self.files.values())
+            file = self.files[path] = self._file(sources[path], module_parts(parts))
+            self.modules[file.parts[:-1] if file.is_package else file.parts] = file
+        self.mentions = self._mentions()
 
-    def _add(self, source: Source, parts: tuple[str, ...]) -> None:
-        index = self.files[source.path] = FileIndex(source, parts, self)
-        self._modules[parts[:-1] if parts[-1] == "__init__" else parts] = index
+    def _file(self, source: Source, parts: tuple[str, ...]) -> FileIndex:
+        return FileIndex(source, parts, self)
+
+    def _mentions(self) -> Mentions[FileIndex]:
+        return Mentions(self.files.values())
 
     def close(self) -> None:
         """Let go of everything.  The parts of an index point at one another, so nothing else would free them before
         the garbage collector runs, and that is paused while a project is checked."""
         for file in self.files.values():
-            if not file.is_parsed:
-                continue
-            for scope in file.scopes.scopes:
-                scope.statements.clear()
-                scope.functions.clear()
-            for owner in file.scopes.classes.values():
-                owner.methods.clear()
-                owner.attributes.clear()
-            file.points.clear()
-            file.tree.body.clear()
-        for table in (self.files, self._modules, self._found, self._classes, self._functions):
-            table.clear()
+            if file.is_parsed:
+                file.close()
+        self.files.clear()
+        self.modules.clear()
         self.memory.clear()
         self.parts.clear()
-        for name, part in vars(type(self)).items():
-            if isinstance(part, cached_property):  # what it holds points back at the project
-                vars(self).pop(name, None)
-
-    def registered(self, name: str, registry: str | None = None) -> Kind | None:
-        """An instance of the class that a registry (any, for None) knows by a name."""
-        found = self._registered_class(name)
-        if found and registry and not registries.belongs(found[1], registry):
-            return None
-        return self.kind_of_instance(*found) if found else None
-
-    @query
-    def _registered_class(self, name: str) -> tuple[FileIndex, Class] | None:
-        files = self.mentions.of(name) if name.isidentifier() else self.files.values()
-        return registries.registered(name, files)
-
-    # -- parts of the index ------------------------------------------------------------------------------------
-
-    @cached_property
-    def live(self) -> Live:
-        """Which files can hold a step loop, and which functions may train."""
-        return live(self)
-
-    # -- facts of all files ------------------------------------------------------------------------------------
-
-    @cached_property
-    def worker_defaults(self) -> Mapping[str, Mapping[tuple[int, int], loader_facts.WorkerDefault]]:
-        """Places that leave a training loader elsewhere without workers, by path and offsets."""
-        return loader_facts.worker_defaults(self)
-
-    @cached_property
-    def saves_on_every_rank(self) -> Mapping[str, Mapping[int, EveryRank]]:
-        """The checkpoints that every process writes, by path and offset."""
-        return every_rank(self)
-
-    @cached_property
-    def amp_files(self) -> Mapping[str, Confidence]:
-        """The paths of the files whose layers are trained under AMP, and how sure that is."""
-        return {file.source.path: confidence for file, confidence in amp.driven(self).items()}
-
-    @cached_property
-    def open_widths(self) -> frozenset[str]:
-        """The paths of the files that can hold a layer of a misaligned width under AMP."""
-        return open_widths.files(self)
-
-    def may_be_misaligned(self, file: FileIndex) -> bool:
-        """Whether a layer of a file may have a misaligned width and be trained under AMP; quicker to ask."""
-        return file.source.path in self.open_widths
-
-    # -- training ----------------------------------------------------------------------------------------------
-
-    def trains(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether one call of a function makes one training step."""
-        return TrainingCalls.of(self).trains(file, scope)
-
-    def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        """Whether a call makes one training step, itself or in a project function that it reaches."""
-        return TrainingCalls.of(self).call_trains(file, scope, call)
-
-    @query(again=True)
-    def optimizes(self, file: FileIndex) -> bool:
-        """Whether a file takes optimizer steps, itself or through functions it calls."""
-        return any(
-            training.takes_optimizer_step(call) or self._calls_optimizer(file, scope, call)
-            for scope in file.scopes.scopes
-            for statement in scope.statements
-            for call in statement.calls
-        )
-
-    def _calls_optimizer(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        name = dotted(call.func)
-        if name is None or name.rpartition(".")[2] not in self.optimizing_names:
-            return False
-        found = Values.of(self).callee(file, scope, name, {})
-        return found is not None and found[1] in self._optimizing
-
-    @cached_property
-    def optimizing_names(self) -> frozenset[str]:
-        """Names of the functions that take an optimizer step themselves."""
-        return frozenset(scope.name for scope in self._optimizing)
-
-    @cached_property
-    def _optimizing(self) -> frozenset[Scope]:
-        return frozenset().union(*(training.optimizing(file) for file in self._may_optimize))
-
-    @property
-    def _may_optimize(self) -> Iterator[FileIndex]:
-        named = {*self.mentions.calls("step"), *self.mentions.calls("minimize")}
-        return (file for file in self.files.values() if file in named or file.scales)
-
-    # -- other processes ---------------------------------------------------------------------------------------
-
-    @property
-    def worked(self) -> Worked:
-        """What was worked out of the whole project so far and can be sent to another process."""
-        return {name: vars(self)[name] for name in _WHOLE if name in vars(self)}
-
-    def worked_out(self, worked: Worked) -> None:
-        """Take what another process has worked out of the same project."""
-        vars(self).update(worked)

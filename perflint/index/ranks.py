@@ -16,8 +16,7 @@ from perflint.index.tree import children, walk
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 _RANK = re.compile(
     r"(^|_|local|global)rank|master|main_?(proc|card|node|worker|device|thread)|is_?main|is_?chief|trainer_?id|dev_?id"

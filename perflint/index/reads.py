@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perflint.index import around, training
@@ -16,43 +16,20 @@ from perflint.index.names import dotted
 from perflint.index.part import Part
 from perflint.index.scopes import Scope, Statement
 from perflint.index.settled import Settled
+from perflint.index.steps import Read
+from perflint.index.training_calls import TrainingCalls
 from perflint.index.tree import walk
 from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _MAX_DEPTH = 3
 _MOST_STATEMENTS = 200
 _METHODS = frozenset({"item", "numpy", "tolist"})
 _CONVERSIONS = frozenset({"float", "int", "bool"})
 _NUMPY = frozenset({"numpy.array", "numpy.asarray", "numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"})
-
-
-@dataclass(frozen=True)
-class Read:
-    """A host read in a helper: the call that makes it.
-
-    ``sure``: False where it only happens if what the helper is handed holds some key.
-    """
-
-    file: FileIndex
-    call: ast.Call
-    sure: bool = True
-
-    moves_along = True
-    """It holds no rows, so it stays what it is where the helper moves."""
-
-    @property
-    def path(self) -> str:
-        """The file in which it stands."""
-        return self.file.source.path
-
-    @property
-    def line(self) -> int:
-        """The row on which it stands."""
-        return self.call.lineno
 
 
 class Reads(Part):
@@ -79,7 +56,7 @@ class Reads(Part):
             file.is_quiet
             or scope.name in training.STEP_METHODS
             or training.is_evaluation(scope.name)
-            or self._project.trains(file, scope)
+            or TrainingCalls.of(self._project).trains(file, scope)
         )
 
     @query(cycle=None)
@@ -146,6 +123,6 @@ def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
     name = dotted(call.func)
     if name is None or len(call.args) != 1:
         return False
-    if name in _CONVERSIONS or file.resolve(name) in _NUMPY:
+    if name in _CONVERSIONS or file.names.resolve(name) in _NUMPY:
         return evaluator.kind(call.args[0]).is_tensor
     return False

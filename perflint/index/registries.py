@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from perflint.index.kinds import Kind
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
+from perflint.index.part import Part
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Class
 from perflint.query import query
-
-if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
 
 _BUILDERS = ("build", "create", "make", "get", "instantiate", "init_obj")
 _NAME_KEYS = ("type", "name")
@@ -20,20 +19,27 @@ _REGISTERS = re.compile(r"regist|add_component", re.IGNORECASE)
 """A part of the name of a decorator that registers a class."""
 
 
-def registered(name: str, files: Iterable[FileIndex]) -> tuple[FileIndex, Class] | None:
-    """The class that a decorator registers by a name; None where nothing does, or two classes share it.
+class Registries(Part):
+    """The classes of one project that decorators register."""
 
-    Args:
-        name: what the class goes by.
-        files: where to look: every file that has the name in its text.
-    """
-    found = [
-        (file, file.scopes.classes[own])
-        for file in files
-        if file.has(name) and file.matches(_REGISTERS)
-        for own in registered_classes(file).get(name, ())
-    ]
-    return found[0] if len(found) == 1 else None
+    def registered(self, name: str, registry: str | None = None) -> Kind | None:
+        """An instance of the class that a registry (any, for None) knows by a name."""
+        found = self._registered_class(name)
+        if found and registry and not _belongs(found[1], registry):
+            return None
+        return Modules.of(self._project).kind_of_instance(*found) if found else None
+
+    @query
+    def _registered_class(self, name: str) -> tuple[FileIndex, Class] | None:
+        """The class that a decorator registers by a name; None where nothing does, or two classes share it."""
+        files = self._project.mentions.of(name) if name.isidentifier() else self._project.files.values()
+        found = [
+            (file, file.scopes.classes[own])
+            for file in files
+            if file.has(name) and file.matches(_REGISTERS)
+            for own in registered_classes(file).get(name, ())
+        ]
+        return found[0] if len(found) == 1 else None
 
 
 @query
@@ -83,7 +89,7 @@ def asked(call: ast.Call) -> str | None:
     return name.rpartition(".")[2] if name else None
 
 
-def belongs(owner: Class, registry: str) -> bool:
+def _belongs(owner: Class, registry: str) -> bool:
     """Whether one of a class's decorators registers it with a registry of this name, or with an unnamed one."""
     for decorator in owner.node.decorator_list:
         function = decorator.func if isinstance(decorator, ast.Call) else decorator

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from perflint.index.forwards import Forwards
 from perflint.index.kinds import UNKNOWN, Kind, function, join
+from perflint.index.modules import Modules
 from perflint.index.part import Part
+from perflint.index.project import FileIndex
 from perflint.index.tables import Tables
 from perflint.index.values import Values
-
-if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
 
 _Kinds = list[Kind]
 _Named = dict[str, Kind]
@@ -28,7 +26,7 @@ class Resolving(Part):
 
     def call_method(self, owner: str, method: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
         """The result of a method of a project class, None when there is none."""
-        found = self._project.method(owner, method)
+        found = Modules.of(self._project).method(owner, method)
         return Values.of(self._project).result(*found, owner, arguments, keywords) if found else None
 
     def forward_parts(self, owner: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
@@ -44,7 +42,7 @@ class Resolving(Part):
         values = Values.of(self._project)
         results = [
             values.result(file, scope, "", arguments, keywords) or UNKNOWN
-            for file, scope in self._project.functions_of_kind(function(qualified))
+            for file, scope in Modules.of(self._project).functions_of_kind(function(qualified))
         ]
         return reduce(join, results) if results else None
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from perflint.index.bindings import bound_by
 from perflint.index.call_arguments import argument_of, keyword_only
 from perflint.index.callers import Callers, argument_for
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 from perflint.index.tree import walk
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _TENSORS = re.compile(
     r"paddle\.(?:tensor\.)?(?:to_tensor|Tensor|stack|concat|zeros|ones|full|empty|arange|linspace|eye|rand|randn|randint"
@@ -110,12 +111,12 @@ class _Search:
         if bound is not None:
             self._bound(file, bound, name)
             return
-        found = file.project.find(file.names.resolve(name), file)
+        found = Modules.of(file.project).find(file.names.resolve(name), file)
         if found is not None:
             self._definition(*found)
             return
         module, _, last = file.names.resolve(name).rpartition(".")
-        there = file.project.module_named(module, file) if file.names.is_bound(first) else None
+        there = Modules.of(file.project).module_named(module, file) if file.names.is_bound(first) else None
         if there is not None and there is not file:
             self._named(there, there.scopes.module, last)
 
@@ -134,7 +135,7 @@ class _Search:
     def _attribute(self, file: FileIndex, owner: Class, name: str) -> None:
         for value, scope in owner.attributes.get(name, ()):
             self.value(file, scope, value)
-        method = file.project.method_of(file, owner, name)
+        method = Modules.of(file.project).method_of(file, owner, name)
         if method is not None:
             self._body(*method)
 
@@ -143,7 +144,7 @@ class _Search:
             self._body(file, found)
             return
         for name in _MAKERS:
-            method = file.project.method_of(file, found, name)
+            method = Modules.of(file.project).method_of(file, found, name)
             if method is not None:
                 self._body(*method)
 
@@ -183,7 +184,7 @@ def _reaches(file: FileIndex, caller: Scope, call: ast.Call, scope: Scope) -> bo
     if name is None:
         return False
     if scope.owner is not None and scope.name == "__init__":
-        found = file.project.find(file.names.resolve(name), file)
+        found = Modules.of(file.project).find(file.names.resolve(name), file)
         return found is not None and found[1] is scope.owner
     reached = Values.of(file.project).callee(file, caller, name, {})
     return reached is not None and reached[1] is scope

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from perflint.index.bindings import bound_by
 from perflint.index.callers import Callers, Site, argument_for
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.part import Part
 from perflint.index.scopes import Class, Scope
@@ -26,7 +27,7 @@ from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _MAX_DEPTH = 5
 _MOST_SITES = 40
@@ -137,7 +138,7 @@ class Settled(Part):
         if name == f"self.{scope.name}" and caller.owner is not None:
             return caller.owner is not scope.owner
         bound = there.names.is_bound(name.partition(".")[0])
-        found = self._project.find(there.names.resolve(name), there) if bound else None
+        found = Modules.of(self._project).find(there.names.resolve(name), there) if bound else None
         return found is not None and found[1] is not scope
 
     # -- attributes --------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ class Settled(Part):
     def _is_plain(self, file: FileIndex, owner: Class, depth: int = 0) -> bool:
         """Whether all the code of a class and of its bases is seen."""
         for base in owner.bases:
-            found = None if base in _PLAIN_BASES else self._project.find(base, file)
+            found = None if base in _PLAIN_BASES else Modules.of(self._project).find(base, file)
             if base in _PLAIN_BASES:
                 continue
             if found is None or not isinstance(found[1], Class) or depth > _MAX_DEPTH:

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from perflint.findings import Confidence
 from perflint.index.callers import Callers, Site
 from perflint.index.imports import Imports
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.paddle_api import PARALLEL
 from perflint.index.ranks import Ranks, contradict, facts, statement_of
 from perflint.index.scopes import Class, Place, Scope
 from perflint.index.training import is_evaluation
 from perflint.index.values import Values
-from perflint.query import Memory, query
+from perflint.query import Memory, query, whole
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 SAVES = {"paddle.save": 1, "paddle.async_save": 1, "paddle.static.save": 1, "paddle.fluid.save": 1}
 """Calls that write a file in whichever process they run, and the position of the path."""
@@ -79,6 +79,7 @@ class _Path:
     """Whether only a wrapped model says so, in a program that nothing else is seen to distribute."""
 
 
+@whole(by_path=True, portable=True)
 def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
     """The saves of a project that every rank makes, by path and by the offset of the call."""
     return _Finder(project).found()
@@ -194,7 +195,7 @@ class _Finder:
         found = Values.of(self._project).callee(file, scope, name, {})
         if found is not None:
             return found in self._initial
-        target = self._project.find(file.names.resolve(name), file)
+        target = Modules.of(self._project).find(file.names.resolve(name), file)
         return (
             target is not None
             and isinstance(target[1], Class)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from perflint.index.bindings import bound_by
 from perflint.index.callers import Callers, argument_for
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.scopes import Class, Scope
 from perflint.index.switches import default_expression
@@ -19,7 +20,7 @@ from perflint.index.tree import walk
 from perflint.index.values import Values
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _MAX_DEPTH = 8
 _MOST_SITES = 40
@@ -204,7 +205,7 @@ class Sizes:
         if assigned or in_body:
             return None
         for base in owner.bases:
-            found = file.project.find(base, file)
+            found = Modules.of(file.project).find(base, file)
             if found is not None and isinstance(found[1], Class) and found[1] is not owner:
                 inherited = self._attribute(found[0], found[1], name, depth + 2)
                 if inherited is not None:
@@ -245,7 +246,7 @@ def _calls(file: FileIndex, scope: Scope) -> Iterator[ast.Call]:
     for one in classes:
         for there, _, call in Callers.of(project).named(one.name)[:_MOST_SITES]:
             local = dotted(call.func)
-            found = project.find(there.names.resolve(local), there) if local else None
+            found = Modules.of(project).find(there.names.resolve(local), there) if local else None
             if found is not None and found[1] is one:
                 yield call
 

@@ -13,7 +13,7 @@ from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 
 def binding(name: str, site: Site) -> tuple[Scope, Statement, ast.expr | None] | str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perflint.index.bindings import bound_by
 from perflint.index.callers import Callers, Site, argument_for
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.part import Part
 from perflint.index.scopes import Class, Place, Scope, Statement, headers
@@ -21,7 +22,7 @@ from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _MAX_DEPTH = 6
 _MOST_SITES = 40
@@ -144,7 +145,7 @@ class Switches(Part):
             if name in enclosing.functions:
                 return enclosing.functions[name] is scope
             enclosing = enclosing.parent
-        found = self._project.find(there.names.resolve(name), there)
+        found = Modules.of(self._project).find(there.names.resolve(name), there)
         return found is not None and found[1] is (owner or scope)
 
     def default_of(self, node: ast.expr, scope: Scope, file: FileIndex, depth: int = 0) -> Value:

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING
 
 from perflint.index.callers import argument_for
 from perflint.index.kinds import Kind
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.part import Part
 from perflint.index.reaching import is_bound, is_mutated
+from perflint.index.registries import Registries
 from perflint.index.scopes import FUNCTIONS, Scope
 from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 Table = tuple["FileIndex", Mapping[str, ast.expr]]
 
@@ -57,7 +59,7 @@ class Tables(Part):
         if found.is_attribute:
             name = dotted(found.holder)
             return (
-                Values.of(self._project).call(file.resolve(f"{name}.{key}"), file, arguments, keywords)
+                Values.of(self._project).call(file.names.resolve(f"{name}.{key}"), file, arguments, keywords)
                 if name
                 else None
             )
@@ -66,7 +68,7 @@ class Tables(Part):
             return None
         where, entries = table
         entry = dotted(entries[key]) if key in entries else None
-        return Values.of(self._project).call(where.resolve(entry), where, arguments, keywords) if entry else None
+        return Values.of(self._project).call(where.names.resolve(entry), where, arguments, keywords) if entry else None
 
     def _through(self, file: FileIndex, call: ast.Call) -> Kind | None:
         """The result of a function that looks up one of its parameters, which the call gives a literal for."""
@@ -74,7 +76,9 @@ class Tables(Part):
             return None
         name = dotted(call.func)
         is_known = name is not None and file.names.is_bound(name.partition(".")[0])
-        found = self._project.find(file.resolve(name), file) if name is not None and is_known else None
+        found = (
+            Modules.of(self._project).find(file.names.resolve(name), file) if name is not None and is_known else None
+        )
         if found is None or not isinstance(found[1], Scope):
             return None
         where, scope = found[0], found[1]
@@ -86,7 +90,7 @@ class Tables(Part):
         made = self._called(where, look_up, key, [], {})
         holder = dotted(look_up.holder)
         if made is None and key is not None and holder and not look_up.is_attribute:
-            return self._project.registered(key, holder.rpartition(".")[2])
+            return Registries.of(self._project).registered(key, holder.rpartition(".")[2])
         return made
 
     @query
@@ -118,8 +122,12 @@ class Tables(Part):
             return self._bound(file, scope, name)
         if name in Values.of(self._project).own_definitions(file.scopes.module):
             return self._bound(file, file.scopes.module, name)
-        module, _, last = file.resolve(name).rpartition(".")
-        where = self._project.module_named(module, file) if module and file.names.is_bound(name.split(".")[0]) else None
+        module, _, last = file.names.resolve(name).rpartition(".")
+        where = (
+            Modules.of(self._project).module_named(module, file)
+            if module and file.names.is_bound(name.split(".")[0])
+            else None
+        )
         return self._bound(where, where.scopes.module, last) if where is not None else None
 
     def _bound(self, file: FileIndex, scope: Scope, name: str) -> Table | None:

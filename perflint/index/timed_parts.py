@@ -9,7 +9,7 @@ from perflint.index.names import dotted
 from perflint.index.scopes import Scope, Statement
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _READS = frozenset({"item", "numpy", "tolist"})
 _CLOCKS = frozenset(
@@ -41,4 +41,4 @@ def _is_bare_read(node: ast.stmt) -> bool:
 
 def _asks_the_clock(file: FileIndex, call: ast.Call) -> bool:
     name = dotted(call.func)
-    return name is not None and file.resolve(name) in _CLOCKS
+    return name is not None and file.names.resolve(name) in _CLOCKS

@@ -248,23 +248,93 @@ class Table(dict[Any, Any]):
         self._starts.clear()
 
 
+class WholeTable(Table):
+    """The one answer to a question about all files: who asks needs its value, whatever that was worked out from."""
+
+    def __init__(self, log: Log, question: Question) -> None:
+        super().__init__(log)
+        self.question = question
+        self._name = question.__qualname__
+
+    def __contains__(self, key: object) -> bool:
+        if dict.__contains__(self, key):
+            return True
+        self._starts[key] = len(self._log.asked)
+        return False
+
+    def __setitem__(self, key: Hashable, value: Any) -> None:
+        super().__setitem__(key, value)
+        if key in self._starts:
+            del self._log.asked[self._starts[key] :]
+
+    def __getitem__(self, key: Hashable) -> Any:
+        answer = dict.__getitem__(self, key)
+        if self.question.by_path:
+            return _ByPath(self._name, answer, self._log)
+        self._log.note(("answer", self._name))
+        return answer
+
+    def changes(self, before: Any) -> list[Need]:
+        """What is no longer so where the answer takes the place of this one."""
+        now = dict.__getitem__(self, ())
+        if before == now:
+            return []
+        paths = sorted(before.keys() | now.keys()) if self.question.by_path else ()
+        changed = [path for path in paths if before.get(path) != now.get(path)]
+        return [("answer", self._name), *(("answer", self._name, path) for path in changed)]
+
+
+class _ByPath(Mapping[str, Any]):
+    """An answer that is asked file by file; who asks needs no more of it than what it says of that file."""
+
+    def __init__(self, name: str, answer: Mapping[str, Any], log: Log) -> None:
+        self._name = name
+        self._answer = answer
+        self._log = log
+
+    def __getitem__(self, path: str) -> Any:
+        self._log.note(("answer", self._name, path))
+        return self._answer[path]
+
+    def __iter__(self) -> Iterator[str]:
+        self._log.note(("answer", self._name))
+        return iter(self._answer)
+
+    def __len__(self) -> int:
+        self._log.note(("answer", self._name))
+        return len(self._answer)
+
+
 class TrackedMemory(Memory):
-    """The remembered answers of a project whose files are edited."""
+    """The remembered answers of a project whose files are edited; ``log`` notes what they are worked out from."""
 
     def __init__(self, log: Log) -> None:
         super().__init__()
-        self._log = log
+        self.log = log
+        self.registries: list[Registry] = []
+
+    def registry(self) -> Registry:
+        """A table of what was met, which notes who asks for it."""
+        self.registries.append(Registry(self.log))
+        return self.registries[-1]
+
+    @property
+    def whole(self) -> list[WholeTable]:
+        """The tables of questions about all files."""
+        return [table for table in self.values() if isinstance(table, WholeTable)]
 
     def table(self, question: Question | None = None) -> Table:
         """A table that notes what its answers are worked out from."""
-        table = Table(self._log)
+        if question is not None and question.whole:
+            return WholeTable(self.log, question)
+        table = Table(self.log)
         if question is not None and question.again:
             table.again = partial(self._ask_again, question)
         return table
 
     def _ask_again(self, question: Question, key: tuple[object, ...]) -> None:
         """Ask a question again, unless it is about something that is gone."""
-        if all(part in self._log.owned or not self._is_watched(part) for part in key):
+        if all(part in self.log.owned or not self._is_watched(part) for part in key):
             question(*key)
 
     def _is_watched(self, part: object) -> bool:

@@ -15,7 +15,7 @@ from perflint.index.tree import walk
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 STEP_METHODS = frozenset(
     {

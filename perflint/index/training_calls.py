@@ -9,15 +9,17 @@ from perflint.index import training
 from perflint.index.bindings import bound_by
 from perflint.index.dispatch import Dispatch
 from perflint.index.kinds import FUNCTION_TAG
-from perflint.index.live import FUNCTION_VALUES
+from perflint.index.live import FUNCTION_VALUES, live
+from perflint.index.modules import Modules, knows_paddle
 from perflint.index.names import dotted
+from perflint.index.optimizing import optimizes
 from perflint.index.part import Part
 from perflint.index.scopes import Scope, is_abstract
 from perflint.index.values import Values
 from perflint.query import query
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _MAX_DEPTH = 2
 """How many functions of files without Paddle are followed to one that trains with it."""
@@ -38,7 +40,7 @@ class TrainingCalls(Part):
 
     def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether a call makes one training step, itself or in a project function that it reaches."""
-        if training.makes_step(call, self._project.optimizes(file), file.is_static):
+        if training.makes_step(call, optimizes(file), file.is_static):
             return True
         if training.runs_program(call):
             return self._trains_statically(file, scope, call)
@@ -47,7 +49,7 @@ class TrainingCalls(Part):
     def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool:
         """Whether a call in a file that does not know Paddle leads to a training step in one that does."""
         for target, function in self._reached(file, scope, call):
-            if target.knows_paddle:
+            if knows_paddle(target):
                 if self.trains(target, function):
                     return True
             elif depth < _MAX_DEPTH and function is not scope and self._leads_elsewhere(target, function, depth + 1):
@@ -66,7 +68,7 @@ class TrainingCalls(Part):
         """Whether ``exe.run(...)`` runs a training program rather than a test one."""
         if training.is_evaluation(scope.name) or training.runs_evaluation(call):
             return False
-        if self._project.optimizes(file):
+        if optimizes(file):
             return True
         return "train" in f"{scope.name} {ast.unparse(call)} {file.parts[-1]}".lower()
 
@@ -82,7 +84,7 @@ class TrainingCalls(Part):
             return held
         own = name[5:] if name.startswith("self.") and scope.owner is not None else ""
         kept = scope.owner is not None and own in scope.owner.attributes
-        if name.rpartition(".")[2] not in self._project.live.names and not kept:
+        if name.rpartition(".")[2] not in live(self._project).names and not kept:
             return []
         found = Values.of(self._project).callee(file, scope, name, {})
         places = [found] if found is not None else []
@@ -100,7 +102,7 @@ class TrainingCalls(Part):
             kind = Values.of(self._project).lasting_kind(file, scope, value)
             if kind.tag != FUNCTION_TAG:
                 return []
-            found += self._project.functions_of_kind(kind)
+            found += Modules.of(self._project).functions_of_kind(kind)
         return found
 
     def _values(self, file: FileIndex, scope: Scope, name: str) -> list[ast.expr]:

@@ -12,8 +12,7 @@ from perflint.index.call_arguments import position_of
 from perflint.index.callers import Callers, Site, argument_for
 from perflint.index.environment import Environment
 from perflint.index.evaluate import Env, Evaluator
-from perflint.index.file import FileIndex
-from perflint.index.flow import Flow
+from perflint.index.flow import Flow, module_env
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import (
     DATASET_TAG,
@@ -27,9 +26,10 @@ from perflint.index.kinds import (
     Kind,
     join,
 )
-from perflint.index.modules import MAX_DEPTH
+from perflint.index.modules import MAX_DEPTH, Modules
 from perflint.index.names import dotted
 from perflint.index.part import Part
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Class, Scope
 from perflint.index.tree import walk
 from perflint.query import query
@@ -66,32 +66,32 @@ class Values(Part):
                 return file, enclosing.functions[name]
             enclosing = enclosing.parent
         if first == "self" and rest and "." not in rest and scope.owner is not None:
-            method = self._project.method_of(file, scope.owner, rest)
+            method = Modules.of(self._project).method_of(file, scope.owner, rest)
             if method is not None or rest in scope.owner.attributes:
                 return method or self._held_function(file, scope.owner, rest)
             return self._in_a_subclass(scope.owner, rest)
         named = file.names.is_bound(first) or file.names.stars
-        found = self._project.find(file.names.resolve(name), file) if named else None
+        found = Modules.of(self._project).find(file.names.resolve(name), file) if named else None
         if found and isinstance(found[1], Scope):
             return found[0], found[1]
         receiver, _, called = name.rpartition(".")
         if receiver:
             kind = self._receiver(file, scope, receiver, env)
             if kind.type:
-                return self._project.method(kind.type, called)
+                return Modules.of(self._project).method(kind.type, called)
         if not receiver and name in env and env[name].type:
-            return self._project.method(env[name].type, "__call__")
+            return Modules.of(self._project).method(env[name].type, "__call__")
         return None
 
     def _held_function(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
         """The function or callable object that an attribute holds."""
-        kind = self.attribute(self._project.kind_of_instance(file, owner).type, name)
+        kind = self.attribute(Modules.of(self._project).kind_of_instance(file, owner).type, name)
         if kind is None or not kind.type:
             return None
         return (
-            self._project.function_named(kind.type)
+            Modules.of(self._project).function_named(kind.type)
             if kind.tag == FUNCTION_TAG
-            else self._project.method(kind.type, "__call__")
+            else Modules.of(self._project).method(kind.type, "__call__")
         )
 
     def _in_a_subclass(self, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
@@ -106,7 +106,9 @@ class Values(Part):
         if env:
             return Evaluator(file, env).kind(ast.parse(name, mode="eval").body)
         if name.startswith("self.") and name.count(".") == 1 and scope.owner is not None:
-            return self.attribute(self._project.kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
+            return (
+                self.attribute(Modules.of(self._project).kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
+            )
         enclosing: Scope | None = scope
         while enclosing is not None:
             value = self.own_definitions(enclosing).get(name)
@@ -127,14 +129,14 @@ class Values(Part):
         """The result of calling a project function or class by qualified name; None when it is neither."""
         if name in self._project.loaders:
             return LOADER
-        found = self._project.find(name, origin)
+        found = Modules.of(self._project).find(name, origin)
         if found is None:
             return None
         file, target = found
         if self._project.loaders and self._is_declared_loader(file, target):
             return LOADER
         if isinstance(target, Class):
-            return self._project.kind_of_instance(file, target)
+            return Modules.of(self._project).kind_of_instance(file, target)
         return self.result(file, target, "", arguments, keywords)
 
     def _is_declared_loader(self, file: FileIndex, target: Scope | Class) -> bool:
@@ -162,17 +164,17 @@ class Values(Part):
 
     def base_env(self, file: FileIndex, scope: Scope, parameters: Env, owner: str = "") -> Environment:
         """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
-        env = Environment(file.module_env if scope is not file.scopes.module else {})
+        env = Environment(module_env(file) if scope is not file.scopes.module else {})
         if scope.owner is not None:
-            kind = self._project.kind_of_instance(file, scope.owner)
-            if owner and owner in self._project._classes:
+            kind = Modules.of(self._project).kind_of_instance(file, scope.owner)
+            if owner and Modules.of(self._project).class_named(owner) is not None:
                 kind = Kind(kind.tag, type=owner)
             env["self"] = kind
         for name in scope.parameters:
             env.forget(name)
         for name, inner in scope.functions.items():
             if name not in env:
-                env[name] = self._project.as_value(file, inner)
+                env[name] = Modules.of(self._project).as_value(file, inner)
         env.update(parameters)
         return env
 
@@ -198,7 +200,7 @@ class Values(Part):
         for file, caller, call in self.sites(scope):
             argument = argument_for(scope, call, parameter)
             kind = self.lasting_kind(file, caller, argument) if argument is not None else None
-            found += self._project.functions_of_kind(kind) if kind is not None else []
+            found += Modules.of(self._project).functions_of_kind(kind) if kind is not None else []
         return found
 
     @query(cycle=_NOTHING, again=True)  # a recursive call adds nothing
@@ -223,19 +225,19 @@ class Values(Part):
         found = self.callee(file, caller, name, {})
         if found is not None:
             return [found[1]]
-        made = self._project.find(file.names.resolve(name), file)
+        made = Modules.of(self._project).find(file.names.resolve(name), file)
         if made is not None and isinstance(made[1], Class):
-            built = self._project.method_of(made[0], made[1], "__init__")
+            built = Modules.of(self._project).method_of(made[0], made[1], "__init__")
             return [built[1]] if built else []
         kind = self.lasting_kind(file, caller, call.func)
-        return [function for _, function in self._project.functions_of_kind(kind)]
+        return [function for _, function in Modules.of(self._project).functions_of_kind(kind)]
 
     # -- objects -----------------------------------------------------------------------------------------------
 
     @query(cycle=None, again=True)
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of ``self.name`` from the assignments in the class and its bases."""
-        found = self._project.class_named(owner)
+        found = Modules.of(self._project).class_named(owner)
         if found is None:
             return None
         return self._attribute(found[0], found[1], name, 0) or self._of_subclasses(found[1], name)
@@ -255,7 +257,7 @@ class Values(Part):
         if depth > MAX_DEPTH:
             return None
         for base in owner.bases:
-            found = self._project.find(base, file)
+            found = Modules.of(self._project).find(base, file)
             if found and isinstance(found[1], Class) and found[1] is not owner:
                 inherited = self._attribute(found[0], found[1], name, depth + 1)
                 if inherited is not None:
@@ -286,25 +288,31 @@ class Values(Part):
     def lasting_kind(self, file: FileIndex, scope: Scope, node: ast.expr) -> Kind:
         """The kind of an object that an expression stands for wherever it is asked: a class's instance, a function."""
         if isinstance(node, ast.Name) and node.id == "self" and scope.owner is not None:
-            return self._project.kind_of_instance(file, scope.owner)
+            return Modules.of(self._project).kind_of_instance(file, scope.owner)
         name = dotted(node)
         if name is None:
             return Evaluator(file, self._lasting_env(file, scope)).kind(node)
-        known = self._project.function_value(file, scope, name) or self._receiver(file, scope, name, {})
+        known = Modules.of(self._project).function_value(file, scope, name) or self._receiver(file, scope, name, {})
         return known if known.tag != UNKNOWN_TAG else self._bound_method(file, scope, name)
 
     def _bound_method(self, file: FileIndex, scope: Scope, name: str) -> Kind:
         """A method of the object that a scope works on, as a value: ``self.train_step``."""
         first, _, method = name.partition(".")
         found = (
-            self._project.method_of(file, scope.owner, method) if first == "self" and scope.owner is not None else None
+            Modules.of(self._project).method_of(file, scope.owner, method)
+            if first == "self" and scope.owner is not None
+            else None
         )
-        return self._project.as_value(*found) if found is not None else UNKNOWN
+        return Modules.of(self._project).as_value(*found) if found is not None else UNKNOWN
 
     def _lasting_env(self, file: FileIndex, scope: Scope) -> Env:
         """What every expression of a scope can name: its nested functions, and the object whose method it is."""
-        env = self._project.functions_of(file, scope)
-        return env if scope.owner is None else {**env, "self": self._project.kind_of_instance(file, scope.owner)}
+        env = Modules.of(self._project).functions_of(file, scope)
+        return (
+            env
+            if scope.owner is None
+            else {**env, "self": Modules.of(self._project).kind_of_instance(file, scope.owner)}
+        )
 
     # -- names that are bound once -----------------------------------------------------------------------------
 
@@ -355,7 +363,7 @@ class Values(Part):
         if made in table:
             return table[made]
         found: tuple[FileIndex, Scope | Class] | None = self.callee(file, scope, name, env)
-        found = found or self._project.find(qualified, file)
+        found = found or Modules.of(self._project).find(qualified, file)
         if found is None:
             return None
         defined = f"{found[0].module}.{found[1].qualname}"

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Callable, Container, Hashable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from perflint.index.file import Answer, FileIndex, NamedLoad
+from perflint.index.file_text import Answer
 from perflint.index.graft import Graft, watch
 from perflint.index.kept_file import OF_TEXT, OWN, KeptFile
-from perflint.index.kept_mentions import WORD
-from perflint.index.mentions import Uses
+from perflint.index.kept_mentions import WORD, KeptMentions
 from perflint.index.names import Names
 from perflint.index.pieces import Pieces
+from perflint.index.project import FileIndex, NamedLoad, Project
 from perflint.index.scopes import Class, FileScopes, Scope, Statement
 from perflint.index.splice import Nodes, Splice, Window
+from perflint.index.steps import Steps
 from perflint.index.tracking import Asked, Need
 from perflint.index.watched_source import WatchedSource
+from perflint.index.words import Uses
 from perflint.text.source import Source, lines_of
-
-if TYPE_CHECKING:
-    from perflint.index.kept_project import KeptProject
 
 _ACROSS = "[^"
 """What a pattern has that may match from one definition into the next."""
@@ -36,7 +36,7 @@ class WatchedFile(KeptFile):
     source: WatchedSource
     uses: Uses
 
-    def __init__(self, source: Source, parts: tuple[str, ...], project: KeptProject) -> None:
+    def __init__(self, source: Source, parts: tuple[str, ...], project: Project) -> None:
         super().__init__(WatchedSource.of(source), parts, project)
         path = source.path
         self._needs: dict[str, Need] = {name: (name, path) for name in (*OF_TEXT, "names")}
@@ -58,12 +58,12 @@ class WatchedFile(KeptFile):
     @property
     def names(self) -> Names:
         """What the file's imports and definitions bind."""
-        self.project.log.note(self._needs["names"])
+        self.memory.log.note(self._needs["names"])
         return cast("Names", vars(self)["scopes"].names)
 
     def of_text(self, question: Hashable, answer: Callable[[str], Answer]) -> Answer:
         """What a function of the text alone says of it."""
-        self.project.log.note(("text", self.source.path, question))
+        self.memory.log.note(("text", self.source.path, question))
         if question not in self._questions:
             self._questions[question] = answer, answer(self.source.plain_text)
         return cast("Answer", self._questions[question][1])
@@ -80,7 +80,7 @@ class WatchedFile(KeptFile):
 
     def scopes_where(self, question: str, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
         """The functions for which a function says so that looks at them and at the names of the file alone."""
-        self.project.log.note(("where", self.source.path, question))
+        self.memory.log.note(("where", self.source.path, question))
         if question not in self._where:
             found = self._unnoted(lambda file: FileIndex.scopes_where(file, question, answer))
             self._where[question] = answer, found
@@ -107,14 +107,14 @@ class WatchedFile(KeptFile):
         return self._unnoted(lambda file: list(filter(holds, file.scopes.scopes)))
 
     def _unnoted(self, answer: Callable[[FileIndex], Answer]) -> Answer:
-        start = len(self.project.log.asked)
+        start = len(self.memory.log.asked)
         found = answer(self)
-        del self.project.log.asked[start:]
+        del self.memory.log.asked[start:]
         return found
 
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
         """The calls whose last name is this one, each with its statement."""
-        log = self.project.log
+        log = self.memory.log
         log.note(("calls", self.source.path, name))
         if name not in self._calls:
             start = len(log.asked)
@@ -124,7 +124,7 @@ class WatchedFile(KeptFile):
 
     def loads_named(self, name: str) -> list[NamedLoad]:
         """The places in statements that read a name or an attribute."""
-        self.project.log.note(self._needs["tree"])
+        self.memory.log.note(self._needs["tree"])
         return self._unnoted(lambda file: FileIndex.loads_named(file, name))
 
     def may_call(self, name: str) -> bool:
@@ -163,7 +163,7 @@ class WatchedFile(KeptFile):
 
     def replace(self, text: str) -> list[Need]:
         """Put another text in the place of the old one; what is not as it was."""
-        path, log, known = self.source.path, self.project.log, vars(self)
+        path, log, known = self.source.path, self.memory.log, vars(self)
         before = {name: known[name] for name in (*OF_TEXT, "scopes", "words", "uses")}
         if self._parsed is None or self._parsed[0] != text:
             self.parse(text)
@@ -189,7 +189,7 @@ class WatchedFile(KeptFile):
         if not same_names:
             changed.append(("names", path))
         changed += self._changed_answers(text)
-        self.project.mentions.move(self, *_moved(before["words"].words, known["words"].words))
+        cast("KeptMentions", self.project.mentions).move(self, *_moved(before["words"].words, known["words"].words))
         for one, other in (
             (before["words"], known["words"]),
             *zip(_parts(before["uses"]), _parts(known["uses"]), strict=True),
@@ -199,13 +199,13 @@ class WatchedFile(KeptFile):
 
     def _note(self) -> None:
         """Note who asks for the text, the functions and the classes from now on."""
-        watch(vars(self)["scopes"], self.source.path, self.project.log)
+        watch(vars(self)["scopes"], self.source.path, self.memory.log)
         need = self._needs["tree"]
-        self.source.told = lambda: self.project.log.note(need)
+        self.source.told = lambda: self.memory.log.note(need)
 
     def _look(self) -> None:
         """Work out what the text alone says, which nobody has asked for."""
-        log, known, source = self.project.log, vars(self), self.source
+        log, known, source = self.memory.log, vars(self), self.source
         start = len(log.asked)
         if self._parsed is not None and self._parsed[0] == source.text:
             parsed = self._parsed[1]
@@ -236,8 +236,7 @@ class WatchedFile(KeptFile):
 
     def _forget(self) -> None:
         """Forget all about the old text."""
-        self.points.clear()
-        self.reading_calls.clear()
+        Steps.of(self.project).forget(self)
         self._calls.clear()
         self.project.broken.pop(self.source.path, None)
         for name in OWN:
@@ -247,7 +246,7 @@ class WatchedFile(KeptFile):
     def _let_go(self, parts: Iterable[Scope | Class]) -> None:
         """Take apart what is gone: its parts point at one another, and the collector is not there to see it."""
         for part in parts:
-            self.project.log.owned.pop(part, None)
+            self.memory.log.owned.pop(part, None)
             for table in vars(part).values():
                 if isinstance(table, (dict, list)):
                     table.clear()
@@ -263,12 +262,12 @@ def _parts(known: Uses) -> tuple[Any, Any, Any]:
 
 def _noted(name: str) -> property:
     """What a file remembers of its own text, or is given (``scopes``), with a note of who asks."""
-    original: Any = vars(FileIndex)[name]
+    original: Any = inspect.getattr_static(FileIndex, name)
     work_out = original.func if isinstance(original, cached_property) else original.fget
     is_kept = isinstance(original, cached_property)
 
     def get(self: WatchedFile) -> Any:
-        self.project.log.note(self._needs[name])
+        self.memory.log.note(self._needs[name])
         known = vars(self)
         if name in known:
             return known[name]

@@ -21,7 +21,7 @@ from perflint.index.tree import walk
 from perflint.index.width_parts import SEQUENTIAL, Chain, Parts, WidthPart, slots_of
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
+    from perflint.index.project import FileIndex
 
 _UNARY = frozenset(
     {"relu", "relu6", "gelu", "sigmoid", "tanh", "silu", "swish", "mish", "leaky_relu", "elu", "selu", "celu", "exp"}

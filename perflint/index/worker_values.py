@@ -20,12 +20,12 @@ from perflint.index.look_ups import (
     is_overridden,
     is_set,
 )
+from perflint.index.modules import Modules
 from perflint.index.names import dotted
 from perflint.index.sole_binding import binding
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
 
 _WORKERS = re.compile(r"worker", re.IGNORECASE)
 
@@ -82,7 +82,7 @@ class WorkerValues:
     def _imported(self, name: str, site: Site, depth: int) -> list[WorkerOrigin]:
         """A constant of another file, by ``from config import NUM_WORKERS``."""
         module, _, last = site.file.names.resolve(name).rpartition(".")
-        there = self._project.module_named(module, site.file) if site.file.names.is_bound(name) else None
+        there = Modules.of(self._project).module_named(module, site.file) if site.file.names.is_bound(name) else None
         if there is None or there is site.file:
             return []
         return self._bound(last, site.at(there, there.scopes.module, None), depth + 1) or []

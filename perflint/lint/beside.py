@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
-from perflint.index.file import Step
+from perflint.index.steps import Step
 from perflint.lint.context import Draft
 
 HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF206", "PPF208", "PPF209"})

@@ -16,10 +16,11 @@ from perflint.findings import Confidence, Finding, Fix, Related
 from perflint.index import doubt, guards
 from perflint.index.devices import Devices
 from perflint.index.evaluate import Evaluator
-from perflint.index.file import FileIndex, Point, Step
 from perflint.index.kinds import UNKNOWN, Kind
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Statement
 from perflint.index.settled import Settled
+from perflint.index.steps import Point, Step
 from perflint.lint.units import ParsedUnit
 from perflint.suppress import noqa
 

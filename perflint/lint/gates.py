@@ -14,10 +14,11 @@ from functools import cache, partial
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
 from perflint.index.clues import Clues
-from perflint.index.file import FileIndex, Point
 from perflint.index.flow import Flow
 from perflint.index.names import dotted, spellings
+from perflint.index.project import FileIndex
 from perflint.index.scopes import Scope, Statement
+from perflint.index.steps import Point, points_of
 from perflint.index.training import terminal_names
 from perflint.index.values import Values
 from perflint.lint import registry
@@ -47,7 +48,7 @@ def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> fro
     asked = [gate for code, gates in registry.step_statements.items() if code in codes for gate in gates]
     return frozenset(
         point.statement.node.lineno
-        for point in file.points.values()
+        for point in points_of(file).values()
         if point.step is not None
         and (
             _triggered(point.statement, forward if point.step.forward else triggers)
@@ -116,13 +117,13 @@ def type_all(file: FileIndex) -> None:
 
 def ensure_points(file: FileIndex, scope: Scope) -> None:
     """Work out the kinds at each statement of a scope that is not on the hot path."""
-    if all(statement.node in file.points for statement in scope.statements):
+    if all(statement.node in points_of(file) for statement in scope.statements):
         return
     flow = Flow(scope, file, Values.of(file.project).base_env(file, scope, {}), guess_losses=False).run()
     for statement in scope.statements:
-        if statement.node not in file.points:
+        if statement.node not in points_of(file):
             env = flow.before.get(statement.node, {})
-            file.points[statement.node] = Point(statement, scope, None, env, None, file)
+            points_of(file)[statement.node] = Point(statement, scope, None, env, None, file)
 
 
 def _triggered(statement: Statement, triggers: frozenset[str]) -> bool:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perflint.findings import Confidence
-    from perflint.index.file import FileIndex, Point
+    from perflint.index.project import FileIndex
     from perflint.index.scopes import Statement
+    from perflint.index.steps import Point
     from perflint.lint.context import Context
 
 Check = Callable[[Any, "Context"], None]

@@ -13,8 +13,7 @@ from perflint.inputs.paddle_versions import Admitted, Version, hold_back, oldest
 from perflint.inputs.requirements import nearest
 
 if TYPE_CHECKING:
-    from perflint.index.file import FileIndex
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
     from perflint.lint.context import Draft
 
 _NUMBER = r"""["'](?P<version>\d+(?:\.\d+)+)["']"""

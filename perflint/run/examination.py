@@ -13,8 +13,8 @@ from perflint.findings import Confidence
 from perflint.fix.trial import Trials
 from perflint.fix.unused_imports import taking
 from perflint.index import hot
-from perflint.index.file import FileIndex
-from perflint.index.project import Project
+from perflint.index.project import FileIndex, Project
+from perflint.index.steps import points_of
 from perflint.lint import gates, registry, units, unused_noqa, version_checks
 from perflint.lint.context import Context, Draft
 from perflint.lint.gates import Rows
@@ -68,7 +68,7 @@ class Examination:
     def _ask_steps(self, paths: Iterable[str]) -> None:
         for path in paths:
             file = self.project.files[path]
-            if file.points and self._is_asked(path):
+            if points_of(file) and self._is_asked(path):
                 self.rows[path] = Rows(gates.step_rows(file, self.codes, self._asked(file)))
 
     def ask(self, gate: RowsOf, paths: Iterable[str]) -> None:
@@ -126,7 +126,7 @@ class Examination:
         else:
             gates.type_all(file)
         lines = file.source.lines
-        points = {lines.offset(node.lineno, node.col_offset): point for node, point in file.points.items()}
+        points = {lines.offset(node.lineno, node.col_offset): point for node, point in points_of(file).items()}
         drafts: list[Draft] = []
         answers: dict[Hashable, Any] = {}
         reader = self.readers.get(path)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.index.project import Project
+from perflint.index.opening import opened
 from perflint.lint import messages
 from perflint.run.examination import Done, Examination
 from perflint.run.processes import can_fork
@@ -35,7 +35,7 @@ def examine(
         done: told of the files as they are done.
         last: the process ends after this, so that nothing has to be freed.
     """
-    project = Project(sources, settings.loaders)
+    project = opened(sources, settings.loaders)
     examination = Examination(project, settings, codes, gated)
     jobs = min(jobs, len(sources) // (PARALLEL_FROM // 2)) if can_fork() else 1
     try:

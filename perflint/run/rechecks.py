@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from perflint.index.file import FileIndex, Point, Step
-from perflint.index.reads import Read
+from perflint.index.project import FileIndex
 from perflint.index.splice import Window
+from perflint.index.steps import Point, Read, Step, points_of, reads_of
 from perflint.index.tracking import Log, Remembered, Table
 from perflint.lint.context import Draft
 
@@ -29,7 +29,7 @@ class _Seen:
 
     @staticmethod
     def of(file: FileIndex, moves: int) -> _Seen:
-        return _Seen(dict(file.points), dict(file.reading_calls), moves)
+        return _Seen(dict(points_of(file)), dict(reads_of(file)), moves)
 
 
 class Rechecks:

@@ -20,9 +20,10 @@ from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.index import hot
-from perflint.index.file import FileIndex
 from perflint.index.kept_project import KeptProject
+from perflint.index.project import FileIndex
 from perflint.index.splice import Window
+from perflint.index.steps import points_of, reads_of
 from perflint.inputs.projects import split
 from perflint.lint import gates, messages, units, unused_noqa
 from perflint.lint.context import Draft
@@ -311,8 +312,8 @@ class _Look:
         self.project.log.rest()
         self.examination.rows.clear()
         for file in self.project.files.values():
-            file.points.clear()
-            file.reading_calls.clear()
+            points_of(file).clear()
+            reads_of(file).clear()
 
 
 def _moved(draft: Draft, path: str, rows: Window) -> Draft | None:

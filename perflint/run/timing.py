@@ -235,7 +235,7 @@ def _replace_all(stopwatch: Stopwatch, undo: ExitStack, outside: Callable[[], Ma
 def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[object, str]) -> None:
     import libcst as cst
 
-    from perflint.index import file, hot, project
+    from perflint.index import hot, project
     from perflint.inputs import projects
     from perflint.lint import blanks, gates, messages, units, walk
     from perflint.run import discovery, intake
@@ -259,8 +259,8 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
     }
     members = [
         (project.Project, "__init__", "index"),
-        (file.FileIndex, "tree", "scopes"),
-        (file.FileIndex, "syntax_error", "syntax"),
+        (project.FileIndex, "tree", "scopes"),
+        (project.FileIndex, "syntax_error", "syntax"),
         (units.Unit, "is_too_deep", "units"),
         (walk.Walk, "run", "walk"),
     ]
@@ -272,7 +272,7 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
     for owner, name, phase in members:
         _put(owner, name, _timed_member(vars(owner)[name], owner, name, phase, stopwatch), undo)
     # These are not perflint's, and others than these modules may use them.
-    _put(file, "ast", _with_timed(ast, "parse", "ast.parse", stopwatch), undo)
+    _put(project, "ast", _with_timed(ast, "parse", "ast.parse", stopwatch), undo)
     _put(units, "cst", _with_timed(cst, "parse_module", "LibCST parse", stopwatch), undo)
 
 

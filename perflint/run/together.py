@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import libcst as cst
 
 from perflint.index.claims import Claims
-from perflint.index.project import Worked
 from perflint.lint import gates
 from perflint.lint.context import Draft
 from perflint.lint.gates import Rows
+from perflint.query import Question
 from perflint.run.examination import Done, Examination, RowsOf
 from perflint.run.processes import Partner, Work
 
@@ -79,7 +80,7 @@ class Together:
         self._project.parsed = self._parsed_by_others
         named = frozenset(self._ask(gates.named_rows, self._named, self._paths))
         asked = self._ask(gates.place_rows, self._places, filter(named.__contains__, self._in_order_for_others()))
-        tell(_Answer(asked, self._examination.rows, self._broken(), self._project.worked))
+        tell(_Answer(asked, self._examination.rows, self._broken(), self._project.memory.portable))
         _load_libcst()
         steps = hear()
         tell(self._drafts(path for path in asked if path not in steps))
@@ -94,7 +95,7 @@ class Together:
 
     def _take(self, answer: _Answer) -> list[str]:
         """Enter what another process has found out; the files that it checks if they have no steps."""
-        self._project.worked_out(answer.worked)
+        self._project.memory.take(answer.worked)
         rows = self._examination.rows
         for path, found in answer.rows.items():
             rows[path] = rows.get(path, Rows()) | found
@@ -182,7 +183,7 @@ class _Answer:
     asked: list[str]
     rows: Mapping[str, Rows]
     broken: Mapping[str, Exception]
-    worked: Worked
+    worked: Mapping[Question, Any]
 
 
 def _load_libcst() -> None:
