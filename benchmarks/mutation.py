@@ -29,7 +29,7 @@ TESTS = {
     "noqa": ("perflint.suppress.noqa", ("test_noqa", "test_unused_noqa")),
     "baseline": ("perflint.suppress.baseline", ("test_baseline",)),
     "guards": (
-        "perflint.index.guards",
+        "perflint.training.guards",
         ("test_spellings_of_guards", "test_guards", "test_mechanisms_guards", "test_mechanisms_guards_elsewhere"),
     ),
     "fixer": ("perflint.fix.fixer", ("test_fixer", "test_unused_imports")),

@@ -26,10 +26,8 @@ from edit import changed
 from perflint import catalogue
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
+from perflint.dataflow.opening import opened
 from perflint.findings import Confidence, Finding
-from perflint.index import hot
-from perflint.index.opening import opened
-from perflint.index.steps import points_of
 from perflint.inputs.projects import split
 from perflint.lint import gates
 from perflint.run import engine
@@ -37,6 +35,8 @@ from perflint.run.discovery import python_files
 from perflint.run.intake import read_all
 from perflint.run.session import Session
 from perflint.text.source import Source
+from perflint.training import hot
+from perflint.training.steps import points_of
 
 ALL = Settings(select=("ALL",), min_confidence=Confidence.LOW)
 _FILES = 3

@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from textwrap import dedent, indent
 
 from perflint.configuration.settings import Settings
+from perflint.dataflow.flow import Flow, module_env
+from perflint.dataflow.opening import opened
+from perflint.dataflow.values import Values
 from perflint.findings import Finding, Level
 from perflint.fix.fixer import fix_all
-from perflint.index import hot
-from perflint.index.flow import Flow, module_env
 from perflint.index.kinds import Kind
-from perflint.index.opening import opened
 from perflint.index.project import FileIndex, Project
-from perflint.index.scopes import Scope
-from perflint.index.steps import points_of
-from perflint.index.values import Values
 from perflint.run import engine
+from perflint.syntax.scopes import Scope
 from perflint.text.source import Source
+from perflint.training import hot
+from perflint.training.steps import points_of
 
 Files = Mapping[str, str] | str
 PATH = "train.py"

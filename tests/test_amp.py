@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from perflint.dataflow.switches import State
+from perflint.facts import amp
 from perflint.findings import Confidence
-from perflint.index import amp
-from perflint.index.switches import State
 from tests.support import Files, check, expect_marked, module, project
 
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
@@ -14,7 +14,7 @@ HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 
 def states(text: str) -> list[State]:
     """How far AMP is on, for each call of a file that sets it up."""
-    from perflint.index import amp
+    from perflint.facts import amp
 
     return [state for _, state in amp.uses(module(text))]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from perflint.dataflow.opening import opened
 from perflint.index.callers import Callers
-from perflint.index.opening import opened
 from tests.support import Files, sources
 
 HOME = "def run():\n    pass\n\n\nrun()\n"

@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from perflint.index.clues import Clues
-from perflint.index.names import Names
-from perflint.index.scopes import FileScopes
+from perflint.syntax.names import Names
+from perflint.syntax.scopes import FileScopes
+from perflint.training.clues import Clues
 
 CLUES = Clues(frozenset({"numpy"}), frozenset({"sum", "mean", "max", "isnan"}))
 

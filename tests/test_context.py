@@ -7,11 +7,11 @@ import pytest
 
 from perflint import catalogue
 from perflint.configuration.settings import Settings
-from perflint.index.steps import points_of
 from perflint.lint import gates, units
 from perflint.lint.context import Context, local_name, shorten
 from perflint.lint.registry import Check
 from perflint.lint.walk import Walk
+from perflint.training.steps import points_of
 from tests.support import PATH, expect_marked, expect_marked_in_step, in_step, project
 
 

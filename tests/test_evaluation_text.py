@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from perflint.index import evaluation
-from perflint.index.names import Names
-from perflint.index.scopes import FileScopes
+from perflint.facts import evaluation_loops
+from perflint.syntax.names import Names
+from perflint.syntax.scopes import FileScopes
 
 CORPUS = Path(__file__).parent / ".corpus"
 
 
 def _as_its_tree_says(text: str) -> bool:
     scopes = FileScopes(ast.parse(text), Names("m", False)).scopes
-    return any(evaluation._may_evaluate(scope, switches=True) for scope in scopes)
+    return any(evaluation_loops._may_evaluate(scope, switches=True) for scope in scopes)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def _as_its_tree_says(text: str) -> bool:
 )
 def test_a_loop_that_may_evaluate(text: str) -> None:
     assert _as_its_tree_says(text)
-    assert evaluation._names_evaluation(text)
+    assert evaluation_loops._names_evaluation(text)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_no_such_loop(text: str) -> None:
 
 @pytest.mark.parametrize("word", ["evaluate", "val_loader"])
 def test_a_file_without_a_loop_is_not_parsed(word: str) -> None:
-    assert not evaluation._names_evaluation(f"def {word}(model):\n    return [model(x) for x in {word}]\n")
+    assert not evaluation_loops._names_evaluation(f"def {word}(model):\n    return [model(x) for x in {word}]\n")
 
 
 def test_text_says_no_less_than_the_tree() -> None:
@@ -67,5 +67,5 @@ def test_text_says_no_less_than_the_tree() -> None:
         except SyntaxError:
             continue
         seen += found
-        assert evaluation._names_evaluation(text) or not found, path
+        assert evaluation_loops._names_evaluation(text) or not found, path
     assert seen or not CORPUS.exists()

@@ -9,7 +9,8 @@ import paddle
 import pytest
 from paddle.nn import functional
 
-from perflint.index import kinds, paddle_api
+from perflint.dataflow import paddle_api
+from perflint.index import kinds
 from perflint.index.kinds import DATASET, HOST, ITERABLE, LOADER, LOSS, SCALAR, TENSOR, UNKNOWN, Kind, join
 from tests.support import expect_marked, expect_marked_in_step, in_step, kind_at_end, places, returned
 

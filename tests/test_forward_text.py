@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from perflint.index.forward_text import may_call
-from perflint.index.names import Names
-from perflint.index.scopes import FileScopes
-from perflint.index.training import terminal_names
+from perflint.syntax.forward_text import may_call
+from perflint.syntax.names import Names
+from perflint.syntax.scopes import FileScopes
+from perflint.training.evidence import terminal_names
 
 CORPUS = Path(__file__).parent / ".corpus"
 NAMES = frozenset({"sum", "numpy"})

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from perflint.index import guards
+from perflint.training import guards
 from tests.support import expect_marked, expect_marked_in_step
 
 

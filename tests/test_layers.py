@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.index import layers
-from perflint.index.open_widths import may_be_misaligned
+from perflint.facts import layers
+from perflint.facts.open_widths import may_be_misaligned
 from tests.support import module
 
 HEADER = """\

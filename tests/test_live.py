@@ -6,11 +6,11 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.index.live import Live, live
-from perflint.index.opening import opened
+from perflint.dataflow.opening import opened
 from perflint.index.project import Project
-from perflint.index.training import STEP_METHODS
 from perflint.text.source import Source
+from perflint.training.evidence import STEP_METHODS
+from perflint.training.live import Live, live
 
 _STEP = """
     def advance(model, optimizer, batch):

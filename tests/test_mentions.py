@@ -8,14 +8,14 @@ import random
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.index import hot
-from perflint.index.live import Live
 from perflint.index.mentions import Mentions
-from perflint.index.names import dotted
 from perflint.index.project import FileIndex, Project
-from perflint.index.scopes import terminal
-from perflint.index.words import folded, is_called, is_derived, is_held, uses, words
 from perflint.run import engine
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import terminal
+from perflint.syntax.words import folded, is_called, is_derived, is_held, uses, words
+from perflint.training import hot
+from perflint.training.live import Live
 from tests import corpus
 from tests.support import project
 

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from perflint.index.names import Names, canonical, dotted
+from perflint.syntax.names import Names, canonical, dotted
 from tests.support import expect_marked, module
 
 

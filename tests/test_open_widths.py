@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.index import layers, open_widths
+from perflint.facts import layers, open_widths
 from tests.support import Files, project
 
 HEADER = "import paddle\nfrom paddle import nn\n"

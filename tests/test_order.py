@@ -8,15 +8,15 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.index.gradients import Gradients
-from perflint.index.gradients_off import NoGrad
-from perflint.index.opening import opened
+from perflint.dataflow.opening import opened
+from perflint.dataflow.settled import Settled
+from perflint.dataflow.switches import Switches
+from perflint.facts.gradients import Gradients
+from perflint.facts.gradients_off import NoGrad
 from perflint.index.project import FileIndex, Project
-from perflint.index.scopes import Scope
-from perflint.index.settled import Settled
-from perflint.index.switches import Switches
-from perflint.index.training_calls import TrainingCalls
+from perflint.syntax.scopes import Scope
 from perflint.text.source import Source
+from perflint.training.training_calls import TrainingCalls
 from tests import corpus
 
 Answer = Callable[[Project, FileIndex, Scope], object]

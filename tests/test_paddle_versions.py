@@ -12,8 +12,8 @@ import pytest
 from perflint import catalogue
 from perflint.cli import main
 from perflint.configuration.settings import Settings
+from perflint.dataflow.opening import opened
 from perflint.findings import Edit, Fix, Level
-from perflint.index.opening import opened
 from perflint.inputs.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of
 from perflint.inputs.requirements import nearest, on_disk
 from perflint.lint.version_checks import oldest_for

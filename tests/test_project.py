@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from perflint.index import hot
-from perflint.index.opening import opened
-from perflint.index.steps import points_of
+from perflint.dataflow.opening import opened
+from perflint.training import hot
+from perflint.training.steps import points_of
 from tests.support import expect_reads, hot_rows, project, sources
 
 LOOP = """\

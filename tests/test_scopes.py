@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from perflint.index.names import Names
-from perflint.index.scopes import FileScopes, Scope, Statement, leaves
+from perflint.syntax.names import Names
+from perflint.syntax.scopes import FileScopes, Scope, Statement, leaves
 
 
 def scopes(text: str) -> FileScopes:

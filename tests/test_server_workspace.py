@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from perflint.findings import Level
-from perflint.index.kept_project import KeptProject
+from perflint.incremental.kept_project import KeptProject
 from perflint.run import engine, session
 from perflint.run.session import Session
 from perflint.server import disk, kept, workspace

@@ -15,9 +15,9 @@ from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.index.project import FileIndex
-from perflint.index.scopes import Class, Scope
 from perflint.run import engine
 from perflint.run.session import Session
+from perflint.syntax.scopes import Class, Scope
 from perflint.text.source import Source
 from tests.support import sources
 

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.index.settled import Settled
+from perflint.dataflow.settled import Settled
 from tests.support import Files, expect_marked, in_step, project
 
 HELPER = "def note(value, full=False):\n    return full\n"

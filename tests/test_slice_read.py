@@ -8,8 +8,8 @@ import pytest
 
 from perflint.checks import slice_read
 from perflint.configuration.settings import Settings
+from perflint.dataflow.opening import opened
 from perflint.findings import Confidence, Finding, Level
-from perflint.index.opening import opened
 from perflint.run import engine
 from tests.support import check, expect_marked, fixed, in_step, sources
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from perflint.index import guards
-from perflint.index.names import Names
-from perflint.index.scopes import FileScopes
-from perflint.index.settled import Known
+from perflint.dataflow.settled import Known
+from perflint.syntax.names import Names
+from perflint.syntax.scopes import FileScopes
+from perflint.training import guards
 
 
 def expression(text: str) -> ast.expr:

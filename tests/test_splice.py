@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from perflint.index.pieces import Pieces
-from perflint.index.splice import Nodes, Splice, Window
-from perflint.index.tree import alike
+from perflint.incremental.pieces import Pieces
+from perflint.incremental.splice import Nodes, Splice, Window
+from perflint.syntax.tree import alike
 from perflint.text.source import lines_of
 
 TEXT = '''\

@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.index.scopes import LOOPS
-from perflint.index.step_index import StepIndex, step_index
+from perflint.facts.step_index import StepIndex, step_index
+from perflint.syntax.scopes import LOOPS
 from tests.support import module
 
 

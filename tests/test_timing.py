@@ -18,10 +18,10 @@ from speed_parts.page import page
 from perflint.checks import load_checks
 from perflint.cli import main
 from perflint.configuration.settings import Settings
-from perflint.index import hot
 from perflint.lint import registry
 from perflint.run import engine, timing
 from perflint.run.timing import Stopwatch, Times, measured, table
+from perflint.training import hot
 from tests.support import in_step, sources
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -182,7 +182,7 @@ def test_all_is_put_back() -> None:
     before = state()
     with measured(ticks()):
         assert {name for name, value in state().items() if value != before.get(name)} >= {
-            "perflint.index.hot.analyse",
+            "perflint.training.hot.analyse",
             "perflint.index.project.Project.__init__",
             "perflint.index.project.FileIndex.tree",
             "perflint.index.project.ast",

@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.index import training
-from perflint.index.names import Names
-from perflint.index.scopes import FileScopes
+from perflint.syntax.names import Names
+from perflint.syntax.scopes import FileScopes
+from perflint.training import evidence
 from tests.support import expect_marked, hot_rows
 
 
@@ -17,7 +17,7 @@ def loop_rows(text: str) -> list[int]:
     """Rows of the step loops of a text's first function, or of its module."""
     file = FileScopes(ast.parse(dedent(text).lstrip("\n")), Names("m"))
     scope = file.scopes[1] if len(file.scopes) > 1 else file.module
-    return [loop.lineno for loop in training.step_loops(scope, lambda call: training.makes_step(call, True, False))]
+    return [loop.lineno for loop in evidence.step_loops(scope, lambda call: evidence.makes_step(call, True, False))]
 
 
 @pytest.mark.parametrize(
@@ -148,14 +148,14 @@ def test_what_a_loop_runs_over_is_evaluated_once() -> None:
     ["evaluate", "val", "valid_step", "test_epoch", "predict", "validate", "run_eval", "export_model", "sample_images"],
 )
 def test_functions_that_evaluate(name: str) -> None:
-    assert training.is_evaluation(name)
+    assert evidence.is_evaluation(name)
 
 
 @pytest.mark.parametrize(
     "name", ["train", "train_and_eval", "update", "train_test_split", "step", "interval", "forward_value"]
 )
 def test_functions_that_do_not(name: str) -> None:
-    assert not training.is_evaluation(name)
+    assert not evidence.is_evaluation(name)
 
 
 def test_evaluation_called_from_the_step_loop_is_not_step_code() -> None:

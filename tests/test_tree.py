@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from perflint.index.tree import children, walk
+from perflint.syntax.tree import children, walk
 from tests import corpus
 
 LEFT_OUT = (ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.expr_context, ast.TypeIgnore)

@@ -10,14 +10,14 @@ import libcst as cst
 
 from perflint.checks import accumulator_edits as edits
 from perflint.checks.edits import insert_row_after_loop, on_device, source_of
+from perflint.facts import in_place
+from perflint.facts.accumulators import Accumulator, ScopeUses, Use
 from perflint.findings import Edit, Fix, Level
-from perflint.index import in_place
-from perflint.index.accumulators import Accumulator, ScopeUses, Use
 from perflint.index.kinds import Kind
-from perflint.index.names import dotted
-from perflint.index.scopes import Loop, Scope, Statement
-from perflint.index.steps import Point
 from perflint.lint.context import Context
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Loop, Scope, Statement
+from perflint.training.steps import Point
 
 _TITLE = "keep the sum on the device and read it once after the loop"
 _LIST_TITLE = "keep the tensors (some 6 KB of memory each) and read them once after the loop"

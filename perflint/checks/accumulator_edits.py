@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from perflint.facts.accumulators import Accumulator
 from perflint.findings import Edit
-from perflint.index.accumulators import Accumulator
-from perflint.index.scopes import Loop, Statement
 from perflint.lint.context import Context
+from perflint.syntax.scopes import Loop, Statement
 
 _OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
 

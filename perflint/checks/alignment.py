@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
+from perflint.facts import layers, width_flow
+from perflint.facts.amp import amp_files
+from perflint.facts.layers import Misaligned
+from perflint.facts.open_widths import may_be_misaligned
 from perflint.findings import Confidence, Edit, Fix, Level, Related
-from perflint.index import layers, width_flow
-from perflint.index.amp import amp_files
-from perflint.index.layers import Misaligned
-from perflint.index.open_widths import may_be_misaligned
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, row_gate

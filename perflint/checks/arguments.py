@@ -10,7 +10,7 @@ import libcst as cst
 
 from perflint.catalogue import NONZERO, ArgumentMatch
 from perflint.checks import excuses
-from perflint.index.values import Values
+from perflint.dataflow.values import Values
 from perflint.lint.context import Context
 
 

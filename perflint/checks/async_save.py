@@ -14,10 +14,10 @@ import libcst as cst
 from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
-from perflint.index.names import dotted
-from perflint.index.scopes import FUNCTIONS, TRIES, Loop
-from perflint.index.tree import children, walk
 from perflint.lint.context import Context, local_name
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import FUNCTIONS, TRIES, Loop
+from perflint.syntax.tree import children, walk
 
 _TITLE = "save a snapshot in the background, and wait for the writer after the loop"
 _REASON = (

@@ -12,9 +12,9 @@ from perflint.checks import excuses, loader_samples, rarer
 from perflint.checks.arguments import callee, find_argument, is_bad, typed, value_of
 from perflint.checks.edits import insert_argument
 from perflint.checks.sibling_loader import WORKERS, sibling_workers
+from perflint.facts.loader_sites import LOADER
+from perflint.facts.loader_uses import Worth
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.loader_sites import LOADER
-from perflint.index.loader_uses import Worth
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import Gate, check, gate, method_gate

@@ -8,10 +8,10 @@ import libcst as cst
 
 from perflint.checks import async_save, guard
 from perflint.checks.declarations import declaration
+from perflint.facts import epochs
+from perflint.facts.shared_saves import every_rank
 from perflint.findings import Related
-from perflint.index import epochs
 from perflint.index.project import FileIndex
-from perflint.index.shared_saves import every_rank
 from perflint.lint.context import Context
 from perflint.lint.registry import check, declares, gate, triggers
 

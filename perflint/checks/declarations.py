@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from perflint.configuration.settings import DeclaredCall
-from perflint.index.values import Values
+from perflint.dataflow.values import Values
 from perflint.lint.context import Context, local_name
 
 

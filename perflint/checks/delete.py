@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from perflint.findings import Edit
-from perflint.index.training import EVIDENCE, STEPS
 from perflint.lint.context import Context
 from perflint.text.source import Source
+from perflint.training.evidence import EVIDENCE, STEPS
 
 Deletable = Callable[["cst.BaseSmallStatement"], bool]
 

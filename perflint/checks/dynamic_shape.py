@@ -8,15 +8,15 @@ import re
 import libcst as cst
 
 from perflint.checks.untrained import is_untrained, snake
+from perflint.dataflow.evaluate import Evaluator
+from perflint.dataflow.values import Values
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.evaluate import Evaluator
-from perflint.index.names import dotted
-from perflint.index.scopes import headers
-from perflint.index.steps import Point
-from perflint.index.tree import walk
-from perflint.index.values import Values
 from perflint.lint.context import Context
 from perflint.lint.registry import check, forward_clue, step_gate
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import headers
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 CODE = "PPF207"
 MASK = "x[mask]"

@@ -10,9 +10,9 @@ import libcst as cst
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import block_and_line
 from perflint.checks.guard import guard_edits
+from perflint.facts.shared_saves import SAVES, EveryRank, every_rank
 from perflint.findings import Fix, Level, Related
 from perflint.index.project import FileIndex
-from perflint.index.shared_saves import SAVES, EveryRank, every_rank
 from perflint.lint.context import Context, local_name
 from perflint.lint.registry import check, row_gate
 

@@ -7,9 +7,9 @@ import re
 
 import libcst as cst
 
-from perflint.index.loader_uses import Worth, worth
-from perflint.index.names import dotted
+from perflint.facts.loader_uses import Worth, worth
 from perflint.lint.context import Context
+from perflint.syntax.names import dotted
 
 _TRIAL = re.compile(r"(^|_)(unit_?test|smoke_?test|self_?test)s?($|_)", re.IGNORECASE)
 

@@ -6,11 +6,11 @@ import ast
 
 import libcst as cst
 
+from perflint.facts.growing_graphs import STORES, Growth, growth
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.growing_graphs import STORES, Growth, growth
-from perflint.index.steps import Point
 from perflint.lint.context import Context
 from perflint.lint.registry import check, step_gate
+from perflint.training.steps import Point
 
 CODE = "PPF212"
 _TITLE = "keep the value without its graph: `.detach()`"

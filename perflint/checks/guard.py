@@ -11,14 +11,14 @@ from perflint.checks import rarer
 from perflint.checks.aligned import keep_aligned
 from perflint.checks.edits import block_and_line, indent_rows, indentation, rows_inside_strings
 from perflint.checks.log_run import LogRun, run_of
+from perflint.facts.handed_counter import handed_counter
+from perflint.facts.step_index import StepIndex, step_index
 from perflint.findings import Edit, Fix
-from perflint.index.around import deciding_test
-from perflint.index.batch_loops import says_predict
-from perflint.index.handed_counter import handed_counter
-from perflint.index.scopes import LOOPS
-from perflint.index.step_index import StepIndex, step_index
 from perflint.lint.context import TOO_MANY, Context, shorten
+from perflint.syntax.scopes import LOOPS
 from perflint.text.source import LineTable
+from perflint.training.around import deciding_test
+from perflint.training.batch_loops import says_predict
 
 _CHECKPOINT_INTERVAL = 1000
 _NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")

@@ -7,9 +7,9 @@ import libcst as cst
 from perflint.checks import accumulate, read_advice
 from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, certainty, tensor_read_by
 from perflint.findings import Confidence, Fix, Level, Related
-from perflint.index.steps import Point, Read, Step, reads_of
 from perflint.lint.context import Context
 from perflint.lint.registry import check, step_gate, triggers
+from perflint.training.steps import Point, Read, Step, reads_of
 
 CODE = "PPF201"
 

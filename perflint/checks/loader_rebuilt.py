@@ -8,14 +8,14 @@ import libcst as cst
 
 from perflint.checks.edits import indentation
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.bindings import bound_by
 from perflint.index.kinds import LOADER_TAG
-from perflint.index.names import dotted
 from perflint.index.project import FileIndex
-from perflint.index.steps import Point
-from perflint.index.tree import walk
 from perflint.lint.context import Context, local_name
 from perflint.lint.registry import check, gate, triggers
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 CODE = "PPF107"
 LOADER = "paddle.io.DataLoader"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks.excuses import indexed
+from perflint.facts import samples
+from perflint.facts.loader_sites import LOADER
+from perflint.facts.samples import Obstacle
 from perflint.findings import Fix, Level
-from perflint.index import samples
-from perflint.index.loader_sites import LOADER
-from perflint.index.samples import Obstacle
 from perflint.lint.context import Context
 
 _DATASETS = {

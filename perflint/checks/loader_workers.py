@@ -10,8 +10,8 @@ from perflint import catalogue
 from perflint.checks import loader_samples
 from perflint.checks.edits import insert_argument
 from perflint.checks.excuses import explained
+from perflint.facts.loader_facts import WorkerDefault, worker_defaults
 from perflint.findings import Confidence, Edit, Fix, Level, Related
-from perflint.index.loader_facts import WorkerDefault, worker_defaults
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, row_gate

@@ -11,10 +11,10 @@ from perflint.checks.edits import block_and_line
 from perflint.checks.log_calls import code_of, log_family
 from perflint.configuration.selection import level_for
 from perflint.findings import Level
-from perflint.index.names import dotted
-from perflint.index.scopes import Scope
-from perflint.index.tree import walk
 from perflint.lint.context import Context, local_name
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope
+from perflint.syntax.tree import walk
 
 # Calls that only look: leaving them out on most steps changes nothing but the log.
 _PURE = frozenset(

@@ -8,14 +8,14 @@ import re
 import libcst as cst
 
 from perflint.checks.edits import indentation, insert_row_after
+from perflint.dataflow.sizes import is_super_init
+from perflint.dataflow.values import Values
 from perflint.findings import Edit
-from perflint.index.names import dotted
-from perflint.index.scopes import FUNCTIONS
-from perflint.index.sizes import is_super_init
-from perflint.index.steps import Point
-from perflint.index.tree import walk
-from perflint.index.values import Values
 from perflint.lint.context import Context
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import FUNCTIONS
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 
 def made_once(call: cst.Call, context: Context) -> list[Edit]:

@@ -8,17 +8,17 @@ import re
 import libcst as cst
 
 from perflint.checks import guard, rarer
+from perflint.dataflow.evaluate import Evaluator
+from perflint.dataflow.values import Values
 from perflint.findings import Confidence, Fix
-from perflint.index.evaluate import Evaluator
 from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
-from perflint.index.names import dotted
 from perflint.index.project import FileIndex, Project
-from perflint.index.scopes import Class, Scope
-from perflint.index.steps import Point
-from perflint.index.values import Values
 from perflint.lint.context import Context
 from perflint.lint.registry import check, step_gate
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Scope
+from perflint.training.steps import Point
 
 CODE = "PPF208"
 _METRICS = "paddle.metric."

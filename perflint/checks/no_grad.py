@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
+from perflint.facts.evaluation_loops import Evaluation, confirmed, evaluations
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.evaluation import Evaluation, confirmed, evaluations
-from perflint.index.names import dotted
 from perflint.index.project import FileIndex
-from perflint.index.scopes import Scope, Statement
-from perflint.index.tree import walk
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, statement_gate
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.tree import walk
 
 CODE = "PPF601"
 # Decorators that do not mind another one below them.

@@ -14,13 +14,13 @@ from perflint.checks.round_trip_fix import Trip
 from perflint.checks.single_tensor import Evidence
 from perflint.checks.tensor_reads import certainty, tensor_read_by
 from perflint.checks.to_tensor import NAMES, makes_tensor
+from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
-from perflint.index import origin as origins
-from perflint.index.bindings import loads_of
-from perflint.index.names import dotted
-from perflint.index.scopes import Statement
 from perflint.lint.context import Context
 from perflint.lint.registry import check, triggers
+from perflint.syntax.bindings import loads_of
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Statement
 
 CODE = "PPF206"
 _READS = frozenset({"numpy", "cpu", "item", "tolist", "array", "asarray"})

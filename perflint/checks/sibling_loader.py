@@ -9,15 +9,15 @@ import libcst as cst
 
 from perflint.catalogue import ArgumentMatch
 from perflint.checks.excuses import indexed
-from perflint.index.bindings import bound_by
-from perflint.index.call_arguments import argument_of, is_zero, keyword_only
-from perflint.index.loader_sites import LOADER
-from perflint.index.names import dotted
+from perflint.facts.loader_sites import LOADER
 from perflint.index.project import FileIndex
-from perflint.index.scopes import Scope, Statement
-from perflint.index.steps import Point
-from perflint.index.tree import walk
 from perflint.lint.context import Context
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.call_arguments import argument_of, is_zero, keyword_only
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 WORKERS = "num_workers"
 _POSITION = 9

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from perflint.index.evaluate import Evaluator
+from perflint.dataflow.evaluate import Evaluator
+from perflint.dataflow.switches import default_expression
+from perflint.dataflow.values import Values
 from perflint.index.kinds import Kind
-from perflint.index.names import dotted
-from perflint.index.scopes import Scope
-from perflint.index.steps import Point
-from perflint.index.switches import default_expression
-from perflint.index.tree import walk
-from perflint.index.values import Values
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 _TENSOR_METHODS = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "prod", "norm", "std", "var", "median"}

@@ -13,10 +13,10 @@ from perflint.checks.slices import Sweep, is_in_order, is_moving, levels_of, loo
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex
-from perflint.index.scopes import Statement, headers
-from perflint.index.tree import walk
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
+from perflint.syntax.scopes import Statement, headers
+from perflint.syntax.tree import walk
 
 CODE = "PPF209"
 _METHODS = frozenset({"numpy", "tolist"})

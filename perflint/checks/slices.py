@@ -13,14 +13,14 @@ from functools import partial
 
 import libcst as cst
 
-from perflint.index.bindings import bound_by
-from perflint.index.evaluate import Evaluator
-from perflint.index.names import dotted
-from perflint.index.scopes import LOOPS, Scope
-from perflint.index.steps import Point
-from perflint.index.tree import walk
-from perflint.index.values import Values
+from perflint.dataflow.evaluate import Evaluator
+from perflint.dataflow.values import Values
 from perflint.lint.context import Context
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Scope
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 # Calls that give one new tensor, whose items lie in order.
 _NEW = frozenset(

@@ -10,9 +10,9 @@ from perflint.checks import excuses
 from perflint.checks.arguments import callee, find_argument, is_bad
 from perflint.checks.delete import deletion
 from perflint.findings import Confidence, Fix, Level
-from perflint.index.steps import Step
 from perflint.lint.context import Context
 from perflint.lint.registry import check, renamed, triggers
+from perflint.training.steps import Step
 
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 _METHODS: set[str] = set()

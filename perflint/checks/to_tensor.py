@@ -12,15 +12,15 @@ from perflint.checks.single_tensor import Evidence
 from perflint.checks.to_tensor_advice import FILLED, MESSAGES, advice
 from perflint.checks.truth_places import required
 from perflint.checks.untrained import is_untrained
+from perflint.facts import origin as origins
+from perflint.facts.origin import Origin
 from perflint.findings import Confidence
-from perflint.index import origin as origins
-from perflint.index.names import dotted
-from perflint.index.origin import Origin
-from perflint.index.scopes import FUNCTIONS
-from perflint.index.steps import Point
-from perflint.index.tree import walk
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, triggers
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import FUNCTIONS
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 CODE = "PPF205"
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {

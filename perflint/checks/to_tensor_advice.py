@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from perflint.index import origin as origins
-from perflint.index.names import dotted
-from perflint.index.origin import Origin
-from perflint.index.steps import Point
-from perflint.index.tree import walk
-from perflint.index.values import Values
+from perflint.dataflow.values import Values
+from perflint.facts import origin as origins
+from perflint.facts.origin import Origin
 from perflint.lint.context import Context
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 FILLED = "filled"
 MESSAGES = {

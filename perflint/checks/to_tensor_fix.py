@@ -10,8 +10,8 @@ import libcst as cst
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import source_of
 from perflint.checks.made_once import made_once
+from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
-from perflint.index import origin as origins
 from perflint.lint.context import Context
 
 _FULL = "fill the tensor on the device"

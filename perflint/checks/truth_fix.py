@@ -8,13 +8,13 @@ import libcst as cst
 
 from perflint.checks.edits import name_of_paddle
 from perflint.checks.single_tensor import Evidence
+from perflint.facts.step_index import step_index
 from perflint.findings import Edit, Fix, Level
-from perflint.index.bindings import bound_by
-from perflint.index.names import dotted
-from perflint.index.step_index import step_index
-from perflint.index.steps import Point
-from perflint.index.tree import walk
 from perflint.lint.context import Context
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 _NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
 _WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"

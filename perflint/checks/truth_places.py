@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from perflint.index.decisions import QUANTIFIERS
+from perflint.syntax.decisions import QUANTIFIERS
 
 
 def is_asked(node: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> bool:

@@ -12,14 +12,14 @@ from perflint.checks import truth_fix
 from perflint.checks import truth_places as places
 from perflint.checks.single_tensor import Evidence
 from perflint.findings import Confidence
-from perflint.index import decisions
-from perflint.index.clues import MATH, PICKS
 from perflint.index.kinds import Kind
-from perflint.index.names import dotted
-from perflint.index.steps import Point, Step
-from perflint.index.tree import walk
 from perflint.lint.context import Context
 from perflint.lint.registry import check, forward_clue, step_gate
+from perflint.syntax import decisions
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import walk
+from perflint.training.clues import MATH, PICKS
+from perflint.training.steps import Point, Step
 
 CODE = "PPF203"
 _MATH = frozenset(f"math.{name}" for name in MATH)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-from perflint.index.names import dotted
-from perflint.index.steps import Point
-from perflint.index.tree import walk
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 _NAMES = re.compile(
     r"viterbi|beam|greedy|search|post_?process|generation|observer|calibrat"

@@ -12,13 +12,13 @@ import libcst as cst
 from perflint import catalogue
 from perflint.checks import excuses
 from perflint.checks.arguments import find_argument
+from perflint.dataflow.values import Values
 from perflint.findings import Confidence, Edit, Fix
-from perflint.index.names import dotted
 from perflint.index.project import FileIndex
-from perflint.index.scopes import Scope, Statement
-from perflint.index.values import Values
 from perflint.lint.context import Context
 from perflint.lint.registry import check, gate, statement_gate
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope, Statement
 
 CODE = "PPF801"
 PARAMETER, POSITION = "find_unused_parameters", 4

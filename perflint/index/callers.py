@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from perflint.index.part import Part
-from perflint.index.scopes import Scope, Statement
-from perflint.index.words import is_member
 from perflint.query import query
+from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.words import is_member
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex

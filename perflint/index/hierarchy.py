@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from perflint.index.modules import Modules
 from perflint.index.part import Part
-from perflint.index.scopes import Class
 from perflint.query import query
+from perflint.syntax.scopes import Class
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex

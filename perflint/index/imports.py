@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from perflint.index.names import dotted
 from perflint.index.part import Part
 from perflint.query import query
+from perflint.syntax.names import dotted
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project

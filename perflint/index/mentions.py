@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from perflint.index.file_text import FileText
-from perflint.index.words import places
+from perflint.syntax.file_text import FileText
+from perflint.syntax.words import places
 
 F = TypeVar("F", bound=FileText)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, layer
 from perflint.index.part import Part
 from perflint.index.project import FileIndex, Project
-from perflint.index.scopes import Class, Scope
 from perflint.query import query
+from perflint.syntax.scopes import Class, Scope
 
 MAX_DEPTH = 5
 """How far names, base classes and calls are followed."""

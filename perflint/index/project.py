@@ -16,15 +16,15 @@ from typing import Any, NamedTuple, Protocol
 
 from perflint.configuration.settings import DeclaredCall
 from perflint.index.claims import Claims
-from perflint.index.file_text import Answer, FileText, module_parts
 from perflint.index.kinds import Kind
 from perflint.index.mentions import Mentions
-from perflint.index.names import Names
-from perflint.index.scopes import FileScopes, Scope, Statement, headers, statements_on, terminal
-from perflint.index.tree import walk
-from perflint.index.words import places
 from perflint.inputs.projects import common_root, relative_parts
 from perflint.query import Memory
+from perflint.syntax.file_text import Answer, FileText, module_parts
+from perflint.syntax.names import Names
+from perflint.syntax.scopes import FileScopes, Scope, Statement, headers, statements_on, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.words import places
 from perflint.text.source import Source
 
 _OTHER_FRAMEWORKS = frozenset(

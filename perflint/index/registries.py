@@ -7,11 +7,11 @@ import re
 
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
-from perflint.index.names import dotted
 from perflint.index.part import Part
 from perflint.index.project import FileIndex
-from perflint.index.scopes import Class
 from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class
 
 _BUILDERS = ("build", "create", "make", "get", "instantiate", "init_obj")
 _NAME_KEYS = ("type", "name")

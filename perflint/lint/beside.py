@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
-from perflint.index.steps import Step
 from perflint.lint.context import Draft
+from perflint.training.steps import Step
 
 HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF206", "PPF208", "PPF209"})
 _MOST_TRAILS = 500

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from perflint.index.scopes import TRIES
+from perflint.syntax.scopes import TRIES
 from perflint.text.source import Source
 
 Range = tuple[int, int]

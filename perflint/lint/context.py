@@ -12,17 +12,18 @@ import libcst as cst
 
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
+from perflint.dataflow.evaluate import Evaluator
+from perflint.dataflow.settled import Settled
+from perflint.facts import doubt
+from perflint.facts.devices import Devices
 from perflint.findings import Confidence, Finding, Fix, Related
-from perflint.index import doubt, guards
-from perflint.index.devices import Devices
-from perflint.index.evaluate import Evaluator
 from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.project import FileIndex
-from perflint.index.scopes import Statement
-from perflint.index.settled import Settled
-from perflint.index.steps import Point, Step
 from perflint.lint.units import ParsedUnit
 from perflint.suppress import noqa
+from perflint.syntax.scopes import Statement
+from perflint.training import guards
+from perflint.training.steps import Point, Step
 
 _Answer = TypeVar("_Answer")
 _MOST_LOOKS = 20_000

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from perflint.configuration.settings import Settings
+from perflint.dataflow.flow import Flow
+from perflint.dataflow.values import Values
 from perflint.findings import Confidence
-from perflint.index.clues import Clues
-from perflint.index.flow import Flow
-from perflint.index.names import dotted, spellings
 from perflint.index.project import FileIndex
-from perflint.index.scopes import Scope, Statement
-from perflint.index.steps import Point, points_of
-from perflint.index.training import terminal_names
-from perflint.index.values import Values
 from perflint.lint import registry
+from perflint.syntax.names import dotted, spellings
+from perflint.syntax.scopes import Scope, Statement
+from perflint.training.clues import Clues
+from perflint.training.evidence import terminal_names
+from perflint.training.steps import Point, points_of
 
 FORMATTING = "*format*"
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Related
-from perflint.index.steps import Step
 from perflint.lint import loop_fixes
 from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail_of
 from perflint.lint.context import Draft
+from perflint.training.steps import Step
 
 _MOST_LINES = 6
 

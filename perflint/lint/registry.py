@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perflint.findings import Confidence
     from perflint.index.project import FileIndex
-    from perflint.index.scopes import Statement
-    from perflint.index.steps import Point
     from perflint.lint.context import Context
+    from perflint.syntax.scopes import Statement
+    from perflint.training.steps import Point
 
 Check = Callable[[Any, "Context"], None]
 Gate = Callable[[ast.Call, "FileIndex"], bool]

@@ -12,14 +12,14 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
 from perflint.fix.trial import Trials
 from perflint.fix.unused_imports import taking
-from perflint.index import hot
 from perflint.index.project import FileIndex, Project
-from perflint.index.steps import points_of
 from perflint.lint import gates, registry, units, unused_noqa, version_checks
 from perflint.lint.context import Context, Draft
 from perflint.lint.gates import Rows
 from perflint.lint.walk import Walk
 from perflint.suppress import noqa
+from perflint.training import hot
+from perflint.training.steps import points_of
 
 RowsOf = Callable[[FileIndex, frozenset[str], Settings], Rows]
 Done = Callable[[int], None]

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from perflint.incremental.splice import Window
+from perflint.incremental.tracking import Log, Remembered, Table
 from perflint.index.project import FileIndex
-from perflint.index.splice import Window
-from perflint.index.steps import Point, Read, Step, points_of, reads_of
-from perflint.index.tracking import Log, Remembered, Table
 from perflint.lint.context import Draft
+from perflint.training.steps import Point, Read, Step, points_of, reads_of
 
 Found = TypeVar("Found")
 Move = tuple[str, Window]
@@ -35,8 +35,8 @@ class _Seen:
 class Rechecks:
     """What the check of each file was worked out from.
 
-    That is what it has asked of files that are edited, which counts as an answer (``index/tracking``); where the steps
-    lead in it; and the rows of those files that its findings name.
+    That is what it has asked of files that are edited, which counts as an answer (``incremental/tracking``); where the
+    steps lead in it; and the rows of those files that its findings name.
     """
 
     def __init__(self, log: Log) -> None:

@@ -1,8 +1,9 @@
 """A process that stays up: one file is edited, and what that may have changed is checked again, and nothing else.
 
-The index is kept.  Each answer in it knows which parts of an edited file it was worked out from (``index/tracking``),
-so that an edit drops those answers and no others: the steps are followed again, and only the functions that look
-different now are looked at again.  What the check of a file was worked out from is known as well (``rechecks``).
+The index is kept.  Each answer in it knows which parts of an edited file it was worked out from
+(``incremental/tracking``), so that an edit drops those answers and no others: the steps are followed again, and only
+the functions that look different now are looked at again.  What the check of a file was worked out from is known as
+well (``rechecks``).
 """
 
 from __future__ import annotations
@@ -19,11 +20,9 @@ from perflint.checks import load_checks
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.index import hot
-from perflint.index.kept_project import KeptProject
+from perflint.incremental.kept_project import KeptProject
+from perflint.incremental.splice import Window
 from perflint.index.project import FileIndex
-from perflint.index.splice import Window
-from perflint.index.steps import points_of, reads_of
 from perflint.inputs.projects import split
 from perflint.lint import gates, messages, units, unused_noqa
 from perflint.lint.context import Draft
@@ -32,6 +31,8 @@ from perflint.run.examination import Examination
 from perflint.run.rechecks import Rechecks, moved
 from perflint.suppress import noqa
 from perflint.text.source import Source
+from perflint.training import hot
+from perflint.training.steps import points_of, reads_of
 
 
 class Session:

@@ -235,10 +235,11 @@ def _replace_all(stopwatch: Stopwatch, undo: ExitStack, outside: Callable[[], Ma
 def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[object, str]) -> None:
     import libcst as cst
 
-    from perflint.index import hot, project
+    from perflint.index import project
     from perflint.inputs import projects
     from perflint.lint import blanks, gates, messages, units, walk
     from perflint.run import discovery, intake
+    from perflint.training import hot
 
     functions: dict[object, str] = {
         discovery.python_files: "discovery",

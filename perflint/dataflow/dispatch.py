@@ -1,0 +1,181 @@
+"""Which functions of the project a call may reach, also where the name alone does not say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.evaluate import Env, Evaluator
+from perflint.dataflow.values import Values
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.kinds import EITHER, FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
+from perflint.index.modules import Modules
+from perflint.index.part import Part
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_MOST_BY_NAME = 400
+"""More methods of one name than this say nothing about which one is meant."""
+
+# Methods of Tensors, Layers, optimizers, loaders and of Python's own containers are no names to go by.
+_COMMON = frozenset(
+    {"add_histogram", "add_image", "add_parameter", "add_scalar", "add_sublayer", "as_tensor", "clear_grad"}
+    | {"clear_gradient", "clear_gradients", "create_parameter", "eval_batch", "from_dict", "full_name"}
+    | {"get_device", "get_input", "get_item", "get_lr", "get_output", "get_tensor", "index_select", "load_dict"}
+    | {"load_state_dict", "masked_select", "named_parameters", "named_sublayers", "no_grad", "register_buffer"}
+    | {"set_description", "set_device", "set_dict", "set_epoch", "set_item", "set_lr", "set_postfix"}
+    | {"set_state_dict", "set_value", "state_dict", "stop_gradient", "test_batch", "to_dict", "to_tensor"}
+    | {"train_batch", "zero_grad"}
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function that a call may reach.  ``sure``: names and types lead there, not only the method's name.
+
+    ``bound``: the call's arguments are those of the function (not so for a ``partial`` or a ``lambda``).
+    """
+
+    file: FileIndex
+    scope: Scope
+    sure: bool = True
+    bound: bool = True
+
+
+class Dispatch(Part):
+    """Resolves calls of one project."""
+
+    def targets(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
+        """What a call may reach, the likeliest first; empty when it leaves the project."""
+        name = dotted(call.func)
+        if name is not None:
+            local = self._function_values(env.get(name))
+            if local:
+                return local
+            several = self._several(name, env)
+            if several:
+                return several
+            found = Values.of(self._project).callee(file, scope, name, env)
+            if found is not None:
+                return [Target(*found), *self._overrides(found[1], name)]
+        return self._by_value(file, scope, call, env)
+
+    def _several(self, name: str, env: Env) -> list[Target]:
+        """The methods of an object that may be of several classes."""
+        receiver, _, method = name.rpartition(".")
+        kind = env.get(receiver)
+        if kind is None or EITHER not in kind.type:
+            return []
+        return [
+            target
+            for part in kind.type.split(EITHER)
+            for target in _one(Modules.of(self._project).method(part, method))
+        ]
+
+    def _by_value(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
+        evaluator = Evaluator(file, env)
+        called = evaluator.kind(call.func)
+        functions = self._function_values(called)
+        if functions:
+            return functions
+        if called.type and called.tag != LAYER_TAG:
+            return _one(Modules.of(self._project).method(called.type, "__call__"))
+        if not isinstance(call.func, ast.Attribute):
+            return []
+        receiver = evaluator.kind(call.func.value)
+        if receiver.type:
+            return [
+                target
+                for part in receiver.type.split(EITHER)
+                for target in _one(Modules.of(self._project).method(part, call.func.attr))
+                or self._in_subclasses(part, call.func.attr)
+            ]
+        if receiver.tag == UNKNOWN_TAG and not self._is_module(file, call.func.value):
+            return self._by_name(file, call)
+        return []
+
+    def _function_values(self, kind: Kind | None) -> list[Target]:
+        if kind is None or kind.tag != FUNCTION_TAG:
+            return []
+        return [Target(*place, bound=not kind.guess) for place in Modules.of(self._project).functions_of_kind(kind)]
+
+    def _is_module(self, file: FileIndex, receiver: ast.expr) -> bool:
+        name = dotted(receiver)
+        return name is not None and file.names.is_bound(name.partition(".")[0])
+
+    # -- subclasses --------------------------------------------------------------------------------------------
+
+    def _overrides(self, scope: Scope, name: str) -> Iterable[Target]:
+        """Other classes' versions of a method of ``self``; an object that ``self`` keeps is of the class it shows."""
+        return self.hooks(scope, scope.name)[:_MOST_BY_NAME] if name == f"self.{scope.name}" else []
+
+    def hooks(self, scope: Scope, method: str) -> list[Target]:
+        """The subclasses' versions of a method of the class that a scope belongs to."""
+        found = Hierarchy.of(self._project).descendants(scope.owner) if scope.owner is not None else []
+        return [Target(file, owner.methods[method]) for file, owner in found if method in owner.methods]
+
+    def _in_subclasses(self, type_name: str, method: str) -> list[Target]:
+        found = Modules.of(self._project).class_named(type_name)
+        if found is None:
+            return []
+        return [
+            Target(file, owner.methods[method])
+            for file, owner in Hierarchy.of(self._project).descendants(found[1])
+            if method in owner.methods
+        ]
+
+    # -- names alone -------------------------------------------------------------------------------------------
+
+    def _by_name(self, file: FileIndex, call: ast.Call) -> list[Target]:
+        """Methods with a telling name that the call's arguments fit, when nothing is known of the receiver.
+
+        Those in the caller's own directory come alone: a script beside its model drives that one.
+        """
+        assert isinstance(call.func, ast.Attribute)
+        name = call.func.attr
+        if "_" not in name.strip("_") or name.startswith("_") or name in _COMMON:
+            return []
+        found = self._methods(name)
+        if len(found) > _MOST_BY_NAME:
+            return []
+        fitting = [Target(owner, scope, sure=False) for owner, scope in found if _fits(scope, call)]
+        beside = [target for target in fitting if target.file.parts[:-1] == file.parts[:-1]]
+        return beside or fitting
+
+    @query
+    def _methods(self, name: str) -> list[tuple[FileIndex, Scope]]:
+        """The methods of this name of all classes."""
+        return [
+            (file, owner.methods[name])
+            for file in self._project.mentions.of(name)
+            if not file.is_quiet and not file.is_foreign
+            for owner in file.scopes.classes.values()
+            if name in owner.methods
+        ]
+
+
+def _one(found: tuple[FileIndex, Scope] | None) -> list[Target]:
+    return [Target(*found)] if found else []
+
+
+def _fits(scope: Scope, call: ast.Call) -> bool:
+    """Whether a function takes as many arguments, with these names, as a call gives it."""
+    if isinstance(scope.node, ast.Module):
+        return False
+    args = scope.node.args
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+        return True
+    named = {item.arg for item in call.keywords}
+    positional, keyword_only = scope.parameters, {item.arg for item in args.kwonlyargs}
+    if len(call.args) > len(positional) and args.vararg is None:
+        return False
+    if args.kwarg is None and not named <= {*positional, *keyword_only}:
+        return False
+    required = positional[: len(positional) - len(args.defaults)] if args.defaults else positional
+    return all(name in named for name in required[len(call.args) :])

@@ -1,0 +1,494 @@
+"""The kind of an expression, given the kinds of the names in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from perflint.dataflow import paddle_api
+from perflint.dataflow.environment import Environment
+from perflint.index import registries
+from perflint.index.kinds import (
+    DATASET_TAG,
+    FUNCTION_TAG,
+    GUESS,
+    HOST,
+    ITERABLE_TAG,
+    LAYER_TAG,
+    LOADER,
+    LOADER_TAG,
+    OBJECT_TAG,
+    TENSOR,
+    TENSOR_TAG,
+    TUPLE_TAG,
+    UNKNOWN,
+    Kind,
+    element,
+    function,
+    join,
+    tuple_of,
+)
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex
+from perflint.index.registries import Registries
+from perflint.syntax.names import dotted
+
+Env = Mapping[str, Kind]
+
+_HOST_CALLS = frozenset(
+    {
+        "float",
+        "int",
+        "bool",
+        "complex",
+        "str",
+        "repr",
+        "len",
+        "range",
+        "type",
+        "isinstance",
+        "hasattr",
+        "id",
+        "ord",
+        "hash",
+    }
+    | {"format", "print", "open", "input", "callable"}
+)
+_SAME_AS_ARGUMENT = frozenset(
+    {"sum", "max", "min", "abs", "list", "tuple", "sorted", "reversed", "set", "copy.deepcopy", "copy.copy"}
+)
+HOST_MODULES = (
+    "numpy.",
+    "np.",
+    "math.",
+    "time.",
+    "os.",
+    "random.",
+    "sys.",
+    "json.",
+    "datetime.",
+    "cv2.",
+    "PIL.",
+    "sklearn.",
+    "scipy.",
+    "pandas.",
+)
+_WRAPPERS = frozenset(
+    {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
+)
+_MODEL_NAME = re.compile(
+    r"^(.*_)?(model|net|network|criterion|loss|losses|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
+    r"(_?(fn|func|function|layer|op|[GDABgdab12]|\d))?$"
+)
+_LOADER_NAME = re.compile(r"(data_?loader|_loader|^loader$|train_?loader|loader_\w+|dataloader)", re.IGNORECASE)
+_NOT_A_LOADER = re.compile(r"(load_|loader_(conf|config|cfg|args|param)|_fn$|builder)", re.IGNORECASE)
+
+_MOST_NESTED = 100
+"""Expressions inside each other: of a sum of a thousand terms, what is deeper stays unknown."""
+
+
+@lru_cache(8192)
+def looks_like_a_loader(name: str) -> bool:
+    """Whether a name says that it holds batches (``train_loader``, ``dataloader``)."""
+    return bool(_LOADER_NAME.search(name)) and not _NOT_A_LOADER.search(name)
+
+
+class Evaluator:
+    """Evaluates expressions of one scope; ``env`` maps dotted names (``loss``, ``self.loss``) to kinds."""
+
+    def __init__(self, file: FileIndex, env: Env) -> None:
+        self._file = file
+        self._project = file.project.resolving
+        self.env = env
+        self._depth = 0
+
+    def kind(self, node: ast.expr) -> Kind:
+        """The kind of an expression."""
+        handler = _HANDLERS.get(type(node))
+        if handler is None or self._depth > _MOST_NESTED:
+            return UNKNOWN
+        self._depth += 1
+        try:
+            return handler(self, node)
+        except RecursionError:
+            return UNKNOWN
+        finally:
+            self._depth -= 1
+
+    def _name(self, node: ast.Name) -> Kind:
+        return (
+            self._named(node.id) or Modules.of(self._file.project).function_value(self._file, None, node.id) or UNKNOWN
+        )
+
+    def _function(self, name: str) -> Kind | None:
+        """A project function that a name stands for, as a value."""
+        return Modules.of(self._file.project).function_value(self._file, None, name)
+
+    def _named(self, name: str) -> Kind | None:
+        known = self.env.get(name)
+        if known is not None:
+            return known
+        if looks_like_a_loader(name.rpartition(".")[2]):
+            return LOADER
+        return None
+
+    def _attribute(self, node: ast.Attribute) -> Kind:
+        name = dotted(node)
+        if name is not None and name in self.env:
+            return self.env[name]
+        base = self.kind(node.value)
+        if base.tag == TENSOR_TAG:
+            return HOST if node.attr in paddle_api.HOST_ATTRIBUTES else TENSOR
+        if base.is_host:
+            return HOST
+        if base.tag in (OBJECT_TAG, LAYER_TAG):
+            found = self._project.attribute(base.type, node.attr)
+            found = found or Modules.of(self._file.project).method_value(base.type, node.attr)
+            if found is not None:
+                return found
+        if name is not None:
+            return self._named(name) or self._function(name) or UNKNOWN
+        return UNKNOWN
+
+    def _lambda(self, node: ast.Lambda) -> Kind:
+        """A ``lambda`` that only calls a function of the project stands for it."""
+        return self._rewrapped(node.body.func if isinstance(node.body, ast.Call) else None)
+
+    def _rewrapped(self, node: ast.expr | None) -> Kind:
+        kind = self.kind(node) if node is not None else UNKNOWN
+        return function(kind.type, rewrapped=True) if kind.tag == FUNCTION_TAG else UNKNOWN
+
+    def _subscript(self, node: ast.Subscript) -> Kind:
+        item = item_name(node)
+        if item is not None and item in self.env:
+            return self.env[item]
+        base = self.kind(node.value)
+        if base.tag == TUPLE_TAG and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
+            index = node.slice.value
+            if -len(base.items) <= index < len(base.items):
+                return base.items[index]
+        if base.tag == LOADER_TAG:
+            return LOADER
+        return element(base)
+
+    def _binary(self, node: ast.BinOp) -> Kind:
+        left, right = self.kind(node.left), self.kind(node.right)
+        if isinstance(node.op, ast.Mod) and isinstance(node.left, (ast.Constant, ast.JoinedStr)):
+            return HOST
+        tensors = [kind for kind in (left, right) if kind.is_tensor]
+        if tensors:
+            return _arithmetic((node.left, left), (node.right, right))
+        return HOST if left.is_host and right.is_host else UNKNOWN
+
+    def _compare(self, node: ast.Compare) -> Kind:
+        if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
+            return HOST
+        kinds = [self.kind(node.left), *map(self.kind, node.comparators)]
+        if any(kind.is_tensor for kind in kinds):
+            return Kind(TENSOR_TAG, guess=all(kind.guess for kind in kinds if kind.is_tensor))
+        return HOST if all(kind.is_host for kind in kinds) else UNKNOWN
+
+    def _bool(self, node: ast.BoolOp) -> Kind:
+        return self._joined(node.values)
+
+    def _unary(self, node: ast.UnaryOp) -> Kind:
+        return HOST if isinstance(node.op, ast.Not) else self.kind(node.operand)
+
+    def _conditional(self, node: ast.IfExp) -> Kind:
+        return self._joined([node.body, node.orelse])
+
+    def _joined(self, nodes: list[ast.expr]) -> Kind:
+        result = self.kind(nodes[0])
+        for node in nodes[1:]:
+            result = join(result, self.kind(node))
+        return result
+
+    def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Kind:
+        if len(node.elts) > 32:
+            return UNKNOWN
+        return tuple_of(map(self.kind, node.elts))
+
+    def _dict(self, node: ast.Dict) -> Kind:
+        kinds = [self.kind(value) for value in node.values[:32]]
+        if any(kind.type for kind in kinds):
+            return tuple_of(kinds)
+        if any(kind.is_tensor for kind in kinds):
+            return TENSOR
+        # Losses read to the host come with a learning rate or a time whose kind is not known.
+        return HOST if sum(kind.is_host for kind in kinds) > len(kinds) // 2 else UNKNOWN
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Kind:
+        value = node.value if isinstance(node, ast.DictComp) else node.elt
+        kind = self.inside(node.generators).kind(value)
+        if kind.is_tensor:
+            return Kind(TENSOR_TAG, guess=kind.guess)
+        return HOST if kind.is_host else UNKNOWN
+
+    def inside(self, generators: list[ast.comprehension]) -> Evaluator:
+        """An evaluator that also knows the targets of a comprehension."""
+        env = Environment(self.env)
+        inner = Evaluator(self._file, env)
+        inner._depth = self._depth
+        for generator in generators:
+            bind(generator.target, inner.iterated(generator.iter), env)
+        return inner
+
+    def iterated(self, node: ast.expr) -> Kind:
+        """What a ``for`` target gets from iterating over an expression."""
+        if isinstance(node, ast.Call):
+            name = dotted(node.func) or ""
+            last = name.rpartition(".")[2]
+            if last == "enumerate" and node.args:
+                return tuple_of([HOST, self.iterated(node.args[0])])
+            if last == "zip":
+                return tuple_of(map(self.iterated, node.args))
+            if last == "range":
+                return HOST
+            if name in _WRAPPERS or last in ("tqdm", "track"):
+                return self.iterated(node.args[0]) if node.args else UNKNOWN
+            if isinstance(node.func, ast.Attribute) and last in ("items", "values", "keys"):
+                base = self.kind(node.func.value)
+                if last == "keys":
+                    return HOST
+                value = element(base)
+                return tuple_of([HOST, value]) if last == "items" else value
+        return self._drawn(self.kind(node))
+
+    def _drawn(self, kind: Kind) -> Kind:
+        """What iterating over a value gives; of an object of the project, what its methods say."""
+        if kind.tag != OBJECT_TAG:
+            return element(kind)
+        given = self._project.call_method(kind.type, "__iter__", [], {})
+        if given is None or given.tag == OBJECT_TAG:  # it gives itself, or another object that counts on
+            return self._project.call_method((given or kind).type, "__next__", [], {}) or UNKNOWN
+        return element(given)
+
+    def _call(self, node: ast.Call) -> Kind:
+        kind = self._known_call(node)
+        if kind.tag != "unknown":
+            return kind
+        wanted = registries.requested(node)
+        made = Registries.of(self._file.project).registered(wanted, registries.asked(node)) if wanted else None
+        if made is None and registries.looks_up(node):
+            made = self._project.call_looked_up(self._file, node, *self._arguments(node))
+        return made or kind
+
+    def _known_call(self, node: ast.Call) -> Kind:
+        name = dotted(node.func)
+        if name is not None:
+            known = self._call_by_name(node, name)
+            if known is not None:
+                return known
+        if isinstance(node.func, ast.Attribute):
+            return self._call_method(node, node.func, name)
+        return self._call_value(self.kind(node.func), node) or UNKNOWN
+
+    def _call_by_name(self, node: ast.Call, name: str) -> Kind | None:
+        local = self.env.get(name)
+        if local is not None and local.tag != "unknown":
+            return self._call_value(local, node)
+        qualified = self._file.names.resolve(name)
+        if qualified.startswith("paddle."):
+            if qualified in paddle_api.PARALLEL and node.args:
+                wrapped = self.kind(node.args[0])
+                if wrapped.tag == LAYER_TAG:
+                    return wrapped  # it calls the layer that it wraps
+            result = paddle_api.call_result(qualified, node)
+            return result if result is not UNKNOWN else self._call_project(qualified, node)
+        if qualified in _HOST_CALLS or qualified.startswith(HOST_MODULES):
+            return HOST
+        if qualified in _SAME_AS_ARGUMENT:
+            kind = self.kind(node.args[0]) if node.args else UNKNOWN
+            if qualified == "sum" and kind.is_tensor:
+                return Kind(TENSOR_TAG, guess=kind.guess)
+            return kind
+        if qualified in _WRAPPERS or qualified.rpartition(".")[2] == "tqdm":
+            return self.kind(node.args[0]) if node.args else UNKNOWN
+        if qualified == "next":
+            return self._drawn(self.kind(node.args[0])) if node.args else UNKNOWN
+        if qualified == "getattr":
+            return UNKNOWN
+        if qualified in ("functools.partial", "partial"):
+            return self._rewrapped(node.args[0] if node.args else None)
+        project = self._call_project(qualified, node)
+        if project is not None and project.tag != "unknown":
+            return project
+        if "." not in name and _MODEL_NAME.match(name):
+            return GUESS
+        return project
+
+    def _call_value(self, local: Kind, node: ast.Call) -> Kind | None:
+        if local.tag == LAYER_TAG:
+            return self._layer_result(local, node)
+        if local.tag == LOADER_TAG:
+            return LOADER
+        if local.tag == FUNCTION_TAG:
+            arguments, keywords = ([], {}) if local.guess else self._arguments(node)
+            return self._project.call_function(local.type, arguments, keywords) or UNKNOWN
+        if local.tag == OBJECT_TAG:
+            arguments, keywords = self._arguments(node)
+            return self._project.call_method(local.type, "__call__", arguments, keywords) or UNKNOWN
+        return None
+
+    def _call_project(self, qualified: str, node: ast.Call) -> Kind | None:
+        arguments, keywords = self._arguments(node)
+        return self._project.call_project(self._file, qualified, arguments, keywords)
+
+    def _arguments(self, node: ast.Call) -> tuple[list[Kind], dict[str, Kind]]:
+        arguments = [self.kind(arg) for arg in node.args if not isinstance(arg, ast.Starred)]
+        keywords = {keyword.arg: self.kind(keyword.value) for keyword in node.keywords if keyword.arg}
+        return arguments, keywords
+
+    def _call_method(self, node: ast.Call, func: ast.Attribute, name: str | None) -> Kind:
+        base = self.kind(func.value)
+        method = func.attr
+        if base.tag == TENSOR_TAG:
+            return self._tensor_method(base, method, node)
+        if base.is_host:
+            return HOST
+        if base.tag in (LOADER_TAG, DATASET_TAG, ITERABLE_TAG):
+            return TENSOR if method == "next" else UNKNOWN
+        if base.tag == OBJECT_TAG:
+            return self._object_method(base, method, node)
+        if base.tag == LAYER_TAG:
+            return self._layer_method(base, method, node)
+        if method in ("numpy", "item", "tolist"):
+            return HOST
+        if method == "run" and any(keyword.arg == "fetch_list" for keyword in node.keywords):
+            return HOST  # what an executor fetches are NumPy arrays
+        if _MODEL_NAME.match(method):
+            return GUESS
+        if name is not None and looks_like_a_loader(method):
+            return LOADER
+        return UNKNOWN
+
+    def _tensor_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
+        if method in paddle_api.HOST_METHODS:
+            return HOST
+        if method == "items":
+            return TENSOR
+        if paddle_api.is_reduction(method):
+            result = paddle_api.reduction(method, paddle_api.has_axis(node, 0))
+            return Kind(TENSOR_TAG, result.scalar, base.floating or result.floating, base.guess)
+        if method in ("detach", "clone", "abs", "sqrt", "exp", "log", "cuda", "scale", "clip"):
+            return base
+        if method in ("astype", "cast"):
+            return Kind(TENSOR_TAG, scalar=base.scalar, guess=base.guess)
+        return Kind(TENSOR_TAG, guess=base.guess)
+
+    def _object_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
+        if base.type == "paddle.amp.GradScaler":
+            return self.kind(node.args[0]) if method == "scale" and node.args else UNKNOWN
+        if base.type.startswith("paddle.optimizer."):
+            return HOST if method in ("get_lr", "state_dict", "step") else UNKNOWN
+        if base.type.startswith("paddle.static."):
+            return HOST
+        return self._project_method(base, method, node) or UNKNOWN
+
+    def _project_method(self, base: Kind, method: str, node: ast.Call) -> Kind | None:
+        """A method of a project class, or a layer that is kept in one of its attributes."""
+        attribute = self._project.attribute(base.type, method)
+        if attribute is not None and attribute.tag == LAYER_TAG:
+            return self._layer_result(attribute, node)
+        arguments, keywords = self._arguments(node)
+        if attribute is not None and attribute.tag == FUNCTION_TAG:
+            return self._project.call_function(attribute.type, arguments, keywords)
+        found = self._project.call_method(base.type, method, arguments, keywords)
+        if found is not None and found.tag != "unknown":
+            return found
+        return GUESS if _MODEL_NAME.match(method) else None
+
+    def _layer_result(self, base: Kind, node: ast.Call) -> Kind:
+        """What calling a layer gives: tensors, and the numbers that its ``forward`` returns beside them."""
+        if base.type and not base.type.startswith("paddle."):
+            parts = self._project.forward_parts(base.type, *self._arguments(node))
+            if parts is not None:
+                return parts
+        return paddle_api.layer_result(base.type)
+
+    def _layer_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
+        if method == "forward":
+            return self._layer_result(base, node)
+        if method in ("train", "eval", "to"):
+            return base
+        return self._project_method(base, method, node) or UNKNOWN
+
+
+def _arithmetic(*sides: tuple[ast.expr, Kind]) -> Kind:
+    tensors = [kind for _, kind in sides if kind.is_tensor]
+    # Only a literal number is sure not to broadcast a 0-D tensor: a host name may hold an array.
+    scalar = all(kind.scalar or isinstance(node, ast.Constant) for node, kind in sides)
+    floating = any(kind.floating for kind in tensors)
+    return Kind(TENSOR_TAG, scalar=scalar, floating=floating, guess=all(kind.guess for kind in tensors))
+
+
+_HANDLERS: Mapping[type, Callable[[Evaluator, Any], Kind]] = {
+    ast.Constant: lambda evaluator, node: HOST,
+    ast.JoinedStr: lambda evaluator, node: HOST,
+    ast.Name: Evaluator._name,
+    ast.Attribute: Evaluator._attribute,
+    ast.Subscript: Evaluator._subscript,
+    ast.BinOp: Evaluator._binary,
+    ast.Compare: Evaluator._compare,
+    ast.Call: Evaluator._call,
+    ast.BoolOp: Evaluator._bool,
+    ast.UnaryOp: Evaluator._unary,
+    ast.IfExp: Evaluator._conditional,
+    ast.Tuple: Evaluator._display,
+    ast.List: Evaluator._display,
+    ast.Set: Evaluator._display,
+    ast.Dict: Evaluator._dict,
+    ast.ListComp: Evaluator._comprehension,
+    ast.SetComp: Evaluator._comprehension,
+    ast.GeneratorExp: Evaluator._comprehension,
+    ast.DictComp: Evaluator._comprehension,
+    ast.NamedExpr: lambda evaluator, node: evaluator.kind(node.value),
+    ast.Starred: lambda evaluator, node: evaluator.kind(node.value),
+    ast.Lambda: Evaluator._lambda,
+    ast.Await: lambda evaluator, node: evaluator.kind(node.value),
+}
+"""How the kind of each type of expression is found; any other is unknown."""
+
+
+def bind(target: ast.expr, kind: Kind, env: Environment) -> None:
+    """Enter what an assignment to ``target`` makes known."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        items = kind.items if kind.tag == TUPLE_TAG and len(kind.items) == len(target.elts) else None
+        each = UNKNOWN if items else element(kind)
+        for index, part in enumerate(target.elts):
+            bind(part, items[index] if items else each, env)
+        return
+    if isinstance(target, ast.Starred):
+        bind(target.value, kind, env)
+        return
+    if isinstance(target, ast.Subscript):
+        _bind_item(target, kind, env)
+        return
+    name = dotted(target)
+    if name is not None:
+        env.bind(name, kind)
+
+
+def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
+    """``d["loss"] = loss``: a container of tensors, unless other items of it are known to be something else."""
+    name, item = dotted(target.value), item_name(target)
+    if name is None:
+        return
+    if item is not None:
+        env[item] = kind
+    if kind.is_tensor:
+        if not any(known.type or known.is_host for known in env.items_of(name)):
+            env[name] = TENSOR
+    elif kind.type and name in env and env[name].tag in (TENSOR_TAG, "host"):
+        env[name] = UNKNOWN
+
+
+def item_name(node: ast.Subscript) -> str | None:
+    """The name that an item with a constant key goes by in an environment: ``status['loss']``."""
+    name = dotted(node.value)
+    if name is None or not isinstance(node.slice, ast.Constant) or not isinstance(node.slice.value, str):
+        return None
+    return f"{name}[{node.slice.value!r}]"

@@ -1,0 +1,310 @@
+"""The kinds of names at each statement of a scope: one forward pass, loops twice."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from perflint.dataflow.environment import Environment
+from perflint.dataflow.evaluate import Env, Evaluator, bind
+from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join, tuple_of
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, TRIES, Scope, headers, leaves
+from perflint.syntax.tree import walk
+
+_LOSS_NAME = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|loss$|^loss", re.IGNORECASE)
+_NOT_A_LOSS = re.compile(
+    r"meter|hist|list|record|log(?!its)|fn|func|name|weight|coef|lambda|item|value|avg|mean|sum|total_|tot_|scale|epoch"
+    r"|key|type|cfg|config|path|file|str|msg|info|best|min|max|prev|last|num|count|np|layer|class",
+    re.IGNORECASE,
+)
+
+_MOST_LOOPS = 6
+"""Loops inside each other that are gone through twice: each doubles what those inside it take."""
+
+_MOST_BRANCHES = 16
+"""Branches of one chain of ``elif`` that are merged as if each stood inside the ``else`` of the one before."""
+
+
+_NO_KINDS: Env = {}
+
+
+@query(cycle=_NO_KINDS)  # a global that needs itself is unknown while it is worked out
+def module_env(file: FileIndex) -> Env:
+    """The kinds of the globals of a file's module at its end."""
+    return Flow(file.scopes.module, file, {}, guess_losses=False).run().final
+
+
+def is_loss_name(name: str) -> bool:
+    """Whether a name alone suggests the loss tensor of a step (``loss``, ``loss_G``, ``losses``)."""
+    last = name.rpartition(".")[2]
+    return bool(_LOSS_NAME.search(last)) and not _NOT_A_LOSS.search(last)
+
+
+def backward_names(scope: Scope) -> frozenset[str]:
+    """Names that are certainly tensors: ``X.backward()``, ``scaler.scale(X)``, ``optimizer.minimize(X)``."""
+    found: set[str] = set()
+    for statement in scope.statements:
+        for call in statement.calls:
+            if not isinstance(call.func, ast.Attribute):
+                continue
+            if call.func.attr == "backward":
+                found.update(filter(None, [dotted(call.func.value), *map(dotted, call.args[:1])]))
+            elif call.func.attr in ("scale", "minimize") and call.args:
+                found.update(filter(None, [dotted(call.args[0])]))
+    found.discard("self")
+    found |= set(_summands(scope, found))
+    return frozenset(found | set(_summands(scope, found)))
+
+
+def _summands(scope: Scope, tensors: set[str]) -> Iterable[str]:
+    """Plain names that are added up into one of ``tensors``."""
+    for statement in scope.statements:
+        node = statement.node
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and dotted(node.targets[0]) in tensors:
+            yield from _terms(node.value)
+
+
+def _terms(value: ast.expr) -> Iterable[str]:
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            stack += [node.left, node.right]
+        elif isinstance(node, ast.Name) and is_loss_name(node.id):
+            yield node.id
+        elif (
+            isinstance(node, ast.Call)
+            and dotted(node.func) == "sum"
+            and node.args
+            and isinstance(node.args[0], ast.Name)
+        ):
+            yield node.args[0].id
+
+
+class Flow:
+    """One pass over a scope.
+
+    After ``run``, ``before`` maps each statement to the kinds of names before it, ``result`` is what the function
+    returns, ``final`` the kinds at its end.
+
+    Args:
+        guess_losses: take a loss-like name bound to something unknown for a tensor (only where a step runs).
+    """
+
+    def __init__(self, scope: Scope, file: FileIndex, env: Env, guess_losses: bool) -> None:
+        self._file = file
+        self._tensors = backward_names(scope)
+        self._guess = guess_losses
+        self._scope = scope
+        self.before: dict[ast.stmt, Env] = {}
+        self.result: Kind | None = None
+        self.final: Env = env
+        self._loops = 0
+
+    def run(self) -> Flow:
+        """Walk the scope and return this object."""
+        self.final = self._block(self._scope.node.body, Environment(self.final))
+        return self
+
+    def _block(self, body: list[ast.stmt], env: Environment) -> Environment:
+        for node in body:
+            self.before[node] = env
+            try:
+                env = self._statement(node, env)
+            except RecursionError:  # hundreds of blocks inside each other: what the inner ones bind stays unknown
+                continue
+        return env
+
+    def _statement(self, node: ast.stmt, env: Environment) -> Environment:
+        if isinstance(node, ast.Assign):
+            return self._assign(node.targets, node.value, env)
+        if isinstance(node, ast.AnnAssign):
+            return self._assign([node.target], node.value, env) if node.value else env
+        if isinstance(node, ast.AugAssign):
+            return self._augmented(node, env)
+        if isinstance(node, ast.Expr):
+            return self._expression(node.value, env)
+        if isinstance(node, ast.Return):
+            self._return(node, env)
+            return env
+        if isinstance(node, ast.If):
+            return self._if(node, env)
+        if isinstance(node, LOOPS):
+            return self._loop(node, env)
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            return self._with(node, env)
+        if isinstance(node, TRIES):
+            return self._try(node, env)
+        if isinstance(node, ast.Match):
+            for case in node.cases:
+                env = env.merged(self._block(case.body, env.copy()))
+        return env
+
+    def _evaluator(self, env: Env) -> Evaluator:
+        return Evaluator(self._file, env)
+
+    def _assign(self, targets: list[ast.expr], value: ast.expr, env: Environment) -> Environment:
+        self._yield(value, env)
+        kind = self._evaluator(env).kind(value)
+        env = env.copy()
+        for target in targets:
+            bind(target, kind, env)
+            self._name_unknown(target, value, env)
+        return env
+
+    def _name_unknown(self, target: ast.expr, value: ast.expr, env: Environment) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for part in target.elts:
+                self._name_unknown(part, value, env)
+            return
+        name = dotted(target)
+        if name is None or env.get(name, UNKNOWN).tag != UNKNOWN_TAG:
+            return
+        if name in self._tensors:
+            env[name] = TENSOR
+        elif self._guess and is_loss_name(name) and isinstance(value, (ast.Call, ast.Subscript)):
+            env[name] = GUESS
+
+    def _augmented(self, node: ast.AugAssign, env: Environment) -> Environment:
+        name = dotted(node.target)
+        evaluator = self._evaluator(env)
+        value = evaluator.kind(node.value)
+        if name is None:
+            return env
+        before = evaluator.kind(node.target)
+        env = env.copy()
+        if value.is_tensor or before.is_tensor:
+            env[name] = Kind("tensor", guess=value.guess or before.guess)
+        else:
+            env[name] = join(before, value)
+        return env
+
+    def _yield(self, node: ast.expr | None, env: Env) -> None:
+        """What a generator yields is what iterating over its result gives."""
+        if isinstance(node, ast.Yield) and node.value is not None:
+            kind = tuple_of([self._evaluator(env).kind(node.value)])
+            self.result = kind if self.result is None else join(self.result, kind)
+        elif isinstance(node, ast.YieldFrom):
+            kind = tuple_of([self._evaluator(env).iterated(node.value)])
+            self.result = kind if self.result is None else join(self.result, kind)
+
+    def _expression(self, node: ast.expr, env: Environment) -> Environment:
+        self._yield(node, env)
+        call = node.value if isinstance(node, ast.Await) else node
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
+            return env
+        name = dotted(call.func.value)
+        if name is None or call.func.attr not in ("append", "extend", "update", "insert"):
+            return env
+        known = env.get(name)
+        evaluator = self._evaluator(env)
+        if evaluator.kind(call.func.value).tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
+            return env  # an object with methods of its own, such as a meter
+        kind = evaluator.kind(call.args[-1])
+        env = env.copy()
+        if kind.is_tensor:
+            env[name] = Kind("tensor", guess=kind.guess)
+        elif kind.is_host and (known is None or known.tag == TUPLE_TAG):
+            env[name] = HOST
+        elif known is not None and known.tag == TUPLE_TAG:
+            env[name] = UNKNOWN
+        return env
+
+    def _return(self, node: ast.Return, env: Environment) -> None:
+        if node.value is None:
+            return
+        kind = self._evaluator(env).kind(node.value)
+        self.result = kind if self.result is None else join(self.result, kind)
+
+    def _if(self, node: ast.If, env: Environment) -> Environment:
+        chain = [node]
+        while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If):  # hundreds of ``elif``
+            chain.append(chain[-1].orelse[0])
+            self.before[chain[-1]] = env
+        bodies = [self._block(each.body, env.copy()) for each in chain]
+        result = self._block(chain[-1].orelse, env.copy()) if chain[-1].orelse else env
+        for number, each in reversed(list(enumerate(chain))):
+            if leaves(each.body):
+                continue
+            if each.orelse and leaves(each.orelse):
+                result = bodies[number]
+            elif number < _MOST_BRANCHES:
+                result = bodies[number].merged(result)
+            else:  # the same but for the order, and quicker: the result has what all branches below have bound
+                result = result.merged(bodies[number])
+        return result
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Environment) -> Environment:
+        self._loops += 1
+        for _ in range(2 if self._loops <= _MOST_LOOPS else 1):
+            inner = env.copy()
+            if not isinstance(node, ast.While):
+                bind(node.target, self._evaluator(env).iterated(node.iter), inner)
+                self._name_unknown(node.target, node.iter, inner)
+            merged = env.merged(self._block(node.body, inner))
+            if merged == env:  # a second pass would see nothing new; nested loops would double the passes each time
+                break
+            env = merged
+        self._loops -= 1
+        return self._block(node.orelse, env) if node.orelse else env
+
+    def _with(self, node: ast.With | ast.AsyncWith, env: Environment) -> Environment:
+        env = env.copy()
+        for item in node.items:
+            if item.optional_vars is not None:
+                bind(item.optional_vars, self._evaluator(env).kind(item.context_expr), env)
+        return self._block(node.body, env)
+
+    def _try(self, node: ast.Try, env: Environment) -> Environment:
+        after = self._block(node.body, env.copy())
+        before = env.merged(after)
+        before = after if before == after else before  # the more two of them share, the quicker they merge
+        for handler in node.handlers:
+            handled = self._block(handler.body, before)
+            if not leaves(handler.body):
+                is_shared = before is after
+                after = after.merged(handled)
+                before = after if is_shared else before.merged(handled)
+        after = self._block(node.orelse, after)
+        return self._block(node.finalbody, after)
+
+
+def is_generator(scope: Scope) -> bool:
+    """Whether calling a function makes a generator."""
+    return not isinstance(scope.node, ast.Module) and any(_yields(statement.node) for statement in scope.statements)
+
+
+def yielding_loops(scope: Scope) -> set[ast.stmt]:
+    """The loops of a generator that yield once a pass: what stands in a loop around one of them runs more rarely."""
+    loops: set[ast.stmt] = set()
+    for statement in scope.statements:
+        if statement.loop is not None and _yields(statement.node):
+            loops.add(statement.loop)
+    return loops
+
+
+def _yields(node: ast.stmt) -> bool:
+    value = node.value if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) else None
+    return isinstance(value, (ast.Yield, ast.YieldFrom))
+
+
+def with_comprehensions(node: ast.stmt, env: Env, file: FileIndex) -> Env:
+    """``env`` and, where they hide nothing, the targets of the comprehensions in a statement's own expressions."""
+    extra: dict[str, Kind] = {}
+    for header in headers(node):
+        for item in walk(header):
+            if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+                inner = Environment(env)
+                inner.update(extra)
+                own = {part.id for made in item.generators for part in walk(made.target) if isinstance(part, ast.Name)}
+                inside = Evaluator(file, inner).inside(item.generators).env
+                extra.update({name: inside[name] for name in own if name in inside})  # they hide names of the function
+    if not extra:
+        return env
+    known = Environment(env)
+    known.update(extra)
+    return known

@@ -1,0 +1,287 @@
+"""Numbers that code says without running: constants, arithmetic on them, attributes, parameters left at defaults."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.switches import default_expression
+from perflint.dataflow.values import Values
+from perflint.index.callers import Callers, argument_for
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.tree import walk
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_MAX_DEPTH = 8
+_MOST_SITES = 40
+
+# What is given from outside: how many classes, words, points or channels the data has.
+_GIVEN = re.compile(
+    r"class|vocab|categor|label|anchor|joint|keypoint|kpt|landmark|point|bins?($|_)|reg_max|action|obs|state_dim|mels?($|_)|freq"
+    r"|n_fft|spec|token|embed_num|num_emb|node_num|user|item|field|feat_num|feature_num",
+    re.IGNORECASE,
+)
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+_FUNCTIONS: dict[str, Callable[..., float]] = {"int": int, "round": round, "max": max, "min": min, "abs": abs}
+
+Parameter = tuple["FileIndex", Scope, str]
+
+
+@dataclass(frozen=True)
+class Size:
+    """A number that is known, or a list of them (``items``).
+
+    ``assumed``: the parameters that it takes at their defaults.  ``given``: it depends on what a call hands to the
+    function that is looked at.  ``attribute``: it came through an attribute of an object.
+    """
+
+    value: float = 0
+    items: tuple[Size | None, ...] | None = None
+    assumed: frozenset[Parameter] = frozenset()
+    given: bool = False
+    attribute: bool = False
+
+    @property
+    def width(self) -> int | None:
+        """The number as a width, None if it is no whole number."""
+        return self.value if self.items is None and isinstance(self.value, int) else None
+
+    def made_of(self, value: float, *others: Size) -> Size:
+        """A number computed from this one and others."""
+        parts = (self, *others)
+        return Size(
+            value,
+            None,
+            frozenset().union(*(part.assumed for part in parts)),
+            any(part.given for part in parts),
+            any(part.attribute for part in parts),
+        )
+
+
+Bound = Mapping[str, "Size | None"]
+Written = Mapping[str, "ast.expr | None"]
+"""The names that a scope binds: to what, or None for those that are bound more than once."""
+
+
+@dataclass
+class Sizes:
+    """Evaluates expressions of one function.
+
+    Args:
+        bound: for functions whose call is known, the numbers of their parameters (None: not known).
+        written: what was worked out for scopes already; shared by all that belong to one question.
+    """
+
+    file: FileIndex
+    scope: Scope
+    bound: Mapping[Scope, Bound] = field(default_factory=dict)
+    written: dict[Scope, Written] = field(default_factory=dict)
+
+    def at(self, file: FileIndex, scope: Scope, bound: Mapping[Scope, Bound] | None = None) -> Sizes:
+        """The same for another function."""
+        return Sizes(file, scope, self.bound if bound is None else bound, self.written)
+
+    def value(self, node: ast.expr | None, depth: int = 0) -> Size | None:
+        """The number an expression stands for, None if the code does not say."""
+        if node is None or depth > _MAX_DEPTH:
+            return None
+        if isinstance(node, ast.Constant):
+            return (
+                Size(node.value) if isinstance(node.value, (int, float)) and not isinstance(node.value, bool) else None
+            )
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            name = dotted(node)
+            return None if name is None or _GIVEN.search(name.rpartition(".")[2]) else self._named(name, depth)
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return Size(items=tuple(self.value(item, depth + 1) for item in node.elts))
+        if isinstance(node, ast.Subscript):
+            return self._item(node, depth)
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            return self._computed(_OPERATORS[type(node.op)], [node.left, node.right], depth)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            function = _FUNCTIONS.get(node.func.id)
+            return self._computed(function, node.args, depth) if function and node.args else None
+        return None
+
+    def _computed(self, function: Callable[..., float], nodes: list[ast.expr], depth: int) -> Size | None:
+        parts = [self.value(node, depth + 1) for node in nodes]
+        known = [part for part in parts if part is not None and part.items is None]
+        if len(known) != len(nodes):
+            return None
+        try:
+            return known[0].made_of(function(*(part.value for part in known)), *known[1:])
+        except (ArithmeticError, ValueError, TypeError):
+            return None
+
+    def _item(self, node: ast.Subscript, depth: int) -> Size | None:
+        base, index = self.value(node.value, depth + 1), self.value(node.slice, depth + 1)
+        if isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.op, ast.USub):
+            index = self.value(node.slice.operand, depth + 1)
+            index = index and Size(-index.value)
+        if base is None or base.items is None or index is None or index.width is None:
+            return None
+        if not -len(base.items) <= index.width < len(base.items):
+            return None
+        found = base.items[index.width]
+        return found and found.made_of(found.value, Size(0, None, base.assumed, base.given, base.attribute))
+
+    def _named(self, name: str, depth: int) -> Size | None:
+        scope: Scope | None = self.scope
+        while scope is not None:
+            inner = self.at(self.file, scope)
+            written = inner._written()
+            if name in scope.parameters:
+                return None if name in written else inner._parameter(name, depth)
+            if name in written:
+                return inner.value(written[name], depth + 1)
+            scope = scope.parent
+        first, _, rest = name.partition(".")
+        if first in ("self", "cls") and rest and "." not in rest and self.scope.owner is not None:
+            found = self._attribute(self.file, self.scope.owner, rest, depth)
+            return found and Size(found.value, found.items, found.assumed, found.given, True)
+        return None
+
+    def _written(self) -> Written:
+        if self.scope not in self.written:
+            once = Values.of(self.file.project).own_definitions(self.scope)
+            if isinstance(self.scope.node, ast.Module):
+                inside = {
+                    item.value
+                    for owner in self.file.scopes.classes.values()
+                    for item in owner.node.body
+                    if isinstance(item, ast.Assign)
+                }
+                self.written[self.scope] = {name: value for name, value in once.items() if value not in inside}
+            else:
+                bound = {name for statement in self.scope.statements for name in bound_by(statement.node)}
+                self.written[self.scope] = {name: once.get(name) for name in bound}
+        return self.written[self.scope]
+
+    def _parameter(self, name: str, depth: int) -> Size | None:
+        known = self.bound.get(self.scope)
+        if known is not None:
+            return known.get(name)
+        if self.scope.owner is not None and self.scope.name != "__init__":
+            return None
+        found = self.at(self.file, self.file.scopes.module).value(default_expression(self.scope, name), depth + 1)
+        return found and Size(
+            found.value, found.items, found.assumed | {(self.file, self.scope, name)}, found.given, found.attribute
+        )
+
+    def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Size | None:
+        """``self.name``: assigned once in the class, or in its body, or in a base class."""
+        if depth > _MAX_DEPTH:
+            return None
+        assigned = owner.attributes.get(name, [])
+        in_body = [
+            item.value
+            for item in owner.node.body
+            if isinstance(item, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in item.targets)
+        ]
+        if len(assigned) + len(in_body) == 1:
+            if in_body:
+                return self.at(file, file.scopes.module).value(in_body[0], depth + 1)
+            value, where = assigned[0]
+            return self.at(file, where).value(value, depth + 1)
+        if assigned or in_body:
+            return None
+        for base in owner.bases:
+            found = Modules.of(file.project).find(base, file)
+            if found is not None and isinstance(found[1], Class) and found[1] is not owner:
+                inherited = self._attribute(found[0], found[1], name, depth + 2)
+                if inherited is not None:
+                    return inherited
+        return None
+
+
+def default_holds(parameter: Parameter) -> bool:
+    """Whether every place of the project that makes a class, or calls a function, leaves a parameter at its default.
+
+    False also where nothing in the project does: then a configuration may.
+    """
+    file, scope, name = parameter
+    target = scope.owner if scope.owner is not None else scope
+    if isinstance(target, Class) and target.node.decorator_list:
+        return False  # a registry builds it from a configuration
+    calls = list(_calls(file, scope))
+    if not calls or _escapes(file, target):
+        return False
+    return not any(
+        argument_for(scope, call, name) is not None
+        or any(keyword.arg is None for keyword in call.keywords)
+        or any(isinstance(argument, ast.Starred) for argument in call.args)
+        for call in calls
+    )
+
+
+def _calls(file: FileIndex, scope: Scope) -> Iterator[ast.Call]:
+    project = file.project
+    target = scope.owner if scope.owner is not None else scope
+    classes = {target}
+    if isinstance(target, Class):
+        for _, child in Hierarchy.of(project).descendants(target):
+            if "__init__" in child.methods:
+                yield from _to_super(child.methods["__init__"])
+            else:
+                classes.add(child)
+    for one in classes:
+        for there, _, call in Callers.of(project).named(one.name)[:_MOST_SITES]:
+            local = dotted(call.func)
+            found = Modules.of(project).find(there.names.resolve(local), there) if local else None
+            if found is not None and found[1] is one:
+                yield call
+
+
+def _to_super(scope: Scope) -> Iterator[ast.Call]:
+    for statement in scope.statements:
+        for call in statement.calls:
+            if is_super_init(call):
+                yield call
+
+
+def is_super_init(call: ast.Call) -> bool:
+    """Whether a call is ``super().__init__(...)``."""
+    func = call.func
+    return (
+        isinstance(func, ast.Attribute)
+        and func.attr == "__init__"
+        and isinstance(func.value, ast.Call)
+        and dotted(func.value.func) == "super"
+    )
+
+
+def _escapes(file: FileIndex, target: Class | Scope) -> bool:
+    """Whether a class or function is handed on as a value, so that somebody else calls it."""
+    for there in file.project.mentions.of(target.name):
+        if there.is_quiet or target.name not in there.identifiers:
+            continue
+        called = {id(node.func) for node in walk(there.tree) if isinstance(node, ast.Call)}
+        bases = {id(base) for node in walk(there.tree) if isinstance(node, ast.ClassDef) for base in node.bases}
+        supers = {
+            id(node.args[0])
+            for node in walk(there.tree)
+            if isinstance(node, ast.Call) and dotted(node.func) in ("super", "isinstance") and node.args
+        }
+        for node in walk(there.tree):
+            if isinstance(node, ast.Name) and node.id == target.name and id(node) not in called | bases | supers:
+                return True
+    return False

@@ -1,0 +1,178 @@
+"""Classes and functions that code looks up by a literal name: in a plain dict, in a module, or through a function.
+
+``CLASSES["loss"]()``, ``CLASSES.get("loss")()``, ``getattr(meters, "LossMeter")()``, and ``build("loss")`` where
+``build`` returns one of these.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.values import Values
+from perflint.index.callers import argument_for
+from perflint.index.kinds import Kind
+from perflint.index.modules import Modules
+from perflint.index.part import Part
+from perflint.index.registries import Registries
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.reaching import is_bound, is_mutated
+from perflint.syntax.scopes import FUNCTIONS, Scope
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+Table = tuple["FileIndex", Mapping[str, ast.expr]]
+
+
+@dataclass(frozen=True)
+class _LookUp:
+    """``holder[key]``, ``holder.get(key)`` or, as an attribute, ``getattr(holder, key)``."""
+
+    holder: ast.expr
+    key: ast.expr
+    is_attribute: bool = False
+
+
+class Tables(Part):
+    """Answers for the calls of one project."""
+
+    def call(self, file: FileIndex, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """What a call gives whose function or class is looked up by a literal name; None when it is not known.
+
+        Args:
+            arguments: the kinds of what the call hands over by position, and ``keywords`` by name.
+        """
+        found = _look_up(call.func)
+        if found is not None:
+            return self._called(file, found, _literal(found.key), arguments, keywords)
+        return self._through(file, call)
+
+    def _called(
+        self, file: FileIndex, found: _LookUp, key: str | None, arguments: list[Kind], keywords: dict[str, Kind]
+    ) -> Kind | None:
+        if key is None:
+            return None
+        if found.is_attribute:
+            name = dotted(found.holder)
+            return (
+                Values.of(self._project).call(file.names.resolve(f"{name}.{key}"), file, arguments, keywords)
+                if name
+                else None
+            )
+        table = self._table(file, found.holder)
+        if table is None:
+            return None
+        where, entries = table
+        entry = dotted(entries[key]) if key in entries else None
+        return Values.of(self._project).call(where.names.resolve(entry), where, arguments, keywords) if entry else None
+
+    def _through(self, file: FileIndex, call: ast.Call) -> Kind | None:
+        """The result of a function that looks up one of its parameters, which the call gives a literal for."""
+        if not any(_literal(node) is not None for node in [*call.args, *(item.value for item in call.keywords)]):
+            return None
+        name = dotted(call.func)
+        is_known = name is not None and file.names.is_bound(name.partition(".")[0])
+        found = (
+            Modules.of(self._project).find(file.names.resolve(name), file) if name is not None and is_known else None
+        )
+        if found is None or not isinstance(found[1], Scope):
+            return None
+        where, scope = found[0], found[1]
+        look_up = self._builds(scope)
+        if look_up is None:
+            return None
+        given = argument_for(scope, call, look_up.key.id) if isinstance(look_up.key, ast.Name) else None
+        key = _literal(given) if given is not None else None
+        made = self._called(where, look_up, key, [], {})
+        holder = dotted(look_up.holder)
+        if made is None and key is not None and holder and not look_up.is_attribute:
+            return Registries.of(self._project).registered(key, holder.rpartition(".")[2])
+        return made
+
+    @query
+    def _builds(self, scope: Scope) -> _LookUp | None:
+        """The look-up by a parameter that a function calls and returns, where that is all it returns."""
+        returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
+        value = returned[0] if len(returned) == 1 else None
+        definitions = Values.of(self._project).own_definitions(scope)
+        if isinstance(value, ast.Name):
+            value = definitions.get(value.id)
+        if not isinstance(value, ast.Call):
+            return None
+        function = definitions.get(value.func.id, value.func) if isinstance(value.func, ast.Name) else value.func
+        found = _look_up(function)
+        if found is None or not isinstance(found.key, ast.Name) or found.key.id not in scope.parameters:
+            return None
+        return None if is_bound(found.key.id, scope) else found
+
+    # -- dicts -------------------------------------------------------------------------------------------------
+
+    def _table(self, file: FileIndex, holder: ast.expr) -> Table | None:
+        """The entries of a dict that is written out, and the file whose names are in it."""
+        name = dotted(holder)
+        if name is None:
+            entries = _entries(holder)
+            return (file, entries) if entries is not None else None
+        scope = _scope_around(file, holder)
+        if scope is not None and (name in scope.parameters or is_bound(name, scope)):
+            return self._bound(file, scope, name)
+        if name in Values.of(self._project).own_definitions(file.scopes.module):
+            return self._bound(file, file.scopes.module, name)
+        module, _, last = file.names.resolve(name).rpartition(".")
+        where = (
+            Modules.of(self._project).module_named(module, file)
+            if module and file.names.is_bound(name.split(".")[0])
+            else None
+        )
+        return self._bound(where, where.scopes.module, last) if where is not None else None
+
+    def _bound(self, file: FileIndex, scope: Scope, name: str) -> Table | None:
+        value = Values.of(self._project).own_definitions(scope).get(name)
+        entries = _entries(value) if value is not None else None
+        return (file, entries) if entries is not None and not self._is_mutated(file, name) else None
+
+    @query
+    def _is_mutated(self, file: FileIndex, name: str) -> bool:
+        return is_mutated(name, file.tree)
+
+
+def _look_up(node: ast.expr) -> _LookUp | None:
+    if isinstance(node, ast.Subscript):
+        return _LookUp(node.value, node.slice)
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "get" and len(node.args) in (1, 2):
+        return _LookUp(node.func.value, node.args[0])
+    if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) in (2, 3):
+        return _LookUp(node.args[0], node.args[1], is_attribute=True)
+    return None
+
+
+def _entries(node: ast.expr) -> Mapping[str, ast.expr] | None:
+    """The values of ``{"a": A}`` or ``dict(a=A)`` by their keys; None where a key is not a literal name."""
+    if isinstance(node, ast.Dict):
+        keys = [_literal(key) if key is not None else None for key in node.keys]
+        named = {key: value for key, value in zip(keys, node.values, strict=True) if key is not None}
+        return named if len(named) == len(keys) else None
+    if isinstance(node, ast.Call) and dotted(node.func) == "dict" and not node.args:
+        given = {item.arg: item.value for item in node.keywords if item.arg is not None}
+        return given if len(given) == len(node.keywords) else None
+    return None
+
+
+def _scope_around(file: FileIndex, node: ast.expr) -> Scope | None:
+    """The innermost function that an expression of a file stands in."""
+    around = [
+        scope
+        for scope in file.scopes.scopes
+        if isinstance(scope.node, FUNCTIONS) and scope.node.lineno <= node.lineno <= (scope.node.end_lineno or 0)
+    ]
+    return max(around, key=lambda scope: scope.node.lineno if isinstance(scope.node, FUNCTIONS) else 0, default=None)
+
+
+def _literal(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

@@ -1,0 +1,1 @@
+"""What rules ask of a project beyond that: loaders, AMP, gradients, devices, ranks, layers, evaluation."""

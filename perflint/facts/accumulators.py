@@ -1,0 +1,339 @@
+"""A number or a list that a loop adds to: what it holds at first, and what can look at it before the loop is over.
+
+A fix lets the loop add tensors and makes numbers of them afterwards.  In between nobody else may look.  What may is
+found here: a closure, a handler of an exception in the loop, a `finally`, the code behind a `with` that stops errors.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from perflint.index.project import FileIndex
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits
+from perflint.syntax.tree import children, walk
+
+_SEES_ALL_NAMES = frozenset({"locals", "vars", "eval", "exec", "globals", "currentframe", "_getframe"})
+_INTERRUPTS = frozenset({"KeyboardInterrupt", "SystemExit", "GeneratorExit", "StopIteration", "BdbQuit"})
+"""Exceptions that say nothing of the device: it can still be read."""
+
+_PASSES_ERRORS_ON = frozenset({"open", "tqdm", "LogWriter", "SummaryWriter", "nullcontext", "no_grad", "enable_grad"})
+_LEAVES_THE_FUNCTION = (ast.Return, ast.Raise)
+
+
+@dataclass(frozen=True)
+class Use:
+    """One place that mentions a name.
+
+    Attributes:
+        node: the name.
+        parents: the nodes around it, from its statement to the one right around the name.
+        statement: the statement that it is in.
+    """
+
+    node: ast.Name
+    parents: tuple[ast.AST, ...]
+    statement: Statement
+
+    @property
+    def parent(self) -> ast.AST:
+        """The node right around the name."""
+        return self.parents[-1]
+
+
+class ScopeUses:
+    """What a function or a module does with all of its names, looked up once for all that ask.
+
+    Args:
+        scope: the function or the module.
+        file: its file.
+    """
+
+    def __init__(self, scope: Scope, file: FileIndex) -> None:
+        self.scope = scope
+        self.by_name: dict[str, list[Use]] = {}
+        self.statements = {statement.node: statement for statement in scope.statements}
+        self.jumps = [item for item in scope.statements if isinstance(item.node, (ast.Break, ast.Continue))]
+        self.sees_all_names = False
+        """Whether it calls ``locals()`` or the like."""
+
+        self.generators: dict[str, list[ast.GeneratorExp]] = {}
+        self._hidden: set[str] = _names_of_functions(scope, file)
+        for statement in scope.statements:
+            for use in _uses(statement):
+                self.by_name.setdefault(use.node.id, []).append(use)
+        for item in walk(scope.node):
+            self._look_at(item)
+        self._bound = {
+            use.node.id for uses in self.by_name.values() for use in uses if isinstance(use.node.ctx, ast.Store)
+        }
+        self._bound |= {item.arg for item in walk(scope.node) if isinstance(item, ast.arg)}
+
+    def binds(self, name: str) -> bool:
+        """Whether the scope gives a name a value of its own."""
+        return name in self._bound
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether something may see or change the value of a name that no use of it shows.
+
+        That is a function, a lambda or a class with the name in it, or an import, a ``global`` or an ``except ... as``
+        that binds it.
+        """
+        return self.sees_all_names or name in self._hidden
+
+    def _look_at(self, item: ast.AST) -> None:
+        if isinstance(item, (ast.Global, ast.Nonlocal)):
+            self._hidden.update(item.names)
+        elif isinstance(item, (ast.Lambda, ast.ClassDef, *FUNCTIONS)):
+            self._hidden |= set() if item is self.scope.node else _names(item)
+        elif isinstance(item, ast.GeneratorExp):
+            for name in _names(item):
+                self.generators.setdefault(name, []).append(item)
+        elif isinstance(item, ast.comprehension):
+            self._hidden |= _names(item.target)
+        elif isinstance(item, ast.Call):
+            called = (dotted(item.func) or "").rpartition(".")[2]
+            sees = called in _SEES_ALL_NAMES and not (called == "vars" and item.args) and not _is_method(item, called)
+            self.sees_all_names = self.sees_all_names or sees
+        elif isinstance(item, ast.alias):
+            self._hidden.add(item.asname or item.name)
+        else:  # `except ... as name`, `case name`
+            self._hidden |= {name for name in (getattr(item, "name", None), getattr(item, "rest", None)) if name}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Where numbers are made of the tensors again.
+
+    Attributes:
+        last: the statement behind which that is done: the loop, or the ``try`` or ``with`` around it whose handlers may
+            go on after an exception in the loop.
+        is_read: whether anything behind ``last`` reads the value.
+        after_errors: whether some of the code that reads the value runs after an exception of any kind.
+    """
+
+    last: ast.stmt
+    is_read: bool
+    after_errors: bool
+
+
+class Accumulator:
+    """What a scope does with one name that a loop adds to.
+
+    Args:
+        name: a plain name, such as ``total``.
+        loop: the loop that adds to it.
+        scope: what the function or the module of the loop does with its names.
+    """
+
+    def __init__(self, name: str, loop: Loop, scope: ScopeUses) -> None:
+        self.name = name
+        self.uses = scope.by_name.get(name, [])
+        self._loop = loop
+        self._scope = scope
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether something may see or change the value that no use of the name shows: a closure, a generator."""
+        made_before = [item for item in self._scope.generators.get(self.name, ()) if not _is_inside(item, self._loop)]
+        return self._scope.is_hidden(self.name) or bool(made_before)
+
+    @cached_property
+    def entering(self) -> list[Statement] | None:
+        """The statements that may have given the name the value it has when the loop begins.
+
+        None where it may have none from this scope: a parameter, or a name that is only bound in a branch.
+        """
+        binding = [use.statement for use in self.uses if not isinstance(use.node.ctx, ast.Load)]
+        outside = [item for item in dict.fromkeys(binding) if not self.is_in_loop(item)]
+        around = {(link.node, link.branch) for link in self._chain}
+        before = [item for item in outside if _position(item.node) < _position(self._loop)]
+        certain = [
+            item
+            for item in before
+            if not isinstance(item.node, ast.AugAssign)
+            and all((link.node, link.branch) in around for link in _links(item))
+        ]
+        if not certain:
+            return None
+        first = certain[-1]
+        again = [loop for loop in self._loops_around if not _is_in(first, loop)]
+        return [
+            item
+            for item in outside
+            if _position(item.node) >= _position(first.node)
+            and (item in before or any(_is_in(item, loop) for loop in again))
+        ]
+
+    @cached_property
+    def ending(self) -> Ending | None:
+        """Where the value may be made a number again; None where a jump leads past every such place."""
+        last, after_errors = self._last_with_handlers()
+        beyond = [use for use in self.uses if self._is_behind(use.statement, last)]
+        is_read = bool(beyond) or isinstance(self._scope.scope.node, ast.Module)
+        if is_read and self._is_jumped_over(last):
+            return None
+        return Ending(last, is_read, after_errors)
+
+    def is_in_loop(self, statement: Statement) -> bool:
+        """Whether a statement is the loop or stands in it."""
+        return _is_in(statement, self._loop)
+
+    def comes_before(self, statement: Statement) -> bool:
+        """Whether a statement outside of the loop may run before the loop does, or before it does so again."""
+        if _position(statement.node) < _position(self._loop):
+            return True
+        entering = self.entering or []
+        return any(
+            _is_in(statement, loop) and not any(_is_in(item, loop) for item in entering) for loop in self._loops_around
+        )
+
+    @cached_property
+    def _chain(self) -> list[Place]:
+        """The compound statements around the loop, from the inside out."""
+        own = self._scope.statements.get(self._loop)
+        return list(_links(own)) if own is not None else []
+
+    @cached_property
+    def _loops_around(self) -> list[ast.stmt]:
+        return [link.node for link in self._chain if isinstance(link.node, LOOPS) and link.branch == "body"]
+
+    def _is_behind(self, statement: Statement, last: ast.stmt) -> bool:
+        """Whether a statement outside of ``last`` may run after it."""
+        if _is_in(statement, last):
+            return False
+        loops = [link for link in self._loops_around if link is not last and _is_inside(last, link)]
+        return _position(statement.node) > _position(last) or any(_is_in(statement, loop) for loop in loops)
+
+    def _last_with_handlers(self) -> tuple[ast.stmt, bool]:
+        """The outermost statement around the loop whose handlers, ``finally`` or exit lead to a use of the name."""
+        last: ast.stmt = self._loop
+        after_errors = False
+        for link in self._chain:
+            node = link.node
+            if isinstance(node, TRIES):
+                looks, errors = self._looked_at_by(node, link.branch)
+                last, after_errors = (node, after_errors or errors) if looks else (last, after_errors)
+            elif isinstance(node, (ast.With, ast.AsyncWith)) and self._is_used_behind(node):
+                kinds = [_stops_errors(item.context_expr) for item in node.items]
+                if any(kind is not False for kind in kinds):
+                    last, after_errors = node, after_errors or True in kinds
+        return last, after_errors
+
+    def _looked_at_by(self, node: ast.Try, branch: str) -> tuple[bool, bool]:
+        """Whether an exception in a part of a ``try`` leads to a use of the name, and whether one of any kind does."""
+        finally_looks = any(self._is_used_in(item) for item in node.finalbody)
+        looks, errors = finally_looks, finally_looks
+        for handler in node.handlers if branch == "body" else ():
+            goes_on = not (isinstance(handler.body[-1], _LEAVES_THE_FUNCTION) or exits(handler.body))
+            if any(map(self._is_used_in, handler.body)) or (goes_on and self._is_used_behind(node)):
+                looks = True
+                errors = errors or not _is_interrupt(handler.type)
+        return looks, errors
+
+    def _is_used_in(self, node: ast.stmt) -> bool:
+        return any(_is_in(use.statement, node) for use in self.uses)
+
+    def _is_used_behind(self, node: ast.stmt) -> bool:
+        return isinstance(self._scope.scope.node, ast.Module) or any(
+            self._is_behind(use.statement, node) for use in self.uses
+        )
+
+    def _is_jumped_over(self, last: ast.stmt) -> bool:
+        """Whether a ``break`` or ``continue`` for a loop around ``last`` leaves it."""
+        return any(
+            _is_in(item, last) and item.loop is not None and item.loop is not last and _is_inside(last, item.loop)
+            for item in self._scope.jumps
+        )
+
+
+def _links(statement: Statement) -> Iterator[Place]:
+    return statement.place.chain() if statement.place is not None else iter(())
+
+
+def _is_in(statement: Statement, node: ast.stmt) -> bool:
+    """Whether a statement is a node, or stands anywhere in it."""
+    return statement.node is node or any(link.node is node and link.branch != "after" for link in _links(statement))
+
+
+def _is_inside(inner: ast.AST, outer: ast.AST) -> bool:
+    """Whether a node stands within the rows and columns of another."""
+    return _position(outer) <= _position(inner) and _end(inner) <= _end(outer)
+
+
+def _position(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
+
+
+def _is_within(inner: Scope, outer: Scope) -> bool:
+    scope: Scope | None = inner
+    while scope is not None and scope is not outer:
+        scope = scope.parent
+    return scope is outer
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {item.id for item in walk(node) if isinstance(item, ast.Name)}
+
+
+def _is_method(call: ast.Call, name: str) -> bool:
+    """``model.eval()`` is no ``eval()``."""
+    return isinstance(call.func, ast.Attribute) and name in ("eval", "exec", "vars", "locals", "globals")
+
+
+def _uses(statement: Statement) -> Iterator[Use]:
+    """The places in a statement's own parts that mention a name, in the order of the text."""
+    stack: list[tuple[ast.AST, tuple[ast.AST, ...]]]
+    stack = [(part, (statement.node,)) for part in reversed(_own_parts(statement.node))]
+    while stack:
+        item, parents = stack.pop()
+        if isinstance(item, ast.Name):
+            yield Use(item, parents, statement)
+        else:
+            inner = (*parents, item)
+            stack += [(child, inner) for child in reversed(children(item))]
+
+
+def _names_of_functions(scope: Scope, file: FileIndex) -> set[str]:
+    """The names in the functions inside of a scope; for a module, in all functions of the file."""
+    is_module = isinstance(scope.node, ast.Module)
+    return {
+        name
+        for other in file.scopes.scopes
+        if other is not scope and (is_module or _is_within(other, scope))
+        for name in _names(other.node)
+    }
+
+
+def _own_parts(node: ast.stmt) -> Sequence[ast.AST]:
+    """What belongs to a statement itself, and not to the statements in it."""
+    if isinstance(node, TRIES):
+        return [handler.type for handler in node.handlers if handler.type is not None]
+    if isinstance(node, ast.Match):
+        guards = [case.guard for case in node.cases if case.guard is not None]
+        return [node.subject, *(case.pattern for case in node.cases), *guards]
+    return [child for child in children(node) if not isinstance(child, ast.stmt)]
+
+
+def _is_interrupt(kind: ast.expr | None) -> bool:
+    """Whether a handler is for exceptions that end a run from outside, and not for errors."""
+    parts = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return all(part is not None and (dotted(part) or "").rpartition(".")[2] in _INTERRUPTS for part in parts)
+
+
+def _stops_errors(manager: ast.expr) -> bool | None:
+    """Whether an exception ends at a ``with``; None where that is not known."""
+    called = dotted(manager.func if isinstance(manager, ast.Call) else manager) or ""
+    last = called.rpartition(".")[2]
+    if last in ("suppress", "raises"):
+        return True
+    if last in _PASSES_ERRORS_ON or called.startswith("paddle.") or last.endswith(("guard", "autocast", "auto_cast")):
+        return False
+    return None

@@ -1,0 +1,159 @@
+"""Where AMP is in use: which files of a project hold models that are trained under it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.switches import State, Switches
+from perflint.findings import Confidence
+from perflint.index.callers import Callers
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.imports import Imports
+from perflint.index.modules import Modules
+from perflint.query import query, whole
+from perflint.syntax.names import Names, dotted
+from perflint.syntax.scopes import Class, Scope, Statement
+from perflint.training.evidence import is_evaluation
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex, Project
+
+_AMP_CALLS = frozenset(
+    {"paddle.amp.auto_cast", "paddle.amp.decorate", "paddle.amp.GradScaler", "paddle.static.amp.decorate"}
+)
+_ENABLES_FIRST = frozenset({"paddle.amp.auto_cast", "paddle.amp.GradScaler"})
+_TRAINS = re.compile(r"\.(backward|minimize|fit|train_batch)\(|GradScaler|AmpScaler|optimizers=")
+"""Words of a program that trains: AMP is also used to predict."""
+
+_CONFIDENCE = {State.UNSET: Confidence.LOW, State.OPTIONAL: Confidence.MEDIUM, State.ON: Confidence.HIGH}
+
+Symbol = tuple["FileIndex", str]
+"""A top-level function or class of a file; ``""`` stands for the module's own code."""
+
+
+@whole(by_path=True, portable=True)
+def amp_files(project: Project) -> Mapping[str, Confidence]:
+    """The paths of the files whose layers are trained under AMP, and how sure that is."""
+    return {file.source.path: confidence for file, confidence in _driven(project).items()}
+
+
+def _driven(project: Project) -> Mapping[FileIndex, Confidence]:
+    """The files that are loaded by a program which trains under AMP.
+
+    HIGH: AMP is on unless somebody turns it off.  MEDIUM: the user may turn it on.  LOW: a parameter could, but no
+    call in the project does.
+    """
+    symbols = _symbols(project)
+    if not symbols:
+        return {}
+    imports, users = Imports.of(project), _Users(project)
+    found: dict[FileIndex, Confidence] = {}
+    for symbol, state in sorted(symbols.items(), key=lambda item: -item[1]):
+        drivers = users.files(symbol)
+        if any(file.matches(_TRAINS) for file in drivers):
+            for file in imports.closure(drivers):
+                found.setdefault(file, _CONFIDENCE[state])
+    return found
+
+
+def _symbols(project: Project) -> Mapping[Symbol, State]:
+    """What turns AMP on, by the top-level function or class that does."""
+    found: dict[Symbol, State] = {}
+    for file in project.files.values():
+        if not file.is_quiet and not file.is_foreign and not file.is_offline and mentions_amp(file):
+            for scope, state in uses(file):
+                symbol = file, _symbol(scope)
+                found[symbol] = max(state, found.get(symbol, state))
+    return found
+
+
+def mentions_amp(file: FileIndex) -> bool:
+    """Whether a file's text has a word of AMP at all, which is quick to ask."""
+    return any(file.has(word) for word in ("auto_cast", "amp_guard", "Scaler", "decorate", "amp_configs"))
+
+
+@query
+def uses(file: FileIndex) -> list[tuple[Scope, State]]:
+    """The functions of a file that run something under AMP, and whether they do so by default."""
+    return list(_uses(file))
+
+
+def _uses(file: FileIndex) -> Iterator[tuple[Scope, State]]:
+    switches = Switches.of(file.project)
+    for scope, statement, call in amp_calls(file.scopes_where("amp", _uses_amp), file.names):
+        if is_evaluation(scope.name):
+            continue
+        state = min(
+            _enabled(call, scope, file),
+            switches.state_of_place(call, statement, scope, file),
+            switches.state_of_calls(scope, file),
+        )
+        if state is not State.OFF:
+            yield scope, state
+
+
+def _uses_amp(file: FileIndex, scope: Scope) -> bool:
+    return next(amp_calls([scope], file.names), None) is not None
+
+
+def amp_calls(scopes: Iterable[Scope], names: Names) -> Iterator[tuple[Scope, Statement, ast.Call]]:
+    """The calls that set AMP up, ``Model.prepare`` with ``amp_configs`` among them."""
+    for scope in scopes:
+        for statement in scope.statements:
+            for call in statement.calls:
+                name = dotted(call.func)
+                if name is None:
+                    continue
+                configured = name.endswith(".prepare") and any(k.arg == "amp_configs" for k in call.keywords)
+                if configured or names.resolve(name) in _AMP_CALLS:
+                    yield scope, statement, call
+
+
+def _enabled(call: ast.Call, scope: Scope, file: FileIndex) -> State:
+    """What the call's own arguments say."""
+    first = file.names.resolve(dotted(call.func) or "") in _ENABLES_FIRST
+    values = [keyword.value for keyword in call.keywords if keyword.arg in ("enable", "amp_configs")]
+    values += call.args[:1] if first and not values else []
+    levels = [keyword.value for keyword in call.keywords if keyword.arg == "level"]
+    if any(isinstance(level, ast.Constant) and level.value == "O0" for level in levels):
+        return State.OFF
+    return min((Switches.of(file.project).default_of(value, scope, file).state for value in values), default=State.ON)
+
+
+class _Users:
+    """Who calls the functions and classes of one project, under whichever name."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def files(self, start: Symbol) -> set[FileIndex]:
+        """The files whose code reaches a function or class, the file it is in among them."""
+        seen: set[Symbol] = set()
+        queue = [start]
+        while queue:
+            symbol = queue.pop()
+            if symbol not in seen:
+                seen.add(symbol)
+                if symbol[1]:
+                    queue += self._direct(*symbol)
+        return {file for file, _ in seen}
+
+    def _direct(self, file: FileIndex, name: str) -> Iterator[Symbol]:
+        target: Scope | Class | None = file.scopes.module.functions.get(name) or file.scopes.classes.get(name)
+        for called in self._project.mentions.other_names(name):
+            for there, scope, call in Callers.of(self._project).named(called):
+                local = dotted(call.func)
+                found = Modules.of(self._project).find(there.names.resolve(local), there) if local else None
+                if found is not None and found[1] is target:
+                    yield there, _symbol(scope)
+        if isinstance(target, Class):
+            for there, child in Hierarchy.of(self._project).descendants(target):
+                yield there, child.name
+
+
+def _symbol(scope: Scope) -> str:
+    """The name of the top-level function or class that a scope belongs to."""
+    return scope.qualname.partition(".")[0]

@@ -1,0 +1,60 @@
+"""Tests around a statement that only a configuration or the data decides, so that it may as well never run."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope, Statement, statements_calling
+
+if TYPE_CHECKING:
+    from perflint.index.project import Project
+    from perflint.training.steps import Step
+
+
+def is_doubtful(statement: Statement, scope: Scope) -> bool:
+    """Whether a test decides on a statement that asks what parts were chosen, or whether two shapes differ."""
+    links = statement.place.chain() if statement.place is not None else ()
+    return any(
+        isinstance(link.node, ast.If) and link.branch in ("body", "else") and _only_data_decides(link.node.test, scope)
+        for link in links
+    )
+
+
+def is_doubtful_on_the_way(project: Project, step: Step) -> bool:
+    """Whether one of the calls that lead from a step loop to a helper is doubtful."""
+    return any(
+        is_doubtful(statement, scope)
+        for path, line in step.via
+        for scope, statement in statements_calling(project.files[path].scopes, line)
+    )
+
+
+def _only_data_decides(test: ast.expr, scope: Scope) -> bool:
+    if isinstance(test, ast.BoolOp):
+        return any(_only_data_decides(part, scope) for part in test.values)
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    operator, right = test.ops[0], test.comparators[0]
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        return isinstance(test.left, ast.Constant) and isinstance(test.left.value, str) and _is_handed_in(right, scope)
+    return isinstance(operator, (ast.Eq, ast.NotEq)) and _is_shape(test.left) and _is_shape(right)
+
+
+def _is_handed_in(node: ast.expr, scope: Scope) -> bool:
+    """``self.parts`` where ``__init__`` is given it: a list that a configuration file holds."""
+    name = dotted(node) or ""
+    if not name.startswith("self.") or scope.owner is None:
+        return False
+    assigned = scope.owner.attributes.get(name[5:], [])
+    return bool(assigned) and all(
+        made.name == "__init__" and isinstance(value, ast.Name) and value.id in made.parameters
+        for value, made in assigned
+    )
+
+
+def _is_shape(node: ast.expr) -> bool:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Attribute) and node.attr == "shape"

@@ -1,0 +1,473 @@
+"""Evaluation loops: loops over batches that call a model where no gradient is ever asked for."""
+
+from __future__ import annotations
+
+import ast
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.evaluate import Evaluator
+from perflint.dataflow.flow import Flow, backward_names
+from perflint.dataflow.switches import Switches
+from perflint.dataflow.values import Values
+from perflint.facts import gradients
+from perflint.facts.gradients import Gradients
+from perflint.facts.gradients_off import NoGrad, is_switched
+from perflint.facts.kept_gradients import kept_gradient
+from perflint.findings import Confidence
+from perflint.index.callers import Callers
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.modules import Modules, knows_paddle
+from perflint.query import query
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.function_text import function_texts
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
+from perflint.syntax.tree import walk
+from perflint.syntax.words import words
+from perflint.training.evidence import counts_epochs, over_batches
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_EVALUATES = re.compile(
+    r"(^|_)(eval\w*|valid\w*|val|tests?|testing|infer\w*|predict\w*|pred|score|scoring)($|_)", re.IGNORECASE
+)
+_SWITCH = re.compile(r"\.[\s\\]*eval\b")
+_LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
+_HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
+_EVALUATION_DATA = re.compile(r"(^|_)(eval\w*|valid\w*|val|test\w*|dev)($|_)", re.IGNORECASE)
+_MODEL = re.compile(
+    r"^(\w*_)?(model|net|network|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
+    r"(_?[GDABgdab12]|\d)?$"
+)
+_NO_MODEL = re.compile(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_")
+_MEASURES = re.compile(r"eval|valid|(^|_)val(_|$)|test", re.IGNORECASE)
+_DATA = re.compile(r"batch|load|reader|iter|dataset|(^|_)(data|ds|dl|gen|generator)($|_)", re.IGNORECASE)
+_TRAINS = re.compile(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)")
+_NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
+_FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
+_DEPLOYED = re.compile(r"^(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference|.*export.*)$", re.IGNORECASE)
+_PREDICTS = re.compile(r"(^|_)(infer\w*|predict\w*|demo\w*|serv(e|ing)|deploy\w*|export\w*)($|_)", re.IGNORECASE)
+_MAX_DEPTH = 2
+_MOST_CALLERS = 3
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """A call of a model in a loop over batches; ``sure``: more than its name says that it is one."""
+
+    loop: Loop
+    statement: Statement
+    call: ast.Call
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A loop that evaluates with gradients on, as far as names tell; ``confirmed`` looks at what it is handed.
+
+    ``calls``: the model calls in it.  ``confidence``: that of the finding at most.  HIGH where imports, types or
+    ``.eval()`` say that it calls a model on batches; MEDIUM where names do; LOW where a caller that is not seen may
+    hold ``no_grad``, where the loop may be over the parts of one sample, or where only programs that predict run it:
+    they train nothing.
+    """
+
+    loop: Loop
+    scope: Scope
+    calls: list[ModelCall]
+    confidence: Confidence
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An evaluation loop with gradients on.
+
+    ``call``: the first call in it that hands tensors to a model.  ``confidence``: as of a ``Candidate``.  ``whole``:
+    the function around it does nothing but evaluate, so that a decorator may stand for a ``with`` around the loop.
+    ``risk``: why someone may need the gradients after all, ``""`` where nobody does.
+    """
+
+    loop: Loop
+    scope: Scope
+    call: ast.Call
+    confidence: Confidence
+    whole: bool
+    risk: str
+
+
+@query
+def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
+    """The loops of a file that may evaluate and keep a graph for a backward pass that never comes."""
+    if file.is_quiet or any(map(_DEPLOYED.match, file.parts)) or not file.of_text("evaluates", _names_evaluation):
+        return {}
+    if file.is_foreign:
+        return {}
+    switches = "eval" in file.words
+    scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
+    if not scopes or not knows_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
+        return {}  # (a comparison with another framework runs one batch)
+    return {found.loop: found for scope in scopes for found in _in_scope(file, scope)}
+
+
+def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
+    """The loops of one function that may evaluate, found again where it, or what it asks, has changed."""
+    return file.of_scope("evaluations", scope, lambda: list(Finder(file).in_scope(scope)))
+
+
+def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
+    """What is to be said of a loop of a file; None where its models get arrays, or where somebody wants gradients."""
+    scope, asks = found.scope, Gradients.of(file.project)
+    first = _first_with_tensors(file, found)
+    if first is None:
+        return None
+    wanted = asks.wanted_in(file, scope)
+    if wanted and asks.wanted_by(file, scope, _within(scope, found.loop)):
+        return None
+    confidence = found.confidence if first.sure else min(found.confidence, Confidence.MEDIUM)
+    whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
+    return Evaluation(found.loop, scope, first.call, confidence, whole, _risk(file, found))
+
+
+def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
+    """The first call that may be handed tensors: if all that it is given lives on the host, it is of no network."""
+    env = Values.of(file.project).base_env(file, found.scope, {})
+    before = Flow(found.scope, file, env, guess_losses=False).run().before
+    for item in found.calls:
+        evaluator = Evaluator(file, before.get(item.statement.node, {}))
+        given = [*item.call.args, *(keyword.value for keyword in item.call.keywords)]
+        if not given or not all(evaluator.kind(argument).is_host for argument in given):
+            return item
+    return None
+
+
+def _risk(file: FileIndex, found: Candidate) -> str:
+    if Gradients.of(file.project).in_forward:
+        return "a forward pass of this project computes gradients itself"
+    for _, caller, call in Values.of(file.project).sites(found.scope):
+        statement = next((item for item in caller.statements if call in item.calls), None)
+        if statement is not None and isinstance(statement.node, ast.Assign):
+            kept = {name for target in statement.node.targets for name in _stored(target)}
+            if kept & backward_names(caller):
+                return "what the function returns may go into a backward pass"
+    calls = [item.call for item in found.calls]
+    return _kept_for_backward(found.scope, found.loop) or kept_gradient(file, found.scope, found.loop, calls)
+
+
+def _names_evaluation(text: str) -> bool:
+    """``_may_evaluate`` as far as a text tells, before it is parsed."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)  # as Python compares names
+    if not _LOOP.search(text):
+        return False
+    if _SWITCH.search(text) or any(_evaluates(name) and _LOOP.search(body) for name, body in function_texts(text)):
+        return True
+    return any(map(_EVALUATION_DATA.search, words(" ".join(_HEADER.findall(text)))))
+
+
+def _may_evaluate(scope: Scope, switches: bool) -> bool:
+    """A quick look that lets through whatever may evaluate; ``switches``: whether the file may say ``.eval()``."""
+    loops = [statement.node for statement in scope.statements if isinstance(statement.node, ast.For)]
+    return bool(loops) and (
+        _evaluates(scope.name)
+        or any(map(_over_evaluation_data, loops))
+        or (switches and any(map(_switches_mode, scope.statements)))
+    )
+
+
+def _evaluates(name: str) -> bool:
+    return bool(_EVALUATES.search(name)) and "train" not in name.lower()
+
+
+@dataclass(frozen=True)
+class _Mode:
+    """``name.eval()`` or ``name.train()``."""
+
+    name: str
+    trains: bool
+    row: int
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A scope under examination, with its switches between training and evaluation and its single assignments."""
+
+    scope: Scope
+    modes: list[_Mode]
+    definitions: Mapping[str, ast.expr]
+
+    def evaluates(self, name: str) -> bool:
+        """Whether ``.eval()`` is called on a name, or on what it stands for."""
+        value = self.definitions.get(name)
+        spellings = {name, (dotted(value) if value is not None else None) or name}
+        return any(mode.name in spellings and not mode.trains for mode in self.modes)
+
+
+class Finder:
+    """Looks through the scopes of one file."""
+
+    def __init__(self, file: FileIndex, reached: dict[Scope, bool | None] | None = None) -> None:
+        self._file = file
+        self._reached: dict[Scope, bool | None] = {} if reached is None else reached
+        self._no_grad = NoGrad.of(file.project)
+
+    def in_scope(self, scope: Scope) -> Iterator[Candidate]:
+        """The loops of one scope that may evaluate; what other files have to be read for is asked last."""
+        if self._no_grad.decorated(self._file, scope) or any(map(gradients.freezes, scope.statements)):
+            return
+        look = _Look(scope, _modes(scope), Values.of(self._file.project).definitions(self._file, scope))
+        calls: dict[Loop, list[ModelCall]] = {}
+        for item in self._model_calls(look):
+            calls.setdefault(item.loop, []).append(item)
+        if calls and not self._no_grad.over_scope(self._file, scope):
+            for loop, found in calls.items():
+                sure = any(item.sure for item in found)
+                yield Candidate(loop, scope, found, self._confidence(look, loop, sure))
+
+    def _model_calls(self, look: _Look) -> Iterator[ModelCall]:
+        """The calls of a model in loops over batches that are not under ``no_grad``."""
+        scope = look.scope
+        candidates = self._candidates(look)
+        for statement in scope.statements if candidates else ():
+            around = _candidates_around(statement, candidates)
+            if not around or not statement.calls or self._no_grad.over_statement(self._file, scope, statement):
+                continue
+            for call in statement.calls:
+                sure = self._runs_model(look, call)
+                loop = self._loop_of(scope, around, call) if sure is not None else None
+                if loop is not None:
+                    yield ModelCall(loop, statement, call, bool(sure))
+
+    def _candidates(self, look: _Look) -> set[Loop]:
+        """The loops of a scope that evaluate, as far as their place and what they do themselves tell."""
+        named = _evaluates(look.scope.name)
+        found: set[Loop] = {
+            node
+            for node in (statement.node for statement in look.scope.statements)
+            if isinstance(node, ast.For)
+            and not counts_epochs(node)
+            and not isinstance(node.iter, (ast.List, ast.Tuple))  # a few picked samples, or models, are no data set
+            and (named or _over_evaluation_data(node) or _under_eval(look, node))
+        }
+        for statement in look.scope.statements:
+            around = found.intersection(link.node for link in _chain(statement.place))
+            if around and (gradients.asks(statement) or _may_train(statement)):
+                found -= around
+        return found
+
+    def _confidence(self, look: _Look, loop: Loop, sure: bool) -> Confidence:
+        assert not isinstance(loop, ast.While)
+        over_data = over_batches(loop) or any(_DATA.search(name) for name in _names(loop.iter))
+        if (
+            not (over_data or _MEASURES.search(look.scope.name))
+            or self._is_dispatched(look.scope)
+            or self._only_predicts(self._file, look.scope)
+        ):
+            return Confidence.LOW
+        evaluates = _evaluates(look.scope.name) or _under_eval(look, loop)
+        return Confidence.HIGH if sure and over_data and evaluates else Confidence.MEDIUM
+
+    def _is_dispatched(self, scope: Scope) -> bool:
+        """Whether a function is imported elsewhere and called by no name that is seen: its caller is not known."""
+        if scope.parent is not self._file.scopes.module or scope.owner is not None:
+            return False
+        project = self._file.project
+        if any(Callers.of(project).each(scope.name)):
+            return False
+        return any(
+            file is not self._file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name)
+        )
+
+    def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
+        """Whether nothing but programs that predict is known to call a function."""
+        if _PREDICTS.search(file.parts[-1]) or any(_DEPLOYED.match(part) for part in file.parts):
+            return not file.has(".backward(")
+        if scope is file.scopes.module or depth >= _MOST_CALLERS:
+            return False
+        found = False
+        for there, caller, _ in Switches.of(file.project).each_site(scope, file):
+            if caller is not scope and not self._only_predicts(there, caller, depth + 1):
+                return False
+            found = found or caller is not scope
+        return found
+
+    def _loop_of(self, scope: Scope, around: list[Loop], call: ast.Call) -> Loop | None:
+        """The outermost of the loops around a model call that hands it the batches."""
+        best = next((loop for loop in reversed(around) if over_batches(loop) or _feeds(scope, loop, call)), None)
+        if best is not None and self._is_layer(scope) and not over_batches(best):
+            return None  # a decoder that calls its own parts again and again
+        return best
+
+    def _is_layer(self, scope: Scope) -> bool:
+        return (
+            scope.owner is not None
+            and Modules.of(self._file.project).kind_of_instance(self._file, scope.owner).tag == LAYER_TAG
+        )
+
+    # -- models ------------------------------------------------------------------------------------------------
+
+    def _runs_model(self, look: _Look, call: ast.Call, depth: int = 0) -> bool | None:
+        """Whether a call runs a model with gradients on: True if that is certain, False by its name, None if not."""
+        name = dotted(call.func)
+        if name is None:
+            return None
+        model = name.removesuffix(".forward")
+        if look.evaluates(model):
+            return None if self._never_trained(look, model) else True
+        found = Values.of(self._file.project).callee(self._file, look.scope, name, {})
+        if found is not None and found[1].name not in ("forward", "__call__"):
+            return self._reaches_model(*found, depth)
+        last = model.rpartition(".")[2]
+        if not _MODEL.match(last) or _NO_MODEL.match(last) or self._never_trained(look, model):
+            return None
+        return None if self._is_called_class(model) else False
+
+    def _reaches_model(self, file: FileIndex, scope: Scope, depth: int) -> bool | None:
+        """Whether a helper that is handed the batch runs a model with gradients on."""
+        if depth >= _MAX_DEPTH or scope.name == "__init__":
+            return None
+        if scope not in self._reached:
+            self._reached[scope] = None  # a recursive call runs no other model
+            self._reached[scope] = self._runs_one(file, scope, depth)
+        return self._reached[scope]
+
+    def _runs_one(self, file: FileIndex, scope: Scope, depth: int) -> bool | None:
+        if self._no_grad.decorated(file, scope):
+            return None
+        finder = self if file is self._file else Finder(file, self._reached)
+        look = _Look(scope, _modes(scope), Values.of(file.project).definitions(file, scope))
+        for statement in scope.statements:
+            if any(finder._runs_model(look, call, depth + 1) is not None for call in statement.calls):
+                return None if self._no_grad.over_statement(file, scope, statement) else False
+        return None
+
+    def _is_called_class(self, name: str) -> bool:
+        """Whether a name that looks like a model is an import or a definition: then the call makes one."""
+        return self._file.names.is_bound(name.partition(".")[0])
+
+    def _never_trained(self, look: _Look, name: str) -> bool:
+        """Whether a model is known to hold nothing that could want a gradient, or to be another framework's."""
+        values = [look.definitions[name]] if name in look.definitions else []
+        if name.startswith("self.") and look.scope.owner is not None:
+            values += [value for value, _ in look.scope.owner.attributes.get(name[5:], ())]
+        for value in values:
+            made = dotted(value.func) if isinstance(value, ast.Call) else None
+            qualified = self._file.names.resolve(made) if made else ""
+            if qualified.startswith(_NOT_TRAINED) or qualified.partition(".")[0].startswith(_FITTED):
+                return True
+        return False
+
+
+def _switches_mode(statement: Statement) -> bool:
+    return any(
+        isinstance(call.func, ast.Attribute) and call.func.attr == "eval" and not call.args for call in statement.calls
+    )
+
+
+def _may_train(statement: Statement) -> bool:
+    """Whether a statement calls something that trains, by its name; ``model.train()`` only switches the mode."""
+    for call in statement.calls:
+        receiver, _, last = (dotted(call.func) or "").rpartition(".")
+        switches = last == "train" and not call.args and _MODEL.match(receiver.rpartition(".")[2] or receiver)
+        if _TRAINS.match(last) and not switches and receiver != "self":
+            return True
+    return False
+
+
+def _modes(scope: Scope) -> list[_Mode]:
+    found = []
+    for statement in scope.statements:
+        for call in statement.calls:
+            func = call.func
+            if isinstance(func, ast.Attribute) and func.attr in ("eval", "train") and not call.keywords:
+                name = dotted(func.value)
+                if name and not call.args:
+                    found.append(_Mode(name, func.attr == "train", statement.node.lineno, statement.place))
+    return found
+
+
+def _under_eval(look: _Look, loop: Loop) -> bool:
+    """Whether the last switch before a loop, in a block around it, is ``model.eval()``."""
+    before = [mode for mode in look.modes if mode.row < loop.lineno]
+    if not before or before[-1].trains:
+        return False
+    place = next(statement.place for statement in look.scope.statements if statement.node is loop)
+    around = {id(link.node): link.branch for link in _chain(place)}
+    return all(around.get(id(link.node)) == link.branch for link in _chain(before[-1].place))
+
+
+def _kept_for_backward(scope: Scope, loop: Loop) -> str:
+    """Why what a loop binds may reach a backward pass: ``loss.backward()`` without a ``loss = ...`` of its own."""
+    inside = _within(scope, loop)
+    bound = {name for statement in inside for name in bound_by(statement.node)}
+    for name in bound & backward_names(scope):
+        for statement in scope.statements:
+            if any(dotted(call.func) == f"{name}.backward" for call in statement.calls):
+                own = [item for item in scope.statements if item not in inside and item.loop is statement.loop]
+                if not any(name in bound_by(item.node) and item.node.lineno < statement.node.lineno for item in own):
+                    return f"`{name}` may go into a backward pass after the loop"
+    return ""
+
+
+def _over_evaluation_data(loop: Loop) -> bool:
+    """Whether a loop is over something that is named like the loader of a validation set."""
+    if isinstance(loop, ast.While) or not over_batches(loop):
+        return False
+    return any(_EVALUATION_DATA.search(name) for name in _names(loop.iter)) and not any(
+        "train" in name.lower() for name in _names(loop.iter)
+    )
+
+
+def _feeds(scope: Scope, loop: Loop, call: ast.Call) -> bool:
+    """Whether what a loop runs over goes into a call.  The bare counter of a ``range`` is no batch."""
+    assert not isinstance(loop, ast.While)
+    seeds = set(_names(loop.target))
+    counted = isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range"
+    derived = set(seeds)
+    for statement in _within(scope, loop):
+        node = statement.node
+        if isinstance(node, ast.Assign) and derived & set(_names(node.value)):
+            derived |= {name for target in node.targets for name in _stored(target)}
+        elif isinstance(node, ast.For) and derived & set(_names(node.iter)):
+            derived |= set(_stored(node.target))
+    fed = {name for argument in [*call.args, *(item.value for item in call.keywords)] for name in _names(argument)}
+    return bool(fed & ((derived - seeds) if counted else derived))
+
+
+def _within(scope: Scope, loop: Loop) -> list[Statement]:
+    return [
+        statement
+        for statement in scope.statements
+        if any(link.node is loop and link.branch == "body" for link in _chain(statement.place))
+    ]
+
+
+def _candidates_around(statement: Statement, candidates: set[Loop]) -> list[Loop]:
+    """The unbroken run of candidates around a statement, from the inside out."""
+    around: list[Loop] = []
+    for link in _chain(statement.place):
+        if link.branch == "body" and isinstance(link.node, LOOPS):
+            if link.node not in candidates:
+                break
+            around.append(link.node)
+    return around
+
+
+def _chain(place: Place | None) -> list[Place]:
+    return list(place.chain()) if place is not None else []
+
+
+def _stored(target: ast.expr) -> Iterable[str]:
+    return (item.id for item in walk(target) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))
+
+
+def _names(node: ast.AST) -> list[str]:
+    return [
+        item.id if isinstance(item, ast.Name) else item.attr
+        for item in walk(node)
+        if isinstance(item, (ast.Name, ast.Attribute))
+    ]

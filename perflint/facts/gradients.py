@@ -1,0 +1,91 @@
+"""Code that asks for gradients, itself or in what it calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.values import Values
+from perflint.index.part import Part
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.tree import walk
+from perflint.training import evidence
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_ASKS = (
+    evidence.STEP_METHODS
+    | {"backward", "append_backward", "minimize", "enable_grad", "grad", "gradients", "gradient", "vjp", "jvp"}
+    | {"jacobian", "hessian", "Jacobian", "Hessian", "attack", "perturb", "saliency", "explain", "interpret"}
+)
+_SPELLINGS = ("paddle.grad(", "autograd", "gradients(", ".backward(", "jacobian", "Jacobian")
+
+
+class Gradients(Part):
+    """Answers for one project which code asks for gradients."""
+
+    @property
+    @query
+    def in_forward(self) -> bool:
+        """Whether a class of the project asks for gradients in its forward pass, as a penalty on gradients does."""
+        return any(
+            self.wanted_in(file, scope)
+            for file in self._project.files.values()
+            if not file.is_quiet and not file.is_foreign and any(file.has(word) for word in _SPELLINGS)
+            for owner in file.scopes.classes.values()
+            for name, scope in owner.methods.items()
+            if name in ("forward", "__call__")
+        )
+
+    def wanted_by(self, file: FileIndex, scope: Scope, statements: Iterable[Statement]) -> bool:
+        """Whether any of a scope's statements asks for gradients or trains."""
+        return any(self._wants(file, scope, statement) for statement in statements)
+
+    @query(cycle=False, again=True)  # a recursive call asks for nothing more
+    def wanted_in(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether a function asks for gradients anywhere, its nested functions included."""
+        return self.wanted_by(file, scope, scope.statements) or any(
+            self.wanted_in(file, inner) for inner in scope.functions.values()
+        )
+
+    def _wants(self, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+        if asks(statement):
+            return True
+        for call in statement.calls:
+            name = dotted(call.func)
+            found = Values.of(self._project).callee(file, scope, name, {}) if name else None
+            if found is not None and found[1] is not scope and self.wanted_in(*found):
+                return True
+        return False
+
+
+def asks(statement: Statement) -> bool:
+    """Whether a statement itself trains, reads a gradient, or makes a tensor want one."""
+    if evidence.terminal_names(statement) & _ASKS:
+        return True
+    if any(evidence.takes_optimizer_step(call) for call in statement.calls):
+        return True
+    node = statement.node
+    if not isinstance(node, (ast.Assign, ast.Expr, ast.AugAssign, ast.Return, ast.AnnAssign)):
+        return False
+    if isinstance(node, ast.Assign) and _sets(node, "stop_gradient", False):
+        return True
+    return any(isinstance(item, ast.Attribute) and item.attr == "grad" for item in walk(node))
+
+
+def freezes(statement: Statement) -> bool:
+    """Whether a statement takes a tensor out of training: ``p.stop_gradient = True``, ``p.trainable = False``."""
+    node = statement.node
+    return isinstance(node, ast.Assign) and (_sets(node, "stop_gradient", True) or _sets(node, "trainable", False))
+
+
+def _sets(node: ast.Assign, attribute: str, value: bool) -> bool:
+    return (
+        isinstance(node.value, ast.Constant)
+        and node.value.value is value
+        and any(isinstance(target, ast.Attribute) and target.attr == attribute for target in node.targets)
+    )

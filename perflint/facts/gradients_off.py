@@ -1,0 +1,166 @@
+"""Where gradients are switched off: by a decorator, a ``with``, a switch, or by whoever calls the function."""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.values import Values
+from perflint.index.callers import Callers, Site
+from perflint.index.part import Part
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Place, Scope, Statement
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_OFF = re.compile(r"no_?grad|inference_mode", re.IGNORECASE)
+_SWITCHED = re.compile(r"set_grad_enabled|no_grad\(\)(\(|\.__enter__)")
+_MOST_SITES = 100
+_MOST_GUESSES = 2
+
+
+class NoGrad(Part):
+    """Answers for one project where gradients are off."""
+
+    def over_scope(self, file: FileIndex, scope: Scope, guesses: int = _MOST_GUESSES) -> bool:
+        """Whether a function runs with gradients off: by its decorators, or because every known caller sees to it.
+
+        Args:
+            file: the file of the function.
+            scope: the function.
+            guesses: how many calls on the way may be known by a method's name alone.
+        """
+        return self._is_over(file, scope, guesses)
+
+    @query(cycle=False, again=True)  # a recursive call decides nothing
+    def _is_over(self, file: FileIndex, scope: Scope, guesses: int) -> bool:
+        return self.decorated(file, scope) or self._by_callers(file, scope, guesses)
+
+    def decorated(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether a decorator switches gradients off, itself or in the wrapper that it puts around the function."""
+        if isinstance(scope.node, ast.Module):
+            return False
+        return any(self._turns_off(decorator, file, scope.parent or scope) for decorator in scope.node.decorator_list)
+
+    def over_statement(self, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+        """Whether a ``with`` around a statement switches gradients off, or a ``no_grad`` is in one of its calls."""
+        return self._under_with(file, scope, statement.place) or any(
+            _OFF.search(dotted(call.func) or "") for call in statement.calls
+        )
+
+    def whole_body(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether everything that calls anything in a function stands under such a ``with``."""
+        working = [statement for statement in scope.statements if statement.calls]
+        return bool(working) and all(
+            self.over_statement(file, scope, statement) or isinstance(statement.node, (ast.With, ast.Return))
+            for statement in working
+        )
+
+    def _under_with(self, file: FileIndex, scope: Scope, place: Place | None) -> bool:
+        return place is not None and any(
+            self._turns_off(item.context_expr, file, scope)
+            for link in place.chain()
+            if isinstance(link.node, (ast.With, ast.AsyncWith))
+            for item in link.node.items
+        )
+
+    def _turns_off(self, node: ast.expr, file: FileIndex, scope: Scope) -> bool:
+        if isinstance(node, ast.IfExp):  # `no_grad() if testing else nullcontext()`: its author has thought of it
+            return self._turns_off(node.body, file, scope) or self._turns_off(node.orelse, file, scope)
+        called = node.func if isinstance(node, ast.Call) else node
+        name = dotted(called)
+        if name is None:
+            return False
+        last = name.rpartition(".")[2]
+        if _OFF.search(last) or last == "set_grad_enabled":
+            return True
+        if not isinstance(node, ast.Call):
+            value = Values.of(self._project).definitions(file, scope).get(name)
+            if isinstance(value, ast.Call):
+                return self._turns_off(value, file, scope)
+        found = Values.of(self._project).callee(file, scope, name, {})
+        return found is not None and self._mentions(found[0], found[1])
+
+    def _mentions(self, file: FileIndex, scope: Scope) -> bool:
+        node = scope.node
+        if isinstance(node, ast.Module):
+            return False
+        last = node.end_lineno or node.lineno
+        lines = file.source.lines
+        return _OFF.search(file.source.text, lines.line_start(node.lineno), lines.line_end(last)) is not None
+
+    # -- callers -----------------------------------------------------------------------------------------------
+
+    def _by_callers(self, file: FileIndex, scope: Scope, guesses: int) -> bool:
+        """Whether all calls that lead to a function, or one that may lead there, are made with gradients off."""
+        if isinstance(scope.node, ast.Module):
+            return False
+        open_calls: list[Site] = []
+        closed = False
+        sites = Callers.of(self._project).placed(scope.name, file, of_module=scope.owner is None)
+        for there, caller, statement, call in islice(sites, _MOST_SITES):
+            if caller is scope:
+                continue
+            if not (self.over_statement(there, caller, statement) or self.decorated(there, caller)):
+                open_calls.append((there, caller, call))
+                continue
+            reached = self._reaches(there, caller, call, file, scope)
+            if reached is None and guesses:
+                return True  # not sure that it comes here, but if it does, all is well
+            closed = closed or reached is True
+        return self._all_held(open_calls, closed, file, scope, guesses)
+
+    def _all_held(self, calls: list[Site], closed: bool, file: FileIndex, scope: Scope, guesses: int) -> bool:
+        """``_by_callers`` for the calls that do not switch gradients off themselves; ``closed``: some do."""
+        sure: dict[Scope, FileIndex] = {}
+        unsure: dict[Scope, FileIndex] = {}
+        for there, caller, call in calls:
+            if caller in sure or (caller in unsure and not guesses):
+                continue
+            reached = self._reaches(there, caller, call, file, scope)
+            if reached is not False:
+                (sure if reached else unsure)[caller] = there
+        if (sure or closed) and all(self.over_scope(there, caller, guesses) for caller, there in sure.items()):
+            return True
+        likely = sorted(unsure.items(), key=lambda item: -_nearness(item[1], file)) if guesses else ()
+        return any(self.over_scope(there, caller, guesses - 1) for caller, there in likely)
+
+    def _reaches(self, file: FileIndex, caller: Scope, call: ast.Call, home: FileIndex, scope: Scope) -> bool | None:
+        """Whether a call leads to a function; None when it cannot be told."""
+        name = dotted(call.func)
+        found = Values.of(self._project).callee(file, caller, name, {}) if name else None
+        if found is None:
+            if isinstance(call.func, ast.Attribute):
+                return None if scope.owner is not None and _may_fit(call, scope) else False
+            return None if file is home else False
+        if found[1] is scope:
+            return True
+        # `self.evaluate()` in a base class reaches the method of the class that inherits from it.
+        return None if found[1].owner is not None and scope.owner is not None else False
+
+
+def _nearness(file: FileIndex, other: FileIndex) -> int:
+    """How many directories from the root on two files share."""
+    pairs = zip(file.parts[:-1], other.parts[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _may_fit(call: ast.Call, scope: Scope) -> bool:
+    """Whether a method could take a call's arguments, as far as their number and names go."""
+    assert not isinstance(scope.node, ast.Module)
+    args = scope.node.args
+    names = {*scope.parameters, *(arg.arg for arg in args.kwonlyargs)}
+    required = len(scope.parameters) - len(args.defaults)
+    given = len(call.args) + len(call.keywords)
+    if args.kwarg is None and not {item.arg for item in call.keywords} <= {*names, None}:
+        return False
+    return given >= required and (args.vararg is not None or args.kwarg is not None or given <= len(names))
+
+
+def is_switched(file: FileIndex) -> bool:
+    """Whether a file switches gradients by hand, so that what is on where cannot be read off its blocks."""
+    return file.matches(_SWITCHED)

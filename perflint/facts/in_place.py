@@ -1,0 +1,118 @@
+"""Whether the rest of a loop may change a tensor in place: what shares its memory, as `.detach()` does, changes too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from perflint.facts.accumulators import ScopeUses
+from perflint.index.project import FileIndex
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Loop, Statement
+
+_WRITES = frozenset({"set_value", "copy_", "fill_", "set_data", "__setitem__", "data"})
+_SHARE = frozenset(
+    {"detach", "cpu", "cuda", "astype", "cast", "reshape", "squeeze", "unsqueeze", "flatten", "view", "expand", "clone"}
+)
+"""Methods whose result may lie in the same memory."""
+
+_ONLY_LOOK = frozenset(
+    {
+        "print",
+        "float",
+        "int",
+        "bool",
+        "str",
+        "repr",
+        "format",
+        "len",
+        "isinstance",
+        "type",
+        "round",
+        "abs",
+        "sum",
+        "max",
+    }
+    | {"min", "hasattr", "id"}
+)
+_ONLY_LOOK_METHODS = frozenset({"scale", "minimize", "format", "info", "debug", "warning", "error", "backward"})
+"""Methods of other objects that a loss is handed to, and that leave it as it is."""
+
+
+def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses, file: FileIndex) -> bool:
+    """Whether the memory of a tensor may be written to after an expression in a loop has given it.
+
+    False for the result of arithmetic, which nobody else has, and for a name that each step binds to the result of a
+    call, and that the loop then only reads: calls methods such as ``mean``, computes with it, or prints it.
+
+    Args:
+        tensor: the expression, ``loss`` of ``losses.append(loss.item())``.
+    """
+    if isinstance(tensor, (ast.BinOp, ast.UnaryOp)):
+        return False
+    if not isinstance(tensor, ast.Name):
+        return True
+    inside = (use for use in scope.by_name.get(tensor.id, ()) if _is_in(use.statement, loop))
+    return any(_changes(use.node, use.parents, file) for use in inside)
+
+
+def _is_in(statement: Statement, loop: Loop) -> bool:
+    return statement.node is loop or any(
+        link.node is loop for link in (statement.place.chain() if statement.place is not None else ())
+    )
+
+
+def _changes(node: ast.Name, parents: Sequence[ast.AST], file: FileIndex) -> bool:
+    if isinstance(node.ctx, ast.Store):
+        return not _is_fresh(parents)
+    if isinstance(node.ctx, ast.Del):
+        return False
+    return _handed_on(node, parents, file)
+
+
+def _is_fresh(parents: Sequence[ast.AST]) -> bool:
+    """Whether the statement that binds a name gives it a tensor of its own: ``loss, output = step(x)``."""
+    statement = parents[0]
+    if isinstance(statement, ast.AugAssign):
+        return True
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return False
+    return isinstance(statement.value, (ast.Call, ast.BinOp, ast.UnaryOp))
+
+
+def _handed_on(node: ast.expr, parents: Sequence[ast.AST], file: FileIndex) -> bool:
+    """Whether what stands around a tensor may write to its memory, or hands it to something that may."""
+    for index in reversed(range(len(parents))):
+        parent = parents[index]
+        if isinstance(parent, ast.Attribute):
+            called = index > 0 and isinstance(parents[index - 1], ast.Call)
+            if parent.attr.endswith("_") and not parent.attr.endswith("__"):
+                return True
+            if parent.attr in _WRITES or not (called or isinstance(parent.ctx, ast.Load)):
+                return True
+            if parent.attr not in _SHARE:
+                return False
+        elif isinstance(parent, ast.Call):
+            if node in (*parent.args, *(keyword.value for keyword in parent.keywords)):
+                return not _only_looks(parent, file)
+        elif isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.AugAssign)):
+            return False
+        elif not isinstance(parent, ast.keyword):
+            return not isinstance(parent, (ast.If, ast.While, ast.Assert, ast.Expr, *LOOPS))
+        if isinstance(parent, ast.expr):
+            node = parent
+    return False
+
+
+def _only_looks(call: ast.Call, file: FileIndex) -> bool:
+    name = dotted(call.func)
+    if name in _ONLY_LOOK:
+        return True
+    qualified = file.names.resolve(name) if name else ""
+    if qualified.startswith("paddle."):
+        return not qualified.startswith("paddle.distributed.") and not qualified.endswith("_") and not _writes_to(call)
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _ONLY_LOOK_METHODS
+
+
+def _writes_to(call: ast.Call) -> bool:
+    return any(keyword.arg in ("out", "output") for keyword in call.keywords)

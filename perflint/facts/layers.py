@@ -1,0 +1,232 @@
+"""Sizes of the Linear and Conv layers of a file, also of those that a class or function of the project makes for it."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.sizes import Bound, Size, Sizes, default_holds, is_super_init
+from perflint.dataflow.switches import default_expression
+from perflint.index.callers import argument_for
+from perflint.index.modules import Modules
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+KINDS = {
+    "paddle.nn.Linear": ("in_features", "out_features"),
+    "paddle.nn.Conv1D": ("in_channels", "out_channels"),
+    "paddle.nn.Conv2D": ("in_channels", "out_channels"),
+    "paddle.nn.Conv3D": ("in_channels", "out_channels"),
+}
+MULTIPLE = 8
+SMALLEST = 64
+"""Below this width a layer is too small for its alignment to show."""
+
+_GROUPS = 6
+"""The position of ``groups`` among the arguments of a convolution."""
+
+MAX_DEPTH = 3
+"""How many classes and functions deep a width is followed."""
+
+
+@dataclass(frozen=True, eq=False)
+class LayerSize:
+    """One layer: its sizes (None where they are not written down), and the expressions that give them.
+
+    ``call`` is the call in the file that is looked at.  ``inside`` is the path and line of the layer itself, where that
+    call reaches it through a class or function of the project.
+    """
+
+    call: ast.Call
+    kind: str
+    group: str
+    inputs: Size | None
+    outputs: Size | None
+    input_node: ast.expr | None
+    output_node: ast.expr | None
+    inside: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Misaligned:
+    """A width that Tensor Cores cannot fill: ``hidden`` tells one between two layers from an input width.
+
+    ``assumed``: it is the default of a parameter, which every call in the project leaves as it is.
+    """
+
+    layer: LayerSize
+    width: int
+    side: str
+    hidden: bool
+    assumed: bool
+
+
+@query
+def misaligned(file: FileIndex) -> dict[int, Misaligned]:
+    """Misaligned layers of a file by the offset of their call.
+
+    An output width counts only when another layer of the class takes it: the last width of a model is its number of
+    classes, which nobody may choose.  Grouped convolutions are left alone.
+    """
+    groups: dict[str, list[LayerSize]] = defaultdict(list)
+    for layer in _layers(file):
+        groups[layer.group].append(layer)
+    found: dict[int, Misaligned] = {}
+    for layers in groups.values():
+        for item in layers:
+            offset = file.source.lines.offset(item.call.lineno, item.call.col_offset)
+            wrong = _wrong(item, layers)
+            if wrong is not None and offset not in found:
+                found[offset] = wrong
+    return found
+
+
+def aligned(width: int) -> int:
+    """The next width that is a multiple of 8."""
+    return -(-width // MULTIPLE) * MULTIPLE
+
+
+def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
+    others = [other for other in layers if other is not item]
+    taken = {other.inputs.width for other in others if other.inputs is not None}
+    made = {other.outputs.width for other in others if other.outputs is not None}
+    for size, side, met in ((item.outputs, "output", taken), (item.inputs, "input", made)):
+        if size is None or not is_off(size) or (item.inside and not size.given):
+            continue
+        hidden = size.width in met
+        is_written = item.inside is None and not size.assumed and not size.attribute
+        if not hidden and (side == "output" or not is_written):
+            continue
+        if all(default_holds(parameter) for parameter in size.assumed):
+            return Misaligned(item, size.width or 0, side, hidden, bool(size.assumed))
+    return None
+
+
+def is_off(size: Size | None, least: int = SMALLEST) -> bool:
+    """Whether a number is known, is no multiple of 8, and is not below ``least``."""
+    return size is not None and size.width is not None and size.width >= least and size.width % MULTIPLE != 0
+
+
+def _layers(file: FileIndex) -> Iterator[LayerSize]:
+    for scope in file.scopes.scopes:
+        yield from file.of_scope("layers", scope, partial(layers_in, file, scope))
+
+
+def layers_in(file: FileIndex, scope: Scope) -> list[LayerSize]:
+    """The layers that a function of a file makes."""
+    group = scope.owner.qualname if scope.owner else scope.qualname
+    return list(_layers_of(Sizes(file, scope), group, None, 0))
+
+
+def _layers_of(sizes: Sizes, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
+    """The layers that the statements of a function make; ``site`` is the call that stands for them outside."""
+    file = sizes.file
+    for statement in sizes.scope.statements:
+        for call in statement.calls:
+            name = dotted(call.func)
+            kind = file.names.resolve(name) if name else ""
+            if kind in KINDS:
+                if not _is_grouped(call, sizes):
+                    yield _layer(call, kind, group, sizes, site)
+            elif depth < MAX_DEPTH and (call.args or call.keywords):
+                yield from _layers_through(call, kind, sizes, group, site or call, depth)
+
+
+def _layers_through(
+    call: ast.Call, name: str, sizes: Sizes, group: str, site: ast.Call, depth: int
+) -> Iterator[LayerSize]:
+    """The layers of a project class or function, made with the numbers that a call hands it."""
+    reached = _reached(call, name, sizes)
+    if reached is None or reached[1] in sizes.bound or not _hands_odd_number(call, sizes):
+        return
+    file, scope = reached
+    bound = _bound(call, sizes, file, scope)
+    if bound is not None:
+        yield from _layers_of(sizes.at(file, scope, {**sizes.bound, scope: bound}), group, site, depth + 1)
+
+
+def _hands_odd_number(call: ast.Call, sizes: Sizes) -> bool:
+    """Whether an argument is a number that no multiple of 8 is made of: all others are aligned, or too small."""
+    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
+            continue
+        if is_off(sizes.value(argument), MULTIPLE):
+            return True
+    return False
+
+
+def _reached(call: ast.Call, name: str, sizes: Sizes) -> tuple[FileIndex, Scope] | None:
+    project, owner, names = sizes.file.project, sizes.scope.owner, sizes.file.names
+    if is_super_init(call) and owner is not None:
+        bases = (Modules.of(project).find(base, sizes.file) for base in owner.bases)
+        found = next((base for base in bases if base is not None), None)
+    elif name.startswith("paddle.") or not (names.is_bound((dotted(call.func) or "").partition(".")[0]) or names.stars):
+        return None
+    else:
+        found = Modules.of(project).find(name, sizes.file)
+    if found is None or isinstance(found[1], Scope):
+        return (found[0], found[1]) if found and isinstance(found[1], Scope) and found[1].owner is None else None
+    kind = Modules.of(project).kind_of_instance(found[0], found[1])
+    return Modules.of(project).method(kind.type, "__init__")
+
+
+def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound | None:
+    """The numbers of a function's parameters at one call; None when the call hides what it hands over."""
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+        return None
+    found: dict[str, Size | None] = {}
+    names = [*scope.parameters]
+    if not isinstance(scope.node, ast.Module):
+        names += [item.arg for item in scope.node.args.kwonlyargs]
+    for name in names:
+        argument = argument_for(scope, call, name)
+        if argument is None:
+            found[name] = sizes.at(file, file.scopes.module).value(default_expression(scope, name))
+        else:
+            size = sizes.value(argument)
+            given = size is not None and (size.given or not sizes.bound)  # further in, the number may be written there
+            found[name] = size and Size(size.value, size.items, size.assumed, given, size.attribute)
+    extra = {keyword.arg or "" for keyword in call.keywords} - set(names)
+    return {**found, **{f"**{name}": None for name in extra}}
+
+
+def _layer(call: ast.Call, kind: str, group: str, sizes: Sizes, site: ast.Call | None) -> LayerSize:
+    first, second = width_arguments(call, kind)
+    inside = (sizes.file.source.path, call.lineno) if site is not None else None
+    return LayerSize(site or call, kind, group, sizes.value(first), sizes.value(second), first, second, inside)
+
+
+def width_arguments(call: ast.Call, kind: str) -> tuple[ast.expr | None, ast.expr | None]:
+    """The expressions that a call hands a layer as its input and its output width."""
+    first, second = (_argument(call, index, name) for index, name in enumerate(KINDS[kind]))
+    return first, second
+
+
+def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if len(call.args) > position and not any(isinstance(arg, ast.Starred) for arg in call.args):
+        return call.args[position]
+    return None
+
+
+def _is_grouped(call: ast.Call, sizes: Sizes) -> bool:
+    """Whether a convolution has groups, or may have: then it is not one matrix product."""
+    bound = sizes.bound.get(sizes.scope)
+    for keyword in call.keywords:
+        if keyword.arg is None and (bound is None or "**groups" in bound):
+            return True
+    groups = _argument(call, _GROUPS, "groups")
+    if groups is None:
+        return False
+    size = sizes.value(groups)
+    return size is None or size.value != 1 or bool(size.assumed)

@@ -1,0 +1,211 @@
+"""Where loaders are made, and for what: the calls of ``paddle.io.DataLoader``, of its subclasses and of wrappers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.values import Values
+from perflint.index.modules import Modules
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Scope, Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.training import evidence
+from perflint.training.training_calls import TrainingCalls
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex, Project
+
+LOADER = "paddle.io.DataLoader"
+_TRAIN = re.compile(r"train(?!er|able)|(^|_)trn(_|$)|(^|_)fit(_|$)", re.IGNORECASE)
+_EVAL = re.compile(
+    r"eval|valid|infer|predict|calib|export|(^|_)(val|vals|test|tests|dev|pred|preds|query|gallery)(_|\d|$)"
+    r"|(^|_)(val|test|dev)_?(set|loader|data|ds)",
+    re.IGNORECASE,
+)
+_MOST_CALLERS = 24
+
+
+class Purpose(Enum):
+    """What a loader feeds."""
+
+    TRAINING = 1
+    EVALUATION = 2
+    UNKNOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A place in the code, and the calls that led there from the loader that is being asked about, inside out."""
+
+    file: FileIndex
+    scope: Scope
+    statement: Statement | None
+    calls: tuple[tuple[FileIndex, Scope, Statement, ast.Call], ...] = ()
+
+    def at(self, file: FileIndex, scope: Scope, statement: Statement | None) -> Site:
+        """Another place on the same way."""
+        return replace(self, file=file, scope=scope, statement=statement)
+
+    def called_from(self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> Site:
+        """The place of a call of the function that this place is in."""
+        return Site(file, scope, statement, (*self.calls, (file, scope, statement, call)))
+
+
+class Calls:
+    """The calls of a project by the last name of what they call."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._known: dict[str, list[tuple[FileIndex, Scope, Statement, ast.Call]]] = {}
+
+    def of(self, scope: Scope) -> Iterator[tuple[FileIndex, Scope, Statement, ast.Call]]:
+        """The calls of a function; of its class, for an ``__init__``."""
+        owner = scope.owner if scope.name == "__init__" else None
+        seen = 0
+        for file, caller, statement, call in self._named(owner.name if owner else scope.name):
+            if seen < _MOST_CALLERS and self._reaches(file, caller, call, scope, owner):
+                seen += 1
+                yield file, caller, statement, call
+
+    def _reaches(self, file: FileIndex, caller: Scope, call: ast.Call, scope: Scope, owner: Class | None) -> bool:
+        name = dotted(call.func)
+        if name is None:
+            return False
+        if owner is not None:
+            found = Modules.of(self._project).find(file.names.resolve(name), file)
+            return found is not None and found[1] is owner
+        reached = Values.of(self._project).callee(file, caller, name, {})
+        return reached is not None and reached[1] is scope
+
+    def _named(self, name: str) -> list[tuple[FileIndex, Scope, Statement, ast.Call]]:
+        """The calls whose last name is this one."""
+        if name not in self._known:
+            self._known[name] = [
+                (file, scope, statement, call)
+                for file in self._project.mentions.calls(name)
+                if not file.is_quiet and not file.is_foreign and not file.is_offline
+                for scope, statement, call in file.calls_named(name)
+            ]
+        return self._known[name]
+
+
+def is_loader_class(project: Project, file: FileIndex, owner: Class, depth: int = 0) -> bool:
+    """Whether a class of the project inherits from Paddle's loader."""
+    for base in owner.bases:
+        if base == LOADER:
+            return True
+        found = Modules.of(project).find(base, file) if depth < 3 else None
+        if (
+            found
+            and isinstance(found[1], Class)
+            and found[1] is not owner
+            and is_loader_class(project, found[0], found[1], depth + 1)
+        ):
+            return True
+    return False
+
+
+def purpose(site: Site, project: Project, calls: Calls, depth: int = 0) -> Purpose:
+    """What the loader at the beginning of a site's calls feeds, as far as names, loops and callers tell."""
+    found = Purpose.UNKNOWN
+    for file, scope, statement, call in site.calls:
+        one = _purpose(file, scope, statement, call, project)
+        if one is Purpose.EVALUATION:
+            return one
+        found = one if found is Purpose.UNKNOWN else found
+    if found is not Purpose.UNKNOWN or depth > 2 or not site.calls:
+        return found
+    file, scope, statement, call = site.calls[-1]
+    if not _is_returned(scope, statement):
+        return found
+    answers = {purpose(site.called_from(*caller), project, calls, depth + 1) for caller in calls.of(scope)}
+    return Purpose.TRAINING if Purpose.TRAINING in answers else found
+
+
+def _purpose(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, project: Project) -> Purpose:
+    targets = bound_by(statement.node)
+    for words in ([name.rpartition(".")[2] for name in targets], _dataset_words(call)):
+        said = _said(words)
+        if said is not Purpose.UNKNOWN:
+            return said
+    if _shuffles(call, scope):
+        return Purpose.TRAINING
+    used = _used(file, scope, set(targets), project)
+    if used is not Purpose.UNKNOWN:
+        return used
+    said = _said([scope.name])
+    if said is not Purpose.UNKNOWN:
+        return said
+    return Purpose.EVALUATION if _said([file.parts[-1]]) is Purpose.EVALUATION else Purpose.UNKNOWN
+
+
+def _said(words: list[str]) -> Purpose:
+    trains, evaluates = any(map(_TRAIN.search, words)), any(map(_EVAL.search, words))
+    if trains == evaluates:
+        return Purpose.UNKNOWN
+    return Purpose.TRAINING if trains else Purpose.EVALUATION
+
+
+def _dataset_words(call: ast.Call) -> list[str]:
+    """Names in what a call loads from: its first argument, its dataset and its sampler."""
+    given = [*call.args[:1], *(item.value for item in call.keywords if item.arg in ("dataset", "batch_sampler"))]
+    return [
+        item.id if isinstance(item, ast.Name) else item.attr
+        for argument in given
+        for item in walk(argument)
+        if isinstance(item, (ast.Name, ast.Attribute))
+    ]
+
+
+def _shuffles(call: ast.Call, scope: Scope) -> bool:
+    for keyword in call.keywords:
+        if keyword.arg == "shuffle" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True:
+            return True
+        if keyword.arg == "batch_sampler" and isinstance(keyword.value, ast.Name):
+            made = [
+                statement.node.value
+                for statement in scope.statements
+                if isinstance(statement.node, ast.Assign) and keyword.value.id in bound_by(statement.node)
+            ]
+            return any(isinstance(value, ast.Call) and _shuffles(value, scope) for value in made)
+    return False
+
+
+def _used(file: FileIndex, scope: Scope, targets: set[str], project: Project) -> Purpose:
+    """What a scope does with the loaders that it binds to these names."""
+    if not targets:
+        return Purpose.UNKNOWN
+    for loop in evidence.step_loops(scope, lambda call: TrainingCalls.of(project).call_trains(file, scope, call)):
+        if not isinstance(loop, ast.While) and any(dotted(node) in targets for node in expressions(loop.iter)):
+            return Purpose.TRAINING
+    handed = [
+        terminal(call) or ""
+        for statement in scope.statements
+        for call in statement.calls
+        if any(dotted(argument) in targets for argument in [*call.args, *(item.value for item in call.keywords)])
+    ]
+    said = [_said([name]) for name in handed]
+    return next((one for one in (Purpose.TRAINING, Purpose.EVALUATION) if one in said), Purpose.UNKNOWN)
+
+
+def _is_returned(scope: Scope, statement: Statement) -> bool:
+    if isinstance(statement.node, ast.Return):
+        return True
+    targets = set(bound_by(statement.node))
+    return any(
+        isinstance(other.node, ast.Return)
+        and other.node.value is not None
+        and any(dotted(node) in targets for node in expressions(other.node.value))
+        for other in scope.statements
+    )
+
+
+def expressions(node: ast.expr) -> Iterator[ast.expr]:
+    """An expression and those in it."""
+    return (item for item in walk(node) if isinstance(item, ast.expr))

@@ -1,0 +1,306 @@
+"""Where the values of an expression come from, seen from the training step that uses them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from perflint.dataflow.evaluate import Evaluator, looks_like_a_loader
+from perflint.dataflow.flow import module_env
+from perflint.dataflow.values import Values
+from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
+from perflint.index.project import FileIndex
+from perflint.syntax.names import dotted
+from perflint.syntax.reaching import Binding, before, is_bound, is_mutated, is_rebound
+from perflint.syntax.scopes import LOOPS, Statement
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point, points_of
+
+LITERAL, INVARIANT, NUMBER, MADE, RANDOM = "literal", "invariant", "number", "made", "random"
+BATCH, READ, HOST, TENSOR, UNKNOWN = "batch", "read", "host", "tensor", "unknown"
+
+_DEPTH = 12
+_RANK = (LITERAL, INVARIANT, NUMBER, MADE, RANDOM)
+_PASSED_ON = frozenset(
+    {"array", "asarray", "ascontiguousarray", "stack", "concatenate", "expand_dims", "squeeze", "reshape", "vstack"}
+    | {"hstack", "copy", "transpose", "float32", "float64", "int32", "int64", "list", "tuple"}
+)
+_METHODS = frozenset({"astype", "reshape", "squeeze", "transpose", "copy", "flatten", "ravel", "items", "values"})
+_FILLED = frozenset(
+    {"zeros", "ones", "full", "eye", "identity", "arange", "linspace", "zeros_like", "ones_like", "full_like"}
+)
+_NUMBERS = frozenset({"sum", "len", "float", "int", "round", "abs", "max", "min"})
+_ON_HOST = frozenset({"numpy", "item", "tolist"})
+_BATCH_WORDS = ("batch", "data", "input", "sample", "feed", "image", "img", "label", "target", "feature")
+_READER = re.compile(r"^next$|(next|get|load|read|fetch|draw).*batch", re.IGNORECASE)
+_OPTIONS = frozenset({"args", "arg", "opt", "opts", "cfg", "config", "conf", "FLAGS", "hparams"})
+
+
+class Origin(NamedTuple):
+    """Where values come from: ``kind`` is one of this module's constants; ``sure`` unless it rests on a name."""
+
+    kind: str
+    sure: bool = True
+
+
+def origin(node: ast.expr, point: Point) -> Origin:
+    """Where an expression of a statement on the hot path gets its values.
+
+    ``literal``: constants; ``invariant``: the same at each step; ``number``: a Python number of this step; ``made``,
+    ``random``: an array that NumPy fills; ``batch``: what the loop reads; ``read``: a tensor copied to the host and
+    nothing done to it; ``tensor``: a tensor of this step; ``host``: something else that is worked out on the host.
+    """
+    return _Tracer(point).origin(node, point.statement, _DEPTH)
+
+
+class _Tracer:
+    """Follows names back through the assignments of one scope."""
+
+    def __init__(self, point: Point) -> None:
+        self._point = point
+        self._file: FileIndex = point.file
+        self._scope = point.scope
+
+    def origin(self, node: ast.expr, at: Statement, depth: int) -> Origin:
+        """The origin of an expression of the statement ``at``; ``depth`` assignments and operators are followed."""
+        if depth <= 0:
+            return Origin(UNKNOWN)
+        if isinstance(node, ast.Constant):
+            return Origin(LITERAL if isinstance(node.value, (bool, int, float)) else UNKNOWN)
+        if isinstance(node, ast.UnaryOp):
+            return self.origin(node.operand, at, depth - 1)
+        if isinstance(node, ast.BinOp):
+            return self._arithmetic(node, at, depth)
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return _gathered(self._all(node.elts, at, depth))
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            return _gathered(self.origin(node.elt, at, depth - 1))
+        if isinstance(node, ast.Name):
+            return self._name(node.id, at, depth)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, at, depth)
+        if isinstance(node, ast.Subscript):
+            return self._item(node, at, depth)
+        return self._call(node, at, depth) if isinstance(node, ast.Call) else Origin(UNKNOWN)
+
+    def _kind(self, node: ast.expr, at: Statement) -> Kind:
+        point = points_of(self._file).get(at.node, self._point)
+        return Evaluator(self._file, point.full_env).kind(node)
+
+    def _all(self, nodes: Iterable[ast.expr], at: Statement, depth: int) -> Origin:
+        return _combined([self.origin(node, at, depth - 1) for node in nodes])
+
+    def _arithmetic(self, node: ast.BinOp, at: Statement, depth: int) -> Origin:
+        found = self._all([node.left, node.right], at, depth)
+        return Origin(NUMBER) if found.kind in (HOST, READ, UNKNOWN) and self._is_number(node, at) else found
+
+    def _is_number(self, node: ast.BinOp, at: Statement) -> bool:
+        """Whether this is arithmetic with Python numbers (``sum(hits) / total``), as far as its calls show."""
+        called = [item for item in walk(node) if isinstance(item, ast.Call)]
+        kinds = [self._kind(call, at) for call in called]
+        # A list that only host values were added to is known as the empty list it started as.
+        numbers = bool(kinds) and all(kind.is_host or kind == Kind(TUPLE_TAG) for kind in kinds)
+        return numbers and _is_arithmetic(node) and not self._kind(node, at).is_tensor
+
+    def _name(self, name: str, at: Statement, depth: int) -> Origin:
+        for part in _comprehensions(at.node):
+            if _binds(part.target, name):
+                return self._element(part.target, part.iter, name, at, depth)
+        found = before(name, at, self._scope)
+        if not found:
+            return self._outside(name)
+        return _combined([self._bound(name, binding, depth) for binding in found])
+
+    def _bound(self, name: str, binding: Binding, depth: int) -> Origin:
+        loop, statement = self._point.loop, binding.statement
+        value = self._of_binding(name, binding, depth)
+        if loop is not None and statement.node is not loop and not _is_inside(statement, loop):
+            if is_rebound(name, loop) or is_mutated(name, loop):
+                return Origin(HOST)
+            stays = value.kind if value.kind in (LITERAL, TENSOR) else INVARIANT
+            return Origin(stays, value.sure and value.kind != UNKNOWN)
+        if value.kind in (*_RANK, READ) and is_mutated(name, self._scope.node):
+            return Origin(HOST)
+        return value
+
+    def _of_binding(self, name: str, binding: Binding, depth: int) -> Origin:
+        node = binding.statement.node
+        if binding.value is None:
+            return Origin(UNKNOWN)
+        if isinstance(node, LOOPS) and not isinstance(node, ast.While):
+            if node is self._point.loop and not _counts(node.iter):
+                return Origin(NUMBER if _is_counter(node.target, node.iter, name) else BATCH)
+            return self._element(node.target, node.iter, name, binding.statement, depth)
+        return self.origin(binding.value, binding.statement, depth - 1)
+
+    def _element(self, target: ast.expr, iterated: ast.expr, name: str, at: Statement, depth: int) -> Origin:
+        """What a loop or a comprehension gives to a name of its target."""
+        if _counts(iterated) or _is_counter(target, iterated, name):
+            return Origin(NUMBER)
+        called = _last(iterated.func) if isinstance(iterated, ast.Call) else ""
+        if isinstance(iterated, ast.Call) and called in ("enumerate", "zip", "tqdm") and iterated.args:
+            return self._all(iterated.args, at, depth)
+        if looks_like_a_loader(called or _last(iterated)):
+            return Origin(BATCH)
+        return self.origin(iterated, at, depth - 1)
+
+    def _outside(self, name: str) -> Origin:
+        """A name that is not bound before its use in this scope: a parameter, a global, what an earlier step left."""
+        loop = self._point.loop
+        if name in self._scope.parameters:
+            if loop is not None:
+                changes = is_rebound(name, loop) or is_mutated(name, loop)
+                return Origin(HOST) if changes else Origin(INVARIANT, sure=False)
+            return Origin(BATCH, sure=False) if _says_batch(name) else Origin(UNKNOWN)
+        if is_bound(name, self._scope):
+            return Origin(HOST)
+        module = self._file.scopes.module
+        value = Values.of(self._file.project).definitions(self._file, module).get(name)
+        if value is None or is_mutated(name, self._file.tree):
+            return Origin(UNKNOWN)
+        if _is_literal(value):
+            return Origin(LITERAL)
+        return Origin(INVARIANT) if module_env(self._file).get(name, Kind(UNKNOWN_TAG)).is_host else Origin(UNKNOWN)
+
+    def _attribute(self, node: ast.Attribute, at: Statement, depth: int) -> Origin:
+        if self._kind(node, at).is_tensor:
+            return Origin(TENSOR)
+        name = dotted(node) or ""
+        first, _, rest = name.partition(".")
+        if first == "self" and "." not in rest:
+            return Origin(INVARIANT, sure=False) if self._is_kept(rest, node, at) else Origin(UNKNOWN)
+        if self._file.names.is_bound(first) and not is_bound(first, self._scope):
+            if self._file.names.resolve(name).startswith(("math.", "numpy.")):
+                return Origin(LITERAL)
+            return Origin(INVARIANT if node.attr.isupper() else UNKNOWN)
+        if first in _OPTIONS and not is_rebound(name, self._scope.node):
+            return Origin(INVARIANT, sure=False)
+        return Origin(UNKNOWN)
+
+    def _is_kept(self, name: str, node: ast.Attribute, at: Statement) -> bool:
+        """Whether ``self.name`` is host data that ``__init__`` sets and no method of the class changes."""
+        owner = self._scope.owner
+        if owner is None or self._kind(node, at).tag not in (HOST_TAG, TUPLE_TAG, UNKNOWN_TAG):
+            return False
+        assigned = owner.attributes.get(name, [])
+        if not assigned or any(scope.name != "__init__" for _, scope in assigned):
+            return False
+        if any(isinstance(value, ast.Constant) and value.value is None for value, _ in assigned):
+            return False
+        return not is_mutated(f"self.{name}", owner.node)
+
+    def _item(self, node: ast.Subscript, at: Statement, depth: int) -> Origin:
+        base = self.origin(node.value, at, depth - 1)
+        if base.kind == READ:  # some of what was read: the host has chosen which
+            return Origin(HOST)
+        if base.kind not in (LITERAL, INVARIANT, MADE):
+            return base
+        names = {item.id for item in walk(node.slice) if isinstance(item, ast.Name)}
+        if all(self._name(name, at, depth - 2).kind in (LITERAL, INVARIANT) for name in names):
+            return base
+        return Origin(BATCH, sure=False) if isinstance(node.slice, ast.Slice) else Origin(HOST)
+
+    def _call(self, node: ast.Call, at: Statement, depth: int) -> Origin:
+        qualified = self._file.names.resolve(dotted(node.func) or "")
+        last = _last(node.func)
+        from_numpy = qualified.startswith("numpy.")
+        values = [*node.args, *(item.value for item in node.keywords if item.arg not in ("dtype", "axis"))]
+        if qualified.startswith(("numpy.random.", "random.")):
+            return Origin(RANDOM)
+        if from_numpy and last in _FILLED:
+            return Origin(MADE)
+        if (from_numpy or qualified in ("list", "tuple")) and last in _PASSED_ON:
+            inner = self._all(node.args[:1], at, depth)
+            copied = inner.kind == TENSOR or (from_numpy and self._is_tensor(node.args[0], at)) if node.args else False
+            return Origin(READ) if copied else inner
+        if isinstance(node.func, ast.Attribute) and last in _ON_HOST and not values:
+            return self._read(node.func.value, at, depth)
+        if self._kind(node, at).tag == TENSOR_TAG and qualified.startswith("paddle."):
+            return Origin(TENSOR)
+        if isinstance(node.func, ast.Attribute) and last in _METHODS:
+            return self.origin(node.func.value, at, depth - 1)
+        if _READER.search(last) or looks_like_a_loader(last):
+            return Origin(BATCH)
+        if qualified.startswith("math.") or qualified in _NUMBERS:
+            return Origin(LITERAL) if self._all(values, at, depth).kind == LITERAL else Origin(NUMBER)
+        kind = self._kind(node, at)
+        return Origin(TENSOR if kind.is_tensor else HOST if kind.is_host else UNKNOWN)
+
+    def _is_tensor(self, node: ast.expr, at: Statement) -> bool:
+        kind = self._kind(node, at)
+        return kind.tag == TENSOR_TAG and not kind.guess and self.origin(node, at, _DEPTH).kind != BATCH
+
+    def _read(self, tensor: ast.expr, at: Statement, depth: int) -> Origin:
+        kind = self._kind(tensor, at)
+        if kind.is_host or kind.tag not in (TENSOR_TAG, UNKNOWN_TAG, TUPLE_TAG):
+            return self.origin(tensor, at, depth - 1)
+        return Origin(READ, kind.is_tensor and not kind.guess)
+
+
+def _combined(found: list[Origin]) -> Origin:
+    """The origin of what is put together of several values."""
+    kinds = {part.kind for part in found}
+    sure = all(part.sure for part in found)
+    if not kinds or UNKNOWN in kinds:
+        return Origin(UNKNOWN)
+    if len(kinds) == 1:
+        return Origin(kinds.pop(), sure)
+    if kinds & {TENSOR, HOST, READ}:
+        return Origin(HOST)
+    return Origin(BATCH if BATCH in kinds else max(kinds, key=_RANK.index), sure)
+
+
+def _gathered(part: Origin) -> Origin:
+    """The origin of a list of such values: numbers in a list are something that the host works out."""
+    return Origin(HOST, part.sure) if part.kind == NUMBER else part
+
+
+def _is_arithmetic(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return _is_arithmetic(node.left) and _is_arithmetic(node.right)
+    if isinstance(node, ast.Call):
+        return _last(node.func) in _NUMBERS or _last(node.func) == "item"
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and isinstance(node.value, (int, float)))
+
+
+def _is_literal(node: ast.expr) -> bool:
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return bool(node.elts) and all(map(_is_literal, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return _is_literal(node.operand)
+    return isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float))
+
+
+def _is_inside(statement: Statement, loop: ast.stmt) -> bool:
+    return statement.place is not None and any(link.node is loop for link in statement.place.chain())
+
+
+def _comprehensions(node: ast.stmt) -> Iterator[ast.comprehension]:
+    for item in walk(node):
+        if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+            yield from item.generators
+
+
+def _binds(target: ast.expr, name: str) -> bool:
+    return any(isinstance(item, ast.Name) and item.id == name for item in walk(target))
+
+
+def _last(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _counts(iterated: ast.expr) -> bool:
+    return isinstance(iterated, ast.Call) and _last(iterated.func) in ("range", "trange")
+
+
+def _is_counter(target: ast.expr, iterated: ast.expr, name: str) -> bool:
+    counted = isinstance(iterated, ast.Call) and _last(iterated.func) == "enumerate"
+    return counted and isinstance(target, ast.Tuple) and _binds(target.elts[0], name)
+
+
+def _says_batch(name: str) -> bool:
+    return any(word in name.lower() for word in _BATCH_WORDS)

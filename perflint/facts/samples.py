@@ -1,0 +1,214 @@
+"""What the samples of a loader are made of: worker processes cannot hand over all that a dataset may return.
+
+On Paddle 3.3.1 workers crash on samples that are Paddle tensors, as ``transform=ToTensor()`` and ``paddle.to_tensor``
+in ``__getitem__`` make them, and shared memory refuses arrays of size zero (``np.zeros((0, 4))`` for no boxes).
+So everything is followed that may make a sample: the dataset, its transforms, the function that collates.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.values import Values
+from perflint.index.callers import Callers, argument_for
+from perflint.index.modules import Modules
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.call_arguments import argument_of, keyword_only
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.tree import walk
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_TENSORS = re.compile(
+    r"paddle\.(?:tensor\.)?(?:to_tensor|Tensor|stack|concat|zeros|ones|full|empty|arange|linspace|eye|rand|randn|randint"
+    r"|randperm|normal|uniform|(?:zeros|ones|full|empty)_like|cast|reshape|transpose)$"
+    r"|paddle\.(?:fluid|base)\.dygraph\.(?:base\.)?to_variable$"
+    r"|paddle\.nn\.functional\.\w+$"
+    r"|paddle\.vision\.(?:transforms\.)*(?:transforms\.|functional\.)*(?:ToTensor|to_tensor)$"
+)
+_EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
+_MAKERS = ("__getitem__", "__iter__", "__call__")
+"""The methods of a dataset, a transform or a collating object that run in a worker."""
+
+_MOST_SITES = 10
+_MOST_PLACES = 300
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A place that makes samples which worker processes cannot hand over.
+
+    ``empty``: they are arrays of size zero, which only shared memory refuses; otherwise Paddle tensors.
+    """
+
+    path: str
+    line: int
+    text: str
+    empty: bool = False
+
+
+def obstacle(file: FileIndex, scope: Scope, call: ast.Call, *datasets: tuple[str, int]) -> Obstacle | None:
+    """What keeps a loader from handing its samples over; tensors come before arrays of size zero.
+
+    Args:
+        call: what makes the loader.
+        datasets: name and place of the parameters that take a dataset.
+    """
+    search = _Search()
+    for name, position in datasets or (("dataset", 0),):
+        search.value(file, scope, argument_of(call, name, position))
+    search.value(file, scope, argument_of(call, "collate_fn", 8))
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            search.value(file, scope, keyword.value)
+    return min(search.found, key=lambda item: item.empty, default=None)
+
+
+class _Search:
+    """Follows everything that a value may be; each place is looked at once."""
+
+    def __init__(self) -> None:
+        self.found: list[Obstacle] = []
+        self._seen: set[object] = set()
+
+    def value(self, file: FileIndex, scope: Scope, node: ast.expr | None) -> None:
+        """Look at what an expression may give: an object whose methods run in a worker, or a function that does."""
+        for item in walk(node) if node is not None else ():
+            if isinstance(item, ast.Call):
+                self._called(file, scope, item)
+            elif isinstance(item, ast.Name | ast.Attribute) and isinstance(item.ctx, ast.Load):
+                self._named(file, scope, dotted(item))
+
+    def _is_new(self, *key: object) -> bool:
+        if key in self._seen or len(self._seen) > _MOST_PLACES:
+            return False
+        self._seen.add(key)
+        return True
+
+    def _called(self, file: FileIndex, scope: Scope, call: ast.Call) -> None:
+        name = dotted(call.func)
+        qualified = file.names.resolve(name) if name else ""
+        is_tensor = _TENSORS.match(qualified) is not None or _is_graph_tensor(call)
+        if is_tensor or _is_empty(call, qualified):
+            text = qualified if is_tensor and qualified else ast.unparse(call)
+            self.found.append(Obstacle(file.source.path, call.lineno, text, not is_tensor))
+
+    def _named(self, file: FileIndex, scope: Scope, name: str | None) -> None:
+        """Look at what a name stands for: a class, a function, what is bound to it, or what callers hand over."""
+        if name is None or not self._is_new(scope, name):
+            return
+        first, _, rest = name.partition(".")
+        if first == "self" and rest and scope.owner is not None:
+            self._attribute(file, scope.owner, rest.partition(".")[0])
+            return
+        bound = _bound(scope, first)
+        if bound is not None:
+            self._bound(file, bound, name)
+            return
+        found = Modules.of(file.project).find(file.names.resolve(name), file)
+        if found is not None:
+            self._definition(*found)
+            return
+        module, _, last = file.names.resolve(name).rpartition(".")
+        there = Modules.of(file.project).module_named(module, file) if file.names.is_bound(first) else None
+        if there is not None and there is not file:
+            self._named(there, there.scopes.module, last)
+
+    def _bound(self, file: FileIndex, scope: Scope, name: str) -> None:
+        first = name.partition(".")[0]
+        if first in scope.functions:
+            self._definition(file, scope.functions[first])
+        if first in scope.parameters or first in keyword_only(scope):
+            for there, caller, call in Callers.of(file.project).named(_called_as(scope))[:_MOST_SITES]:
+                given = argument_for(scope, call, first) if _reaches(there, caller, call, scope) else None
+                self.value(there, caller, given)
+        for statement in scope.statements:
+            if first in bound_by(statement.node):
+                self.value(file, scope, getattr(statement.node, "value", None))
+
+    def _attribute(self, file: FileIndex, owner: Class, name: str) -> None:
+        for value, scope in owner.attributes.get(name, ()):
+            self.value(file, scope, value)
+        method = Modules.of(file.project).method_of(file, owner, name)
+        if method is not None:
+            self._body(*method)
+
+    def _definition(self, file: FileIndex, found: Scope | Class) -> None:
+        if isinstance(found, Scope):
+            self._body(file, found)
+            return
+        for name in _MAKERS:
+            method = Modules.of(file.project).method_of(file, found, name)
+            if method is not None:
+                self._body(*method)
+
+    def _body(self, file: FileIndex, scope: Scope) -> None:
+        """Look at all that a function calls and names: it may run for each sample, or give what does."""
+        if not self._is_new(scope):
+            return
+        for statement in scope.statements:
+            for call in statement.calls:
+                self.value(file, scope, call)
+            if isinstance(statement.node, ast.Return):
+                self.value(file, scope, statement.node.value)
+
+
+def _bound(scope: Scope, name: str) -> Scope | None:
+    """The function, or the module, that binds a name as a scope sees it."""
+    inner: Scope | None = scope
+    while inner is not None:
+        if name in inner.parameters or name in keyword_only(inner) or name in inner.functions:
+            return inner
+        if any(name in bound_by(statement.node) and _gives(statement.node) for statement in inner.statements):
+            return inner
+        inner = inner.parent
+    return None
+
+
+def _gives(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign)
+
+
+def _called_as(scope: Scope) -> str:
+    return scope.owner.name if scope.owner is not None and scope.name == "__init__" else scope.name
+
+
+def _reaches(file: FileIndex, caller: Scope, call: ast.Call, scope: Scope) -> bool:
+    name = dotted(call.func)
+    if name is None:
+        return False
+    if scope.owner is not None and scope.name == "__init__":
+        found = Modules.of(file.project).find(file.names.resolve(name), file)
+        return found is not None and found[1] is scope.owner
+    reached = Values.of(file.project).callee(file, caller, name, {})
+    return reached is not None and reached[1] is scope
+
+
+def _is_graph_tensor(call: ast.Call) -> bool:
+    """``graph.tensor()``, by which PGL turns a graph of arrays into one of tensors."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "tensor" and not call.args and not call.keywords
+
+
+def _is_empty(call: ast.Call, qualified: str) -> bool:
+    """Whether a call makes an array of size zero: ``np.zeros((0, 4))``, ``np.array([])``, ``boxes.reshape(0, 4)``."""
+    if qualified in ("numpy.array", "numpy.asarray"):
+        return bool(call.args) and isinstance(call.args[0], ast.List | ast.Tuple) and not call.args[0].elts
+    if qualified in _EMPTY:
+        return any(map(_is_zero, _sizes(call.args[:1])))
+    is_reshape = isinstance(call.func, ast.Attribute) and call.func.attr == "reshape"
+    return is_reshape and any(map(_is_zero, _sizes(call.args)))
+
+
+def _sizes(nodes: list[ast.expr]) -> Iterator[ast.expr]:
+    for node in nodes:
+        yield from node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == 0

@@ -1,0 +1,293 @@
+"""Checkpoints that every process of a distributed program writes: saves that no rank test stands before."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.paddle_api import PARALLEL
+from perflint.dataflow.values import Values
+from perflint.facts.ranks import Ranks, contradict, facts, statement_of
+from perflint.findings import Confidence
+from perflint.index.callers import Callers, Site
+from perflint.index.imports import Imports
+from perflint.index.modules import Modules
+from perflint.query import Memory, query, whole
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Place, Scope
+from perflint.training.evidence import is_evaluation
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex, Project
+
+SAVES = {"paddle.save": 1, "paddle.async_save": 1, "paddle.static.save": 1, "paddle.fluid.save": 1}
+"""Calls that write a file in whichever process they run, and the position of the path."""
+
+_STARTS = frozenset(
+    {
+        "paddle.distributed.init_parallel_env",
+        "paddle.distributed.parallel.init_parallel_env",
+        "paddle.distributed.fleet.init",
+        "paddle.distributed.fleet.fleet.init",
+        "paddle.fluid.dygraph.parallel.prepare_context",
+        "paddle.fluid.dygraph.prepare_context",
+    }
+)
+_SPAWNS = frozenset({"paddle.distributed.spawn"})
+# Programs whose processes hold different parts of the model, or of whose processes some are no trainers.
+_OTHER_WAYS = re.compile(
+    r"group_sharded|save_state_dict\(|hybrid_communicate_group|HybridParallel|hybrid_configs|model_parallel|pipeline_parallel"
+    r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
+)
+_SAVE = re.compile(r"\b(async_)?save(_dygraph)?\(")
+_OFFLINE = re.compile(r"export|convert|torch2paddle|to_paddle", re.IGNORECASE)
+_MAX_DEPTH = 4
+
+Facts = frozenset[tuple[str, bool]]
+
+
+@dataclass(frozen=True)
+class EveryRank:
+    """A save that every process makes.
+
+    ``line``: where it stands; ``via``: the calls that lead to it from where the program is distributed, as (path,
+    line), outermost first; ``start``: the place that makes the program distributed; ``more``: how many saves follow it
+    in the same block.
+    """
+
+    line: int
+    via: tuple[tuple[str, int], ...]
+    start: tuple[str, int]
+    confidence: Confidence
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class _Path:
+    """How every rank gets into a function; ``facts``: what holds where that function makes the program distributed."""
+
+    via: tuple[tuple[str, int], ...]
+    start: tuple[str, int]
+    confidence: Confidence
+    facts: Facts = frozenset()
+    wrapped: bool = False
+    """Whether only a wrapped model says so, in a program that nothing else is seen to distribute."""
+
+
+@whole(by_path=True, portable=True)
+def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
+    """The saves of a project that every rank makes, by path and by the offset of the call."""
+    return _Finder(project).found()
+
+
+class _Finder:
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self.memory = Memory()
+
+    def found(self) -> dict[str, dict[int, EveryRank]]:
+        if not self._initial and not self._spawned:
+            return {}
+        result: dict[str, dict[int, EveryRank]] = {}
+        for file in self._files:
+            if not file.matches(_SAVE) or file.matches(_OTHER_WAYS):
+                continue
+            for scope, saves in open_saves(file).items():
+                path = self._path(file, scope)
+                if path is not None:
+                    together = [save for save in saves if not contradict(facts(save[1]), path.facts)]
+                    for call, more in _first_of_each_block(together):
+                        offset = file.source.lines.offset(call.lineno, call.col_offset)
+                        entry = EveryRank(call.lineno, path.via, path.start, path.confidence, more)
+                        result.setdefault(file.source.path, {})[offset] = entry
+        return result
+
+    @cached_property
+    def _files(self) -> list[FileIndex]:
+        return [
+            file
+            for file in self._project.files.values()
+            if not file.is_quiet and not file.is_foreign and not file.is_offline and not _OFFLINE.search(file.parts[-1])
+        ]
+
+    # -- from where every rank comes ---------------------------------------------------------------------------
+
+    @query(cycle=None)  # a function that calls itself
+    def _path(self, file: FileIndex, scope: Scope, depth: int = 0) -> _Path | None:
+        """How every rank of a distributed program gets into a function; None where it is not known to."""
+        ranks = Ranks.of(self._project)
+        if ranks.decorated(scope) or is_evaluation(scope.name) or file.matches(_OTHER_WAYS):
+            return None
+        own = self._start(file, scope)
+        if own is not None:
+            return own
+        if depth >= _MAX_DEPTH:
+            return None
+        sites = Values.of(self._project).sites(scope)
+        open_sites = [
+            site
+            for site in sites
+            if site[0] in self._files
+            and site[1] is not scope
+            and not ranks.guarded(statement_of(site), site[2], site[1], site[0])
+            and not any(ranks.is_per_rank(item, site[1], site[0]) for item in _arguments(site[2]))
+        ]
+        for there, caller, call in open_sites:
+            path = self._path(there, caller, depth + 1)
+            place = statement_of((there, caller, call)).place
+            if path is not None and not contradict(facts(place), path.facts):
+                # A method that nobody is seen to call is made for others; what it calls of its own runs on every rank.
+                own_method = scope.owner is not None and caller.owner is scope.owner
+                sure = max(path.confidence, Confidence.HIGH if own_method and not path.wrapped else Confidence.LOW)
+                via = (*path.via, (there.source.path, call.lineno))
+                return _Path(via, path.start, sure, wrapped=path.wrapped)
+        return self._from_class(file, scope, sites, open_sites)
+
+    def _from_class(self, file: FileIndex, scope: Scope, sites: list[Site], open_sites: list[Site]) -> _Path | None:
+        """A method of an object that made the program distributed when it was built."""
+        if scope.owner is None:
+            return None
+        starts = (self._start(file, method) for method in scope.owner.methods.values())
+        found = next((start for start in starts if start is not None), None)
+        if found is None or (sites and not open_sites):
+            return None
+        if not open_sites:
+            return _Path((), found.start, Confidence.LOW, wrapped=found.wrapped)
+        there, _, call = open_sites[0]
+        return _Path(((there.source.path, call.lineno),), found.start, found.confidence, wrapped=found.wrapped)
+
+    def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
+        """The statement of a function that makes the program distributed, or finds it so."""
+        if scope in self._spawned:
+            return _Path((), self._spawned[scope], Confidence.HIGH)
+        for statement in scope.statements:
+            for call in statement.calls:
+                name = dotted(call.func)
+                last = name.rpartition(".")[2] if name else ""
+                if not name or (last not in self._names and last not in _LAST):
+                    continue
+                place = file.source.path, call.lineno
+                qualified = file.names.resolve(name)
+                if qualified in _STARTS or self._reaches_start(file, scope, name):
+                    return _Path((), place, Confidence.HIGH, facts(statement.place))
+                if qualified in PARALLEL:
+                    sure = self._is_started(file)
+                    confidence = Confidence.HIGH if sure else Confidence.LOW
+                    return _Path((), place, confidence, facts(statement.place), wrapped=not sure)
+        return None
+
+    def _is_started(self, file: FileIndex) -> bool:
+        """Whether the program that a file belongs to is distributed by any file that it loads, or that loads it."""
+        starters = {start for start, _ in self._initial}
+        loaded = self._imports.closure([file])
+        return bool(loaded & starters) or any(file in self._imports.closure([start]) for start in starters)
+
+    @cached_property
+    def _imports(self) -> Imports:
+        return Imports.of(self._project)
+
+    def _reaches_start(self, file: FileIndex, scope: Scope, name: str) -> bool:
+        found = Values.of(self._project).callee(file, scope, name, {})
+        if found is not None:
+            return found in self._initial
+        target = Modules.of(self._project).find(file.names.resolve(name), file)
+        return (
+            target is not None
+            and isinstance(target[1], Class)
+            and "__init__" in target[1].methods
+            and (target[0], target[1].methods["__init__"]) in self._initial
+        )
+
+    @cached_property
+    def _initial(self) -> frozenset[tuple[FileIndex, Scope]]:
+        """The functions that make the program distributed."""
+        found = {
+            (file, scope)
+            for file in self._files
+            if any(file.has(word) for word in ("init_parallel_env", "fleet", "prepare_context"))
+            for scope in file.scopes_where("starts", _starts)
+        }
+        return frozenset(found)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(
+            scope.owner.name if scope.owner is not None and scope.name == "__init__" else scope.name
+            for _, scope in self._initial
+        )
+
+    @cached_property
+    def _spawned(self) -> dict[Scope, tuple[str, int]]:
+        """The functions that ``paddle.distributed.spawn`` runs in each process."""
+        found: dict[Scope, tuple[str, int]] = {}
+        if not any(file.has("distributed") and file.has("spawn(") for file in self._files):
+            return found
+        for file, scope, call in Callers.of(self._project).named("spawn"):
+            target = dotted(call.args[0]) if call.args else None
+            if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
+                reached = Values.of(self._project).callee(file, scope, target, {})
+                if reached is not None:
+                    found[reached[1]] = (file.source.path, call.lineno)
+        return found
+
+
+_LAST = frozenset(name.rpartition(".")[2] for name in _STARTS | PARALLEL)
+
+
+@query
+def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None]]]:
+    """The saves of a file that no rank test of their own function stands before, and that write one file for all."""
+    found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where("saves", _saves)}
+    return {scope: saves for scope, saves in found.items() if saves}
+
+
+def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place | None]]:
+    ranks = Ranks.of(file.project)
+    if is_evaluation(scope.name) or _OFFLINE.search(scope.name) or ranks.decorated(scope):
+        return
+    for statement in scope.statements:
+        for call in statement.calls:
+            position = SAVES.get(file.names.resolve(dotted(call.func) or ""))
+            if position is None or ranks.guarded(statement, call, scope, file):
+                continue
+            paths = [
+                *call.args[position : position + 1],
+                *(k.value for k in call.keywords if k.arg in ("path", "model_path")),
+            ]
+            if not any(ranks.is_per_rank(path, scope, file) for path in paths):
+                yield call, statement.place
+
+
+def _saves(file: FileIndex, scope: Scope) -> bool:
+    return _calls_one(file, scope, SAVES)
+
+
+def _starts(file: FileIndex, scope: Scope) -> bool:
+    return _calls_one(file, scope, _STARTS)
+
+
+def _calls_one(file: FileIndex, scope: Scope, names: Container[str]) -> bool:
+    """Whether a function calls one of these by name."""
+    return any(
+        file.names.resolve(dotted(call.func) or "") in names
+        for statement in scope.statements
+        for call in statement.calls
+    )
+
+
+def _first_of_each_block(saves: list[tuple[ast.Call, Place | None]]) -> Iterator[tuple[ast.Call, int]]:
+    """The first save of each block, with how many follow it there."""
+    blocks: dict[tuple[int, str], list[ast.Call]] = defaultdict(list)
+    for call, place in saves:
+        blocks[(id(place.node), place.branch) if place else (0, "")].append(call)
+    for calls in blocks.values():
+        yield min(calls, key=lambda call: call.lineno), len(calls) - 1
+
+
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]

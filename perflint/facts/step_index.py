@@ -1,0 +1,138 @@
+"""The name that counts the steps of a loop, for the guard that a fix writes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Loop, Scope
+from perflint.syntax.tree import walk
+from perflint.training.evidence import over_batches
+from perflint.training.guards import counts_steps, loop_count
+
+_NEW_NAMES = ("step", "step_id", "batch_step", "train_step_id")
+
+
+@dataclass(frozen=True)
+class StepIndex:
+    """``name`` holds the number of the step.
+
+    ``enumerate`` says that the loop must first be made to count; ``unnamed`` is the ``_`` that throws the count of
+    an ``enumerate`` away and has to take the name.
+    """
+
+    name: str
+    enumerate: bool = False
+    unnamed: ast.Name | None = None
+
+
+def step_index(scope: Scope, loop: Loop, used: frozenset[str], named: frozenset[str] = frozenset()) -> StepIndex | None:
+    """The counter of a step loop: one that it has, or a new one where ``enumerate`` can give it.
+
+    Args:
+        used: the names of the file, which a new name must not be one of.
+        named: what the guarded lines name; of several counters, one that they show is what their reader goes by.
+    """
+    counters = sorted(counters_of(scope, loop), key=lambda name: name not in named)
+    if counters:
+        return StepIndex(counters[0])
+    if isinstance(loop, (ast.While, ast.AsyncFor)) or not _can_enumerate(loop):
+        return None
+    new = next((name for name in _NEW_NAMES if name not in used), None)
+    if new is None:
+        return None
+    unnamed = loop_count(loop)
+    if unnamed is not None:
+        return StepIndex(new, unnamed=unnamed) if unnamed.id == "_" and not _reads(scope, "_") else None
+    return StepIndex(new, enumerate=True)
+
+
+def counters_of(scope: Scope, loop: Loop) -> list[str]:
+    """The names that already count the passes of a loop: its ``enumerate`` or ``range`` target, what it increments.
+
+    What is named like a counter of steps comes before what is not (``seen += 1``).
+    """
+    count = None if isinstance(loop, ast.While) else loop_count(loop)
+    found = [count.id] if count is not None and count.id != "_" and not _assignments(loop, count.id) else []
+    incremented = [name for name in _incremented(loop.body) if _counts_alone(scope, loop, name)]
+    return found + sorted(dict.fromkeys(incremented), key=lambda name: not _is_named_so(name))
+
+
+def _is_named_so(name: str) -> bool:
+    return counts_steps(ast.Name(name.rpartition(".")[2]))
+
+
+def _incremented(body: list[ast.stmt]) -> Iterable[str]:
+    """What each pass adds one to: ``n += 1``, ``n = n + 1``, also in a ``with`` of the loop's own body."""
+    for node in body:
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            yield from _incremented(node.body)
+        name, added = _addition(node)
+        if name and isinstance(added, ast.Constant) and added.value == 1:
+            yield name
+
+
+def _addition(node: ast.stmt) -> tuple[str | None, ast.expr | None]:
+    """The name that a statement adds something to, and what."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        return dotted(node.target), node.value
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.BinOp):
+        return None, None
+    name, value = dotted(node.targets[0]), node.value
+    if name is None or not isinstance(value.op, ast.Add):
+        return None, None
+    if dotted(value.left) == name:
+        return name, value.right
+    return (name, value.left) if dotted(value.right) == name else (None, None)
+
+
+def _counts_alone(scope: Scope, loop: Loop, name: str) -> bool:
+    """Whether a name grows by that one addition: a second one, here or in a method, could step over each tenth."""
+    if _assignments(loop, name) != 1:
+        return False
+    _, _, attribute = name.rpartition(".")
+    if attribute == name:
+        return True
+    top = scope
+    while top.parent is not None:
+        top = top.parent
+    own = {item for item in walk(loop) if isinstance(item, ast.stmt)}
+    return not any(
+        target is not None and target.endswith(f".{attribute}")
+        for item in walk(top.node)
+        if isinstance(item, (ast.Assign, ast.AugAssign)) and item not in own
+        for target, _ in (_addition(item),)
+    )
+
+
+def _reads(scope: Scope, name: str) -> bool:
+    return any(
+        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load) for item in walk(scope.node)
+    )
+
+
+def _assignments(loop: Loop, name: str) -> int:
+    count = 0
+    for node in loop.body:
+        for item in walk(node):
+            targets: list[ast.expr] = []
+            if isinstance(item, ast.Assign):
+                targets = item.targets
+            elif isinstance(item, (ast.AugAssign, ast.AnnAssign, ast.NamedExpr, *LOOPS[:2])):
+                targets = [item.target]
+            elif isinstance(item, (ast.With, ast.AsyncWith)):
+                targets = [part.optional_vars for part in item.items if part.optional_vars is not None]
+            count += sum(
+                name == dotted(part) for target in targets for part in walk(target) if isinstance(part, ast.expr)
+            )
+    return count
+
+
+def _can_enumerate(loop: ast.For) -> bool:
+    """A loop over batches, or over what a plain name or call gives; not one that unpacks with a star."""
+    starred = any(isinstance(item, ast.Starred) for item in walk(loop.target))
+    if isinstance(loop.iter, ast.Tuple):  # without its parentheses it would become several arguments
+        return False
+    return not starred and (over_batches(loop) or isinstance(loop.iter, (ast.Name, ast.Attribute, ast.Call)))

@@ -1,0 +1,449 @@
+"""Where a width between layers goes: all the numbers that have to change together for it to become another one.
+
+``self.hidden = nn.Linear(512, 250)`` and ``self.head = nn.Linear(250, 10)``: 250 may become 256 where both are changed,
+if ``forward`` hands what ``self.hidden`` gives to ``self.head`` and to nothing else that minds how wide it is.  The
+methods of the class are followed statement by statement; each value either has the width or has nothing to do with it.
+Whatever is not understood ends the search: then a person has to make the change.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perflint.facts.width_parts import SEQUENTIAL, Chain, Parts, WidthPart, slots_of
+from perflint.index.hierarchy import Hierarchy
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import FUNCTIONS, Class, Scope
+from perflint.syntax.tree import walk
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_UNARY = frozenset(
+    {"relu", "relu6", "gelu", "sigmoid", "tanh", "silu", "swish", "mish", "leaky_relu", "elu", "selu", "celu", "exp"}
+    | {"hardswish", "hardsigmoid", "hardtanh", "softplus", "softsign", "softmax", "log_softmax", "abs", "sqrt"}
+    | {"dropout", "dropout2d", "dropout3d", "alpha_dropout", "square", "clip", "scale", "cast", "astype", "detach"}
+    | {"clone", "contiguous", "flatten", "squeeze", "unsqueeze", "transpose", "mean", "sum", "max", "interpolate"}
+    | {f"{kind}_pool{size}d" for kind in ("max", "avg", "adaptive_max", "adaptive_avg") for size in (1, 2, 3)}
+)
+"""Functions and methods of Paddle whose result is as wide as what they are given.
+
+Some can also take the width away (a mean over that axis).  Then nothing that takes the width can follow, or the program
+would fail as it is; and what has lost it is followed as if it had it, which at worst ends the search.
+"""
+
+_BINARY = frozenset({"add", "subtract", "multiply", "maximum", "minimum"})
+_HOMES = ("paddle.", "paddle.nn.functional.", "paddle.tensor.")
+_MOST_ROUNDS = 4
+
+
+class _Value(Enum):
+    FREE = "has nothing to do with the width"
+    WIDE = "has the width"
+    MIXED = "has the width on one of the ways that lead here"
+
+
+_Env = dict[str, _Value]
+
+
+class _LostError(Exception):
+    """The width goes where it cannot be followed."""
+
+
+def together(file: FileIndex, group: str, call: ast.Call, width: int, wanted: int) -> list[ast.Constant] | None:
+    """The numbers in a file that have to become ``wanted`` together so that a width may; None where that is not known.
+
+    Args:
+        group: the qualified name of the class or function that makes the layers.
+        call: one of the layers with that width.
+        width: the width.
+        wanted: what it is to become.
+    """
+    parts = Parts(width, wanted, file.names.resolve)
+    alone = _in_sequential(file, call, parts)
+    if alone is not None:
+        return alone
+    owner = next((item for item in file.scopes.classes.values() if item.qualname == group), None)
+    return _in_class(file, owner, parts, call) if owner is not None else None
+
+
+# -- one Sequential --------------------------------------------------------------------------------------------
+
+
+def _in_sequential(file: FileIndex, call: ast.Call, parts: Parts) -> list[ast.Constant] | None:
+    """The numbers, where the width begins and ends within one ``Sequential`` around the layer."""
+    for scope in file.scopes.scopes:
+        for statement in scope.statements:
+            for outer in statement.calls:
+                is_around = outer is not call and any(item is call for item in walk(outer))
+                if not is_around or file.names.resolve(dotted(outer.func) or "") != SEQUENTIAL:
+                    continue
+                chain = parts.chain(outer)
+                try:
+                    after = _through(chain, _Value.FREE)
+                except _LostError:
+                    continue
+                slots = list(slots_of(chain))
+                if after is _Value.FREE and _holds(call, slots) and not _is_reached_into(file, outer, scope):
+                    return slots
+    return None
+
+
+def _is_reached_into(file: FileIndex, made: ast.Call, scope: Scope) -> bool:
+    """Whether single layers of a ``Sequential`` that a class holds are used by themselves: ``self.head[0].weight``."""
+    owner = scope.owner
+    names = [
+        name for name, values in (owner.attributes if owner else {}).items() for value, _ in values if value is made
+    ]
+    return any(
+        isinstance(item, ast.Subscript) and isinstance(item.value, ast.Attribute) and item.value.attr in names
+        for item in walk(file.tree)
+    )
+
+
+def _through(chain: Chain, value: _Value) -> _Value:
+    for part in chain:
+        value = _after(part, value)
+    return value
+
+
+def _after(part: WidthPart | None, value: _Value) -> _Value:
+    """What a layer makes of a value."""
+    if part is not None and part.passes:
+        return value
+    if (part is not None and part.takes) is not (value is _Value.WIDE):
+        raise _LostError
+    return _Value.WIDE if part is not None and part.gives else _Value.FREE
+
+
+def _holds(call: ast.Call, slots: Iterable[ast.Constant]) -> bool:
+    """Whether a number of the layer itself is among those that change."""
+    own = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(slot is node for slot in slots for node in own)
+
+
+# -- a class ---------------------------------------------------------------------------------------------------
+
+
+def _in_class(file: FileIndex, owner: Class, parts: Parts, call: ast.Call) -> list[ast.Constant] | None:
+    """The numbers, where the width begins and ends within the methods of one class."""
+    if not owner.bases or not all(base.startswith("paddle.") and base.endswith("Layer") for base in owner.bases):
+        return None
+    if Hierarchy.of(file.project).descendants(owner):
+        return None
+    layers = {name: [parts.chain(value) for value, _ in values] for name, values in owner.attributes.items()}
+    slots = list(
+        {id(slot): slot for chains in layers.values() for chain in chains for slot in slots_of(chain)}.values()
+    )
+    if not _holds(call, slots):
+        return None
+    with_width = {name for name, chains in layers.items() if any(any(slots_of(chain)) for chain in chains)}
+    if any(_is_used_elsewhere(file, owner, name) for name in with_width):
+        return None
+    try:
+        for method in owner.methods.values():
+            _Method(layers, with_width, file).follow(method)
+    except _LostError:
+        return None
+    return slots
+
+
+def _is_used_elsewhere(file: FileIndex, owner: Class, name: str) -> bool:
+    """Whether code outside of a class reaches for one of its layers: ``net.head.weight``, ``net.head = ...``."""
+    own = {id(item) for item in walk(owner.node)}
+    for item in walk(file.tree):
+        if isinstance(item, ast.Attribute) and item.attr == name and id(item) not in own and _base(item) != "self":
+            return True
+    reaches = re.compile(rf"(?<!\bself)\.{name}\s*(?:\.|\[|=(?!=))")
+    return any(other is not file and other.matches(reaches) for other in file.project.mentions.of(name))
+
+
+def _base(node: ast.Attribute) -> str:
+    return node.value.id if isinstance(node.value, ast.Name) else ""
+
+
+class _Method:
+    """Follows the values of one method.
+
+    Args:
+        layers: the layers that each attribute of the class may hold.
+        with_width: the attributes whose layers have the width.
+        file: the file of the class.
+    """
+
+    def __init__(self, layers: Mapping[str, list[Chain]], with_width: set[str], file: FileIndex) -> None:
+        self._layers = layers
+        self._with_width = with_width
+        self._resolve = file.names.resolve
+        self._self = ""
+        self._left: list[_Env] = []
+
+    def follow(self, method: Scope) -> None:
+        """Follow a method to its end.
+
+        Raises:
+            _LostError: a value with the width goes somewhere that is not known to cope with another one.
+        """
+        assert isinstance(method.node, FUNCTIONS)
+        arguments = [*method.node.args.posonlyargs, *method.node.args.args]
+        self._self = arguments[0].arg if arguments else ""
+        self._run(method.node.body, {})
+
+    # -- statements --------------------------------------------------------------------------------------------
+
+    def _run(self, block: list[ast.stmt], env: _Env) -> _Env | None:
+        """What the names hold after some statements; None where nothing follows them."""
+        for statement in block:
+            after = self._statement(statement, env)
+            if after is None:
+                return None
+            env = after
+        return env
+
+    def _statement(self, node: ast.stmt, env: _Env) -> _Env | None:
+        if isinstance(node, ast.Assign):
+            return self._assigned(node.targets, self._value(node.value, env), env)
+        if isinstance(node, ast.AnnAssign):
+            return self._assigned([node.target], self._value(node.value, env), env) if node.value else env
+        if isinstance(node, ast.AugAssign):
+            return self._assigned([node.target], self._combined([node.target, node.value], env), env)
+        if isinstance(node, ast.Return | ast.Raise):
+            for part in ast.iter_child_nodes(node):
+                self._free(part, env)
+            return None
+        if isinstance(node, ast.Break | ast.Continue):
+            self._left.append(env)
+            return None
+        if isinstance(node, ast.Expr):
+            self._value(node.value, env)
+            return env
+        return self._compound(node, env)
+
+    def _compound(self, node: ast.stmt, env: _Env) -> _Env | None:
+        if isinstance(node, ast.If):
+            self._free(node.test, env)
+            return _joined([self._run(node.body, env), self._run(node.orelse, env)])
+        if isinstance(node, ast.For | ast.While):
+            self._free(node.iter if isinstance(node, ast.For) else node.test, env)
+            return self._loop(node, env)
+        if isinstance(node, ast.With):
+            for item in node.items:
+                self._free(item.context_expr, env)
+            return self._run(node.body, env)
+        if isinstance(
+            node, ast.Pass | ast.Assert | ast.Global | ast.Nonlocal | ast.Delete | ast.Import | ast.ImportFrom
+        ):
+            for part in ast.iter_child_nodes(node):
+                self._free(part, env)
+            return env
+        self._free(node, env)  # a function of its own, a `try`, a `match`: fine as long as the width stays out of it
+        return env
+
+    def _loop(self, node: ast.For | ast.While, env: _Env) -> _Env | None:
+        left, self._left = self._left, []
+        for _ in range(_MOST_ROUNDS):
+            before = env
+            env = _joined([env, self._run(node.body, env), *self._left]) or env
+            if env == before:
+                break
+        else:
+            raise _LostError
+        self._left = left
+        return self._run(node.orelse, env)
+
+    def _assigned(self, targets: list[ast.expr], value: _Value, env: _Env) -> _Env:
+        env = dict(env)
+        for target in targets:
+            if isinstance(target, ast.Name):
+                env[target.id] = value
+                continue
+            if value is not _Value.FREE:
+                raise _LostError
+            for item in walk(target):
+                if isinstance(item, ast.Attribute | ast.Subscript):  # `self.head.weight = ...` reads `self.head`
+                    self._free(item.value, env)
+            stored = (item for item in walk(target) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))
+            env.update(dict.fromkeys((item.id for item in stored), _Value.FREE))
+        return env
+
+    # -- expressions -------------------------------------------------------------------------------------------
+
+    def _value(self, node: ast.expr, env: _Env) -> _Value:
+        if isinstance(node, ast.Name):
+            found = env.get(node.id, _Value.FREE)
+            if found is _Value.MIXED:
+                raise _LostError
+            return found
+        if isinstance(node, ast.Attribute) and self._attribute(node) is not None:
+            if node.attr in self._with_width and isinstance(node.ctx, ast.Load):
+                raise _LostError  # the layer itself, or its weights, for whatever that is
+            return _Value.FREE
+        if isinstance(node, ast.Call):
+            return self._called(node, env)
+        if isinstance(node, ast.BinOp):
+            return self._combined([node.left, node.right], env)
+        if isinstance(node, ast.IfExp):
+            self._free(node.test, env)
+            first, second = self._value(node.body, env), self._value(node.orelse, env)
+            if first is not second:
+                raise _LostError
+            return first
+        if isinstance(node, ast.Subscript):
+            return self._item(node, env)
+        if isinstance(node, ast.NamedExpr):
+            value = self._value(node.value, env)
+            env[node.target.id] = value
+            return value
+        self._free_parts(node, env)
+        return _Value.FREE
+
+    def _attribute(self, node: ast.expr) -> str | None:
+        """The name of an attribute of the layer itself."""
+        return node.attr if isinstance(node, ast.Attribute) and _base(node) == self._self != "" else None
+
+    def _called(self, call: ast.Call, env: _Env) -> _Value:
+        function = call.func
+        layers = self._layers.get(self._attribute(function) or "")
+        others = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
+        is_plain = bool(call.args) and not isinstance(call.args[0], ast.Starred)
+        if layers is not None and not is_plain and self._attribute(function) in self._with_width:
+            raise _LostError  # `self.hidden(input=x)`
+        if layers is not None and is_plain:
+            self._all_free(others, env)
+            return self._through_each(layers, self._value(call.args[0], env))
+        name = self._resolve(dotted(function) or "")
+        home, _, last = name.rpartition(".")
+        if call.args and f"{home}." in _HOMES:
+            if last in _UNARY:
+                self._all_free(others, env)
+                return self._value(call.args[0], env)
+            if last in _BINARY and len(call.args) == 2:
+                return self._combined(call.args, env)
+        if isinstance(function, ast.Attribute) and self._attribute(function) is None:
+            return self._method_of(self._value(function.value, env), function, call, env)
+        self._free(function, env) if self._attribute(function) is None else None
+        self._all_free([*call.args, *others], env)
+        return _Value.FREE
+
+    def _through_each(self, chains: list[Chain], value: _Value) -> _Value:
+        results = {_through(chain, value) for chain in chains}
+        if len(results) != 1:
+            raise _LostError
+        return results.pop()
+
+    def _method_of(self, value: _Value, function: ast.Attribute, call: ast.Call, env: _Env) -> _Value:
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if value is _Value.FREE:
+            self._all_free(arguments, env)
+            return _Value.FREE
+        if function.attr in _BINARY and len(arguments) == 1:
+            return self._combined([function.value, *arguments], env)
+        if function.attr == "reshape" and all(map(_leaves_the_width, _sizes(call))):
+            return value
+        if function.attr not in _UNARY:
+            raise _LostError
+        self._all_free(arguments, env)
+        return value
+
+    def _combined(self, sides: list[ast.expr], env: _Env) -> _Value:
+        """The sum, the product and so on of two values: both have the width, or one is a number."""
+        values = [self._value(_loaded(side), env) for side in sides]
+        if values[0] is values[1]:
+            return values[0]
+        other = sides[0] if values[0] is _Value.FREE else sides[1]
+        if isinstance(other, ast.UnaryOp):
+            other = other.operand
+        if isinstance(other, ast.Constant) and isinstance(other.value, int | float):
+            return _Value.WIDE
+        raise _LostError
+
+    def _item(self, node: ast.Subscript, env: _Env) -> _Value:
+        shape = node.value
+        if isinstance(shape, ast.Attribute) and shape.attr == "shape" and _is_number(node.slice, 0):
+            self._value(shape.value, env)  # how many there are in the batch
+            return _Value.FREE
+        value = self._value(node.value, env)
+        if value is _Value.WIDE and not all(map(_takes_all, _indices(node.slice))):
+            raise _LostError
+        self._free(node.slice, env)
+        return value
+
+    def _free(self, node: ast.AST, env: _Env) -> None:
+        """Nothing in here may have the width."""
+        if isinstance(node, ast.expr):
+            if self._value(node, env) is not _Value.FREE:
+                raise _LostError
+        else:
+            self._free_parts(node, env)
+
+    def _free_parts(self, node: ast.AST, env: _Env) -> None:
+        if isinstance(node, ast.stmt | ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
+            # Names may mean something else in there, so none may be one that has the width anywhere.
+            for item in walk(node):
+                if isinstance(item, ast.Name) and env.get(item.id, _Value.FREE) is not _Value.FREE:
+                    raise _LostError
+                if isinstance(item, ast.Attribute) and item.attr in self._with_width and _base(item) == self._self:
+                    raise _LostError
+            return
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr_context | ast.operator | ast.cmpop | ast.boolop | ast.unaryop):
+                continue
+            self._free(child, env)
+
+    def _all_free(self, nodes: Iterable[ast.expr], env: _Env) -> None:
+        for node in nodes:
+            self._free(node, env)
+
+
+def _joined(envs: Iterable[_Env | None]) -> _Env | None:
+    """What the names hold where several ways meet; a name that only some of them bind holds what those say."""
+    ways = [env for env in envs if env is not None]
+    if not ways:
+        return None
+    found: _Env = {}
+    for name in dict.fromkeys(name for env in ways for name in env):
+        # A name that no statement has bound is a parameter or a global, which has nothing to do with the width.
+        values = {env.get(name, _Value.FREE) for env in ways}
+        found[name] = values.pop() if len(values) == 1 else _Value.MIXED
+    return found
+
+
+def _loaded(node: ast.expr) -> ast.expr:
+    """The target of ``x += y`` as it is read."""
+    return ast.Name(node.id, ast.Load()) if isinstance(node, ast.Name) else node
+
+
+def _sizes(call: ast.Call) -> Iterator[ast.expr]:
+    """The sizes that ``x.reshape([a, b])`` or ``x.reshape(a, b)`` asks for."""
+    for node in (*call.args, *(keyword.value for keyword in call.keywords)):
+        yield from node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+
+
+def _leaves_the_width(size: ast.expr) -> bool:
+    """Whether a size of ``reshape`` says nothing of the width: 0, -1, ``x.shape[0]``."""
+    if isinstance(size, ast.UnaryOp) and isinstance(size.op, ast.USub):
+        return _is_number(size.operand, 1)
+    if isinstance(size, ast.Subscript) and isinstance(size.value, ast.Attribute) and size.value.attr == "shape":
+        return _is_number(size.slice, 0)
+    return _is_number(size, 0)
+
+
+def _indices(index: ast.expr) -> list[ast.expr]:
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def _takes_all(index: ast.expr) -> bool:
+    """Whether an index takes a whole axis, adds one, or drops one: ``:``, ``None``, ``...``, 0, -1."""
+    if isinstance(index, ast.Slice):
+        return index.lower is None and index.upper is None and index.step is None
+    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
+        return _is_number(index.operand, 1)
+    return isinstance(index, ast.Constant) and (index.value is None or index.value is Ellipsis or _is_number(index, 0))
+
+
+def _is_number(node: ast.expr, number: int) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == number

@@ -1,0 +1,1 @@
+"""One file as it is written: its tree, names, scopes and statements, read without asking any other file."""

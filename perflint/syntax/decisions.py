@@ -1,0 +1,45 @@
+"""Where Python asks whether something is true, as far as one statement says."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import headers
+from perflint.syntax.tree import walk
+
+QUANTIFIERS = frozenset({"any", "all"})
+
+
+def candidates(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+    """The expressions of a statement that may read a tensor to decide, each with whether its own truth is asked for."""
+    if isinstance(node, (ast.If, ast.While, ast.Assert)):
+        yield leaf(node.test), True
+    for header in headers(node):
+        for item in walk(header):
+            if isinstance(item, (ast.Call, ast.Compare)):
+                yield item, False
+            for part in _asked_in(item):
+                yield leaf(part), True
+
+
+def _asked_in(item: ast.AST) -> Sequence[ast.expr]:
+    if isinstance(item, ast.BoolOp):
+        return item.values
+    if isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not):
+        return [item.operand]
+    if isinstance(item, ast.IfExp):
+        return [item.test]
+    if isinstance(item, ast.comprehension):
+        return item.ifs
+    if isinstance(item, ast.Call) and dotted(item.func) in QUANTIFIERS and item.args:
+        return [item.args[0].elt] if isinstance(item.args[0], (ast.GeneratorExp, ast.ListComp)) else []
+    return []
+
+
+def leaf(node: ast.expr) -> ast.expr:
+    """What ``(name := value)`` asks about."""
+    while isinstance(node, ast.NamedExpr):
+        node = node.value
+    return node

@@ -1,0 +1,419 @@
+"""The statements of a file by scope, each with its place: the chain of loops and branches around it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from perflint.syntax.names import Names, dotted
+from perflint.syntax.tree import children, walk
+
+Loop = ast.For | ast.AsyncFor | ast.While
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+if sys.version_info >= (3, 11):
+    TRIES = (ast.Try, ast.TryStar)
+else:
+    TRIES = (ast.Try,)
+_LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
+_Answer = TypeVar("_Answer")
+_MOST_LINKS = 64
+"""Links of a chain of places, but for the bodies of compound statements: of hundreds of ``elif``, or of tests that
+leave early, the first ones are remembered, since each statement after them is asked about all."""
+
+
+class Place:
+    """Where a statement stands inside its scope: one link of the chain of compound statements around it.
+
+    ``branch`` says which part of ``node`` the statement is in: ``body``, ``else``, ``handler``, ``finally``, or
+    ``after`` (it follows an ``if`` whose body leaves, so it runs when that test was false).  ``loop`` is the
+    innermost loop around it in this scope.  ``block`` holds the statements of that part: for ``after``, those that
+    follow the ``if``.
+    """
+
+    __slots__ = ("_from", "_links", "_whole", "branch", "loop", "node", "parent")
+
+    def __init__(
+        self, parent: Place | None, node: ast.stmt, branch: str, block: list[ast.stmt] | None = None, start: int = 0
+    ) -> None:
+        self.parent = parent
+        self._links: int = parent._links + 1 if parent else 1
+        self.node = node
+        self.branch = branch
+        self._whole = block
+        self._from = start
+        inherited = parent.loop if parent else None
+        self.loop: Loop | None = node if branch == "body" and isinstance(node, LOOPS) else inherited
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether no more tests that did not hold are added to the chain."""
+        return self._links >= _MOST_LINKS
+
+    @property
+    def block(self) -> list[ast.stmt]:
+        """The statements of this part of the node."""
+        if self._whole is not None:
+            return self._whole[self._from :]
+        return self.node.orelse if self.branch == "else" else self.node.body  # type: ignore[attr-defined, no-any-return]
+
+    def chain(self) -> Iterator[Place]:
+        """This link and those around it, from the inside out."""
+        link: Place | None = self
+        while link is not None:
+            yield link
+            link = link.parent
+
+
+class Statement:
+    """One statement of a scope: its node and its place."""
+
+    __slots__ = ("_parts", "node", "place")
+
+    def __init__(self, node: ast.stmt, place: Place | None) -> None:
+        self.node = node
+        self.place = place
+        self._parts: tuple[list[ast.Call], bool, list[ast.Call]] | None = None
+
+    @property
+    def calls(self) -> list[ast.Call]:
+        """The calls in its own expressions (not in nested statements)."""
+        return (self._parts or self._look())[0]
+
+    @property
+    def formats(self) -> bool:
+        """Whether it makes a string of values (an f-string or ``%``)."""
+        return (self._parts or self._look())[1]
+
+    @property
+    def later(self) -> list[ast.Call]:
+        """The calls inside of its lambdas, and of what a function takes by default."""
+        return (self._parts or self._look())[2]
+
+    def _look(self) -> tuple[list[ast.Call], bool, list[ast.Call]]:
+        self._parts = _own_calls(self.node)  # most statements are never asked
+        return self._parts
+
+    @property
+    def loop(self) -> Loop | None:
+        """The innermost loop around the statement in its scope."""
+        return self.place.loop if self.place else None
+
+
+@dataclass(eq=False)
+class Class:
+    """A class of the file: its methods by name and the names of its bases as resolved here."""
+
+    name: str
+    qualname: str
+    node: ast.ClassDef
+    bases: tuple[str, ...]
+    methods: dict[str, Scope] = field(default_factory=dict)
+    attributes: dict[str, list[tuple[ast.expr, Scope]]] = field(default_factory=dict)
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """The decorators of the class."""
+        return self.node.decorator_list
+
+
+@dataclass(eq=False)
+class Scope:
+    """A module body or a function: its statements in source order."""
+
+    name: str
+    qualname: str
+    node: ast.Module | Function
+    parent: Scope | None
+    owner: Class | None
+    statements: list[Statement] = field(default_factory=list)
+    functions: dict[str, Scope] = field(default_factory=dict)
+    _answers: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    _answered: list[Statement] | None = field(default=None, repr=False)
+
+    def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
+        """What the statements of the scope alone say, worked out when it is first asked.
+
+        Args:
+            question: tells this answer from others.
+            answer: looks at no other scope, and gives names or nodes: an edit elsewhere in the file moves rows.
+        """
+        if self._answered is not self.statements:  # an edit replaces the statements, and not the scope
+            self._answers, self._answered = {}, self.statements
+        if question not in self._answers:
+            self._answers[question] = answer()
+        found: _Answer = self._answers[question]
+        return found
+
+    @property
+    def row(self) -> int:
+        """The row of its ``def``; 1 for a module."""
+        return 1 if isinstance(self.node, ast.Module) else self.node.lineno
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the parameters in order, without ``self``/``cls`` of methods."""
+        if isinstance(self.node, ast.Module):
+            return []
+        args = self.node.args
+        names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
+        return names[1:] if self.owner is not None and names and not self.is_static else names
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the function is a ``staticmethod``."""
+        return not isinstance(self.node, ast.Module) and any(
+            dotted(d) == "staticmethod" for d in self.node.decorator_list
+        )
+
+
+def required_parameters(scope: Scope) -> list[str]:
+    """The parameters of a function that have no default."""
+    if isinstance(scope.node, ast.Module):
+        return []
+    return scope.parameters[: len(scope.parameters) - len(scope.node.args.defaults)]
+
+
+def is_abstract(scope: Scope) -> bool:
+    """Whether a function is left to others to write: its body only raises, passes or documents."""
+    if isinstance(scope.node, ast.Module):
+        return False
+    body = scope.node.body
+    said = body[1:] if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else body
+    return all(isinstance(node, (ast.Pass, ast.Raise)) or _is_ellipsis(node) for node in said)
+
+
+def _is_ellipsis(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value is ...
+
+
+class FileScopes:
+    """Every scope and class of one parsed file, and its names."""
+
+    def __init__(self, tree: ast.Module, names: Names) -> None:
+        self.names = names
+        self.classes: dict[str, Class] = {}
+        self.scopes: list[Scope] = []
+        self.module = Scope("<module>", "", tree, None, None)
+        self.scopes.append(self.module)
+        own: list[str] = []
+        for node in tree.body:
+            if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+                own.append(node.name)
+        self._block(self.module, tree.body, None)
+        names.add_definitions(own)
+        for owner in self.classes.values():
+            owner.bases = tuple(names.resolve(base) for base in owner.bases)
+
+    def _block(self, scope: Scope, body: list[ast.stmt], place: Place | None) -> None:
+        for index, node in enumerate(body):
+            self._statement(scope, node, place)
+            if isinstance(node, ast.If) and not node.orelse and leaves(node.body) and not (place and place.is_deep):
+                place = Place(place, node, "after", body, index + 1)
+
+    def _statement(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
+        if isinstance(node, FUNCTIONS):
+            self._function(scope, node, None)
+        elif isinstance(node, ast.ClassDef):
+            self._class(scope, node)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            self.names.add_import(node)
+        else:
+            scope.statements.append(Statement(node, place))
+            if isinstance(node, ast.Assign):
+                self._self_attribute(scope, node.targets, node.value)
+            elif not isinstance(node, (ast.Expr, ast.Return)):
+                self._compound(scope, node, place)
+
+    def _compound(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
+        if isinstance(node, ast.If):
+            self._if(scope, node, place)
+        elif isinstance(node, LOOPS):
+            self._block(scope, node.body, Place(place, node, "body"))
+            if node.orelse:
+                self._block(scope, node.orelse, Place(place, node, "else"))
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            self._block(scope, node.body, Place(place, node, "body"))
+        elif isinstance(node, TRIES):
+            self._try(scope, node, place)
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                self._block(scope, case.body, Place(place, node, "body", case.body))
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._self_attribute(scope, [node.target], node.value)
+
+    def _if(self, scope: Scope, node: ast.If, place: Place | None) -> None:
+        # An ``elif`` is an ``if`` alone in the ``else`` before it; a chain of them must not nest our calls.
+        while True:
+            self._block(scope, node.body, Place(place, node, "body"))
+            if not node.orelse:
+                return
+            if not (place and place.is_deep):
+                place = Place(place, node, "else")
+            inner = node.orelse[0]
+            if len(node.orelse) > 1 or not isinstance(inner, ast.If):
+                self._block(scope, node.orelse, place)
+                return
+            scope.statements.append(Statement(inner, place))
+            node = inner
+
+    def _try(self, scope: Scope, node: ast.Try, place: Place | None) -> None:
+        self._block(scope, node.body, Place(place, node, "body"))
+        for handler in node.handlers:
+            self._block(scope, handler.body, Place(place, node, "handler", handler.body))
+        self._block(scope, node.orelse, Place(place, node, "else"))
+        self._block(scope, node.finalbody, Place(place, node, "finally", node.finalbody))
+
+    def _function(self, scope: Scope, node: Function, owner: Class | None) -> None:
+        prefix = owner.qualname + "." if owner else (scope.qualname + "." if scope.qualname else "")
+        inner = Scope(node.name, prefix + node.name, node, scope, owner)
+        self.scopes.append(inner)
+        (owner.methods if owner else scope.functions)[node.name] = inner
+        self._block(inner, node.body, None)
+
+    def _class(self, scope: Scope, node: ast.ClassDef) -> None:
+        qualname = f"{scope.qualname}.{node.name}" if scope.qualname else node.name
+        bases = tuple(name for name in map(dotted, node.bases) if name)
+        owner = Class(node.name, qualname, node, bases)
+        self.classes.setdefault(node.name, owner)
+        for item in node.body:
+            if isinstance(item, FUNCTIONS):
+                self._function(scope, item, owner)
+            else:
+                self._statement(scope, item, None)
+
+    def _self_attribute(self, scope: Scope, targets: list[ast.expr], value: ast.expr) -> None:
+        if scope.owner is None:
+            return
+        for target in targets:
+            name = dotted(target) if isinstance(target, ast.Attribute) else None
+            if name and name.startswith("self.") and name.count(".") == 1:
+                scope.owner.attributes.setdefault(name[5:], []).append((value, scope))
+
+
+def leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block ends by leaving: ``continue``, ``break``, ``return``, ``raise`` or an exit call."""
+    return isinstance(body[-1], _LEAVES) or exits(body)
+
+
+def exits(body: list[ast.stmt]) -> bool:
+    """Whether a block ends the run: ``raise``, ``sys.exit()``, ``exit()`` and the like."""
+    last = body[-1]
+    if isinstance(last, ast.Raise):
+        return True
+    call = last.value if isinstance(last, ast.Expr) else None
+    name = dotted(call.func) if isinstance(call, ast.Call) else None
+    return name in ("sys.exit", "exit", "quit", "os._exit")
+
+
+def headers(node: ast.stmt) -> list[ast.expr]:
+    """The expressions that belong to a compound statement itself, or all of a simple one."""
+    if isinstance(node, ast.Expr):
+        return [node.value]
+    if isinstance(node, ast.Assign):
+        return [*node.targets, node.value]
+    if isinstance(node, (ast.If, ast.While)):
+        return [node.test]
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return [node.iter]
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        return [item.context_expr for item in node.items]
+    if isinstance(node, ast.Match):
+        return [node.subject]
+    if isinstance(node, TRIES):
+        return []
+    return [child for child in children(node) if isinstance(child, ast.expr)]
+
+
+def own_parts(node: ast.stmt) -> list[ast.AST]:
+    """All expressions of a statement that stand in no other statement: its headers, and those of its branches."""
+    if isinstance(node, TRIES):
+        return [handler.type for handler in node.handlers if handler.type is not None]
+    if isinstance(node, ast.Match):
+        return [node.subject, *(part for case in node.cases for part in (case.pattern, case.guard) if part is not None)]
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return [node.target, node.iter]
+    return list(headers(node))
+
+
+def terminal(call: ast.Call) -> str | None:
+    """The last name of what a call calls: ``step`` for ``self.optimizer.step()``."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else None
+
+
+def last_row(node: ast.stmt) -> int:
+    """The last row of what belongs to a statement itself: of its header, where other statements are inside."""
+    if isinstance(node, (*TRIES, ast.Match)):
+        return node.subject.end_lineno or node.lineno if isinstance(node, ast.Match) else node.lineno
+    if isinstance(node, (*LOOPS, ast.If, ast.With, ast.AsyncWith)):
+        return max(header.end_lineno or node.lineno for header in headers(node))
+    return node.end_lineno or node.lineno
+
+
+def statements_on(scopes: FileScopes, rows: list[int]) -> Iterator[tuple[Scope, Statement]]:
+    """The statements in whose own rows one of some rows is, scope by scope.
+
+    Args:
+        scopes: those of a file.
+        rows: of the file, in order, at least one.
+    """
+    for scope in scopes.scopes:
+        if not isinstance(scope.node, ast.Module) and not _any_within(rows, scope.node.lineno, scope.node.end_lineno):
+            continue
+        for statement in scope.statements:
+            node = statement.node
+            if _any_within(rows, node.lineno, node.end_lineno) and _any_within(rows, node.lineno, last_row(node)):
+                yield scope, statement
+
+
+def statements_calling(scopes: FileScopes, row: int) -> Iterator[tuple[Scope, Statement]]:
+    """The statements with a call that begins on a row, each with its scope: looks at those around the row alone."""
+    scope: Scope | None = scopes.scopes[bisect_right(scopes.scopes, row, lo=1, key=lambda each: each.row) - 1]
+    while scope is not None:
+        at = bisect_right(scope.statements, row, key=lambda statement: statement.node.lineno) - 1
+        while at >= 0 and last_row(scope.statements[at].node) >= row:
+            if any(call.lineno == row for call in scope.statements[at].calls):
+                yield scope, scope.statements[at]
+            at -= 1
+        scope = scope.parent
+
+
+def _any_within(rows: list[int], first: int, last: int | None) -> bool:
+    at = bisect_left(rows, first)
+    return at < len(rows) and rows[at] <= (last or first)
+
+
+def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool, list[ast.Call]]:
+    calls: list[ast.Call] = []
+    lambdas: list[ast.AST] = [node.args] if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
+    formats = False
+    stack: list[ast.AST] = list(headers(node))
+    while stack:
+        item: Any = stack.pop()
+        kind = item.__class__
+        if kind is ast.Name or kind is ast.Constant:
+            continue
+        if kind is ast.Attribute:
+            stack.append(item.value)
+        elif kind is ast.Call:
+            calls.append(item)
+            stack.append(item.func)
+            stack += item.args
+            stack += item.keywords
+        elif kind is ast.keyword:
+            stack.append(item.value)
+        elif kind is ast.Tuple or kind is ast.List:
+            stack += item.elts
+        elif kind is ast.Lambda:
+            lambdas.append(item)
+        else:
+            formats = formats or kind is ast.JoinedStr or (kind is ast.BinOp and item.op.__class__ is ast.Mod)
+            stack += children(item)
+    return calls, formats, [item for inner in lambdas for item in walk(inner) if isinstance(item, ast.Call)]

@@ -1,0 +1,238 @@
+"""The tests that stand around a statement: those that make it rare, and those that decide on which steps it runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.settled import Settled
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
+from perflint.syntax.tree import walk
+from perflint.training.guards import (
+    Definitions,
+    as_remainder,
+    asks_the_clock,
+    counted_by,
+    counts_steps,
+    is_interval_name,
+    rare,
+)
+from perflint.training.one_shot import turns_itself_off
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex, Project
+    from perflint.training.steps import Point
+
+_RANKS = r"rank|master|primary|chief|leader|main_?proc|trainer_?id|world"
+_ASKS_RANK = re.compile(_RANKS, re.IGNORECASE)
+_SETTLED = re.compile(
+    _RANKS + r"|(^|_)(args?|cfgs?|configs?|opts?|flags|mode|phase"
+    r"|train|training|is_train|writer|logger|log|verbose|quiet|use_\w+|with_\w+|enable\w*|distributed|amp|fp16)($|_)",
+    re.IGNORECASE,
+)
+"""Names of what does not change while a program trains: the rank, what was chosen, what is written to."""
+_ASKS_WHAT_IT_IS = frozenset(
+    {"isinstance", "issubclass", "hasattr", "getattr", "callable", "len", "bool", "int", "str", "float", "type"}
+    | {"get", "getenv", "lower", "upper", "startswith", "endswith", "is_initialized", "in_dynamic_mode"}
+)
+_MAX_DEPTH = 5
+
+
+class HotPath:
+    """Which places of a scope run at each step, as far as the tests around them say.
+
+    A link of a chain of places is looked at once: each of a thousand statements stands behind the same early exits.
+
+    Args:
+        definitions: what the names in the tests stand for.
+        scope: the function around the places, where all of it counts: what else it binds tells whether a test is
+            turned off by its own branch (log once).
+    """
+
+    def __init__(self, definitions: Definitions, scope: Scope | None = None) -> None:
+        self._definitions = definitions
+        self._scope = scope
+        self._known: dict[tuple[Place, ast.stmt | None], bool] = {}
+
+    def is_off(self, place: Place | None, loop: ast.stmt | None) -> bool:
+        """Whether a guard stands between a place and its step loop (None: the top of a function called each step)."""
+        waiting: list[Place] = []
+        found = False
+        for link in place.chain() if place is not None else ():
+            if (link, loop) in self._known:
+                found = self._known[link, loop]
+                break
+            if link.node is loop and link.branch == "body":
+                break
+            waiting.append(link)
+        for link in reversed(waiting):
+            found = self._known[link, loop] = found or self._guards(link, loop)
+        return found
+
+    def _guards(self, link: Place, loop: ast.stmt | None) -> bool:
+        node, branch = link.node, link.branch
+        if branch == "handler" or (branch == "else" and isinstance(node, (ast.For, ast.While))):
+            return True
+        if not isinstance(node, ast.If):
+            return False
+        value, scope = branch == "body", self._scope
+        if rare(node.test, value, self._definitions, counters=counted_by(loop)):
+            return True
+        if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):
+            return True
+        return (branch == "else" and _skips_the_step(node)) or (value and _ends_the_loop(node.body, link, loop))
+
+
+def leading_to_an_error(scope: Scope) -> set[ast.stmt]:
+    """The statements of a function from which it certainly raises: they make the error's message."""
+    body = scope.node.body
+    if isinstance(scope.node, ast.Module) or not exits(body):
+        return set()
+    found: set[ast.stmt] = set()
+    for node in reversed(body[:-1]):
+        found.add(node)
+        if any(isinstance(item, ast.Return) for item in walk(node)):
+            break
+    return found if not any(isinstance(item, ast.Return) for item in walk(body[-1])) else set()
+
+
+def _skips_the_step(node: ast.If) -> bool:
+    """Whether the ``else`` of a test is for the odd step that is skipped: only the other branch trains."""
+    return _trains(node.body) and not _trains(node.orelse)
+
+
+def _trains(body: list[ast.stmt]) -> bool:
+    return any(isinstance(item, ast.Attribute) and item.attr == "backward" for node in body for item in walk(node))
+
+
+def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None, skips: bool = True) -> bool:
+    """Whether a branch ends the run or the step loop, or (``skips``) leaves out the rest of an odd step."""
+    if exits(body):
+        return True
+    if loop is None or link.loop is not loop:
+        return False
+    if isinstance(body[-1], ast.Continue):
+        return skips and not _trains(body)
+    return isinstance(body[-1], (ast.Break, ast.Return))
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """A test around a statement that may come out differently from step to step.
+
+    ``interval`` is what a count is divided by, where the test is of that kind (``n`` in ``step % n == 0``).
+    """
+
+    test: ast.expr
+    interval: ast.expr | None
+
+
+def deciding_test(project: Project, point: Point) -> Deciding | None:
+    """The test that decides at which steps a statement runs, the nearest one first; None where it runs at each step.
+
+    The calls that lead from the step loop to the statement count as well.  A rank test or a setting decides nothing:
+    it comes out alike at each step.
+    """
+    found = _deciding(project, point.file, point.scope, point.statement, point.loop)
+    step = point.step
+    if found is not None or step is None:
+        return found
+    for path, line in reversed(step.via):
+        file = project.files[path]
+        for scope, statement in statements_calling(file.scopes, line):
+            found = _deciding(project, file, scope, statement, step_loop(statement, path, step.path, step.line))
+            if found is not None:
+                return found
+    return None
+
+
+def step_loop(statement: Statement, path: str, loop_path: str, line: int) -> ast.stmt | None:
+    """The loop around a statement that stands at a row of a file, None where it is another function's."""
+    if statement.place is None or path != loop_path:
+        return None
+    return next((link.node for link in statement.place.chain() if link.node.lineno == line), None)
+
+
+def _deciding(
+    project: Project, file: FileIndex, scope: Scope, statement: Statement, loop: ast.stmt | None
+) -> Deciding | None:
+    if statement.place is None:
+        return None
+    changing = _Changing(Settled.of(project).known(file, scope), scope, loop)
+    for link in statement.place.chain():
+        node = link.node
+        if node is loop and link.branch == "body":
+            return None
+        test = node.test if isinstance(node, ast.If) else node.subject if isinstance(node, ast.Match) else None
+        if link.branch == "after" and isinstance(node, ast.If) and _ends_the_loop(node.body, link, loop, skips=False):
+            continue  # what follows runs at each step up to the last one
+        if test is not None and changing.may_change(test):
+            return Deciding(test, changing.interval(test))
+    return None
+
+
+class _Changing:
+    """Tells which expressions of a scope may have another value at the next step."""
+
+    def __init__(self, definitions: Definitions, scope: Scope, loop: ast.stmt | None) -> None:
+        self._definitions = definitions
+        self._counters = counted_by(loop)
+        body = loop.body if isinstance(loop, LOOPS) else scope.node.body
+        bound = {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
+        if isinstance(loop, (ast.For, ast.AsyncFor)):
+            bound |= {item.id for item in walk(loop.target) if isinstance(item, ast.Name)}
+        elif loop is None:
+            bound |= {name for name in scope.parameters if not _SETTLED.search(name)}
+        self._bound = bound
+
+    def may_change(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether an expression may have another value at the next step."""
+        if as_remainder(node) is not None or asks_the_clock(node, self._definitions):
+            return True
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self._name_may_change(node, depth)
+        if isinstance(node, ast.Call):
+            return self._call_may_change(node, depth)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+            return True
+        return any(self.may_change(item, depth) for item in ast.iter_child_nodes(node) if isinstance(item, ast.expr))
+
+    def interval(self, node: ast.expr) -> ast.expr | None:
+        """What a test divides a count by, also through names that hold the remainder or the answer."""
+        for item in walk(node):
+            name = dotted(item) if isinstance(item, (ast.Name, ast.Attribute)) else None
+            held = self._definitions.get(name) if name in self._bound and name is not None else None
+            for part in walk(held) if held is not None else (item,):
+                found = as_remainder(part) if isinstance(part, ast.expr) else None
+                if found is not None:
+                    return found.right
+        return None
+
+    def _name_may_change(self, node: ast.Name | ast.Attribute, depth: int) -> bool:
+        name = dotted(node)
+        if name is None:
+            return isinstance(node, ast.Attribute) and self.may_change(node.value, depth)
+        last = name.rpartition(".")[2]
+        if name in self._counters or counts_steps(node, self._counters) or is_interval_name(last):
+            return True
+        root = name.partition(".")[0]
+        if name not in self._bound and root not in self._bound:
+            return False
+        held = self._definitions.get(name)
+        return held is None or depth >= _MAX_DEPTH or self.may_change(held, depth + 1)
+
+    def _call_may_change(self, node: ast.Call, depth: int) -> bool:
+        name = dotted(node.func)
+        answer = self._definitions.get(f"{name}()") if name is not None else None
+        if answer is not None and depth < _MAX_DEPTH:
+            return self.may_change(answer, depth + 1)
+        last = name.rpartition(".")[2] if name is not None else ""
+        if not _ASKS_RANK.search(last) and last not in _ASKS_WHAT_IT_IS:
+            return True
+        receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        given = [*receiver, *node.args, *(item.value for item in node.keywords)]
+        return any(self.may_change(item, depth) for item in given)

@@ -1,0 +1,212 @@
+"""What a loop does with the batches that it draws: trains, evaluates, predicts, or only looks at them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.values import Values
+from perflint.index.modules import Modules
+from perflint.syntax.bindings import bound_by, targets_of
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Scope, Statement, exits
+from perflint.syntax.tree import walk
+from perflint.training.evidence import EVIDENCE, STEP_METHODS
+from perflint.training.training_calls import TrainingCalls
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_PREDICTS = re.compile(
+    r"(^|_)(infer|inference|predict|predictor|export|calib\w*|throughput|latency|speed|ptq|quant_post|post_quant)(_|$)"
+    r"|^(Infer|Predict|Export)",
+    re.IGNORECASE,
+)
+_TRAINS = re.compile(r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill", re.IGNORECASE)
+_PROGRAM_TRAINS = re.compile(
+    r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill|\bfit\b|backward|minimize|optimi[sz]er|compress|search|learn_",
+    re.IGNORECASE,
+)
+_INFERS = re.compile(r"\.(infer|inference|synthesi[sz]e)$")
+_RUNS_MODELS = EVIDENCE | STEP_METHODS | {"forward", "predict", "evaluate", "generate", "infer", "eval_batch", "test"}
+_QUIET_METHODS = frozenset(
+    {"info", "debug", "warning", "format", "join", "write", "close", "set_description", "set_postfix", "flush"}
+)
+_KEEPS = frozenset({"append", "extend", "put", "add", "insert", "appendleft"})
+_FIRST_BATCHES = 16
+_MAX_DEPTH = 2
+
+
+class BatchUse(Enum):
+    """What becomes of a loader at one place that uses it."""
+
+    TRAINS = 1
+    EVALUATES = 2
+    """A model is run on its batches, or something that is not known is done with them."""
+    UNKNOWN = 3
+    PREDICTS = 4
+    """The program that does it predicts, exports, calibrates or measures, and does not train."""
+    ONCE = 5
+    """One batch, or the first few, are drawn: a trial."""
+    LOOKS = 6
+    """Batches are printed or drawn, and no model is run."""
+
+
+def says_predict(*names: str) -> bool:
+    """Whether names say that something predicts, and none that it trains."""
+    return any(map(_PREDICTS.search, names)) and not any(map(_TRAINS.search, names))
+
+
+def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> BatchUse:
+    """What a loop over a loader does with its batches."""
+    inside = _inside(scope, loop)
+    calls = [call for statement in inside for call in statement.calls]
+    if any(TrainingCalls.of(file.project).call_trains(file, scope, call) for call in calls):
+        return BatchUse.TRAINS
+    if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(loop)):
+        return BatchUse.UNKNOWN
+    if says_predict(scope.name) or any(_INFERS.search(dotted(call.func) or "") for call in calls):
+        return BatchUse.PREDICTS
+    if gives_nothing(file, scope) and not any(map(_keeps, inside)):
+        if _stops(loop.body) or any(map(_stops_early, loop.body)):
+            return BatchUse.ONCE
+        own = {name for statement in inside for name in bound_by(statement.node)} | set(_targets(loop))
+        if not any(_may_run_model(file, scope, call, own, 0) for call in calls):
+            return BatchUse.LOOKS
+    return BatchUse.PREDICTS if never_trains(file) else BatchUse.EVALUATES
+
+
+def gives_nothing(file: FileIndex, scope: Scope) -> bool:
+    """Whether what a scope draws stays in it: a function returns and yields nothing, and is no training step."""
+    if scope is file.scopes.module:
+        return True
+    for statement in scope.statements:
+        if isinstance(statement.node, ast.Return) and not _is_none(statement.node.value):
+            return False
+    return not any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(scope.node)) and (
+        not TrainingCalls.of(file.project).trains(file, scope)
+    )
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
+
+
+def never_trains(file: FileIndex) -> bool:
+    """Whether a file is a program of its own in which no name speaks of training."""
+    name = file.parts[-1]
+    if "__main__" not in file.source.text or any(map(_PROGRAM_TRAINS.search, (name, *file.loads, *file.names.targets))):
+        return False
+    return not any(imports(other, file) for other in file.project.files.values() if other is not file)
+
+
+def imports(other: FileIndex, file: FileIndex) -> bool:
+    """Whether a file imports another one, or something from it."""
+    parts = file.parts[:-1] if file.parts[-1] == "__init__" else file.parts
+    if not parts or (not other.has(parts[-1]) and not other.has("import *")):
+        return False
+    targets = (*other.names.targets, *other.names.modules, *other.names.stars)
+    modules = {part for target in targets for part in (target, target.rpartition(".")[0]) if part}
+    return any(
+        module.rpartition(".")[2] == parts[-1] and Modules.of(file.project).module_named(module, other) in (file, None)
+        for module in modules
+    )
+
+
+def runs_on(statement: Statement) -> bool:
+    """Whether a loop around a statement makes more than a few rounds (``for _ in range(4)`` makes few)."""
+    links = statement.place.chain() if statement.place is not None else ()
+    return any(link.branch == "body" and isinstance(link.node, LOOPS) and not _is_short(link.node) for link in links)
+
+
+def _is_short(loop: ast.stmt) -> bool:
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or dotted(loop.iter.func) != "range":
+        return False
+    last = loop.iter.args[-1] if loop.iter.args else None
+    return isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value <= _FIRST_BATCHES
+
+
+def _inside(scope: Scope, loop: ast.stmt) -> list[Statement]:
+    return [
+        statement
+        for statement in scope.statements
+        if statement.place is not None and any(link.node is loop for link in statement.place.chain())
+    ]
+
+
+def _stops(body: list[ast.stmt]) -> bool:
+    """Whether a block leaves the loop around it whatever happens."""
+    return any(isinstance(item, (ast.Break, ast.Return)) for item in body) or exits(body)
+
+
+def _stops_early(node: ast.stmt) -> bool:
+    """``if step >= 2: break``"""
+    if not isinstance(node, ast.If) or not _stops(node.body) or not isinstance(node.test, ast.Compare):
+        return False
+    last = node.test.comparators[-1]
+    return (
+        isinstance(node.test.left, (ast.Name, ast.BinOp))
+        and isinstance(last, ast.Constant)
+        and type(last.value) is int
+        and last.value <= _FIRST_BATCHES
+        and isinstance(node.test.ops[0], (ast.Eq, ast.Gt, ast.GtE))
+    )
+
+
+def _targets(loop: ast.For | ast.AsyncFor) -> list[str]:
+    return [item.id for item in walk(loop.target) if isinstance(item, ast.Name)]
+
+
+def _keeps(statement: Statement) -> bool:
+    """Whether a statement puts something away, which may be batches for someone else."""
+    if any(isinstance(call.func, ast.Attribute) and call.func.attr in _KEEPS for call in statement.calls):
+        return True
+    if isinstance(statement.node, (ast.Assign, ast.AnnAssign)):
+        return any(isinstance(item, (ast.Attribute, ast.Subscript)) for item in targets_of(statement.node))
+    return False
+
+
+def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str], depth: int) -> bool:
+    """Whether a call may run a model or train one; a call that is not known may."""
+    func = call.func
+    last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    if not last or last in _RUNS_MODELS:
+        return True
+    name = dotted(func)
+    if name is None:
+        return False  # a method of a value that was worked out just here
+    found = Values.of(file.project).callee(file, scope, name, {})
+    if found is not None:
+        return depth >= _MAX_DEPTH or found[1].name in ("forward", "__call__") or _runs_model(*found, depth + 1)
+    first = name.partition(".")[0]
+    if file.names.is_bound(first):
+        return (
+            ".nn." in file.names.resolve(name)
+            or Modules.of(file.project).find(file.names.resolve(name), file) is not None
+        )
+    if isinstance(func, ast.Name):
+        return not hasattr(builtins, name)
+    return first not in own and last not in _QUIET_METHODS
+
+
+def _runs_model(file: FileIndex, scope: Scope, depth: int) -> bool:
+    own = {name for statement in scope.statements for name in bound_by(statement.node)} - {"self"}
+    own |= {
+        name
+        for statement in scope.statements
+        if isinstance(statement.node, (ast.With, ast.AsyncWith, *LOOPS))
+        for name in _bound_around(statement.node)
+    }
+    return any(
+        _may_run_model(file, scope, call, own - set(scope.parameters), depth)
+        for statement in scope.statements
+        for call in statement.calls
+    )
+
+
+def _bound_around(node: ast.stmt) -> list[str]:
+    parts = [item.optional_vars for item in getattr(node, "items", ())] + [getattr(node, "target", None)]
+    return [item.id for part in parts if part is not None for item in walk(part) if isinstance(item, ast.Name)]

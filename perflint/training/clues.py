@@ -1,0 +1,72 @@
+"""What makes a model's forward pass worth a look: calls that cost by themselves, and those that a decision reads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from perflint.syntax.decisions import candidates
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.training.evidence import terminal_names
+
+PICKS = frozenset({"max", "min", "sorted"})
+"""Functions of Python that decide by themselves."""
+
+MATH = frozenset({"isnan", "isfinite", "isinf"})
+"""Functions of ``math`` that ask for the value of what they are given."""
+
+
+@dataclass(frozen=True)
+class Clues:
+    """Last names of calls.  ``decided``: those that matter only where Python decides on what they give."""
+
+    calls: frozenset[str] = frozenset()
+    decided: frozenset[str] = frozenset()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The last names of all calls that matter."""
+        return self.calls | self.decided
+
+    def are_in(self, statements: Iterable[Statement]) -> bool:
+        """Whether the statements of a function hold such a call, and, where it takes one, the decision."""
+        statements = list(statements)
+        called = frozenset().union(*map(terminal_names, statements))
+        if not called.isdisjoint(self.calls):
+            return True
+        return not called.isdisjoint(self.decided) and self._are_decided(statements)
+
+    def _are_decided(self, statements: list[Statement]) -> bool:
+        bound = {
+            target.id
+            for statement in statements
+            if isinstance(statement.node, (ast.Assign, ast.AnnAssign)) and self._are_called(statement)
+            for target in walk(statement.node)
+            if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+        }
+        return any(
+            self._is_decided(expression, asked, bound)
+            for statement in statements
+            for expression, asked in candidates(statement.node)
+        )
+
+    def _are_called(self, statement: Statement) -> bool:
+        return not terminal_names(statement).isdisjoint(self.decided)
+
+    def _is_decided(self, expression: ast.expr, asked: bool, bound: set[str]) -> bool:
+        """Whether an expression decides on what such a call gives, or on a name that is bound to it."""
+        if isinstance(expression, ast.Call):
+            if dotted(expression.func) in PICKS:
+                return True
+            if not asked and terminal(expression) not in MATH:
+                return False  # what a call is given it takes as it is
+        for item in walk(expression):
+            if isinstance(item, ast.Name) and item.id in bound:
+                return True
+            if isinstance(item, ast.Call) and terminal(item) in self.decided:
+                return True
+        return False

@@ -1,0 +1,273 @@
+"""Step loops: which loops train, and which of them run once per step rather than once per epoch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.evaluate import looks_like_a_loader
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.training.guards import is_epoch_name
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+STEP_METHODS = frozenset(
+    {
+        "train_iter",
+        "train_step",
+        "training_step",
+        "train_batch",
+        "train_one_batch",
+        "train_one_step",
+        "optimize_parameters",
+    }
+    | {"update_core", "fit_batch", "_fit_impl", "train_on_batch", "learn"}
+)
+"""Methods whose name alone says that one call is one training step."""
+
+STEP_CALLBACKS = frozenset({"on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end"})
+"""Methods of a ``paddle.callbacks.Callback`` that ``Model.fit`` calls at each step."""
+
+EVIDENCE = frozenset(
+    {"backward", "minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad", "run"}
+)
+STEPS = STEP_METHODS | {"backward", "minimize"}
+"""Methods of which one alone may be the heart of a step."""
+
+CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
+_SCHEDULERS = ("sched", "lr", "prof", "env", "bar", "timer", "warmup")
+_EVALUATION = ("eval", "valid", "test", "infer", "predict", "export", "sample", "visual", "rollout", "collect")
+_VAL = re.compile(r"(^|_)val(_|$)")
+
+Trains = Callable[[ast.Call], bool]
+"""Whether a call makes a training step, itself or in a function of the project that it reaches."""
+
+
+def is_evaluation(name: str) -> bool:
+    """Whether a function's name says that it evaluates, predicts or exports rather than trains."""
+    lowered = name.lower()
+    return "train" not in lowered and (bool(_VAL.search(lowered)) or any(word in lowered for word in _EVALUATION))
+
+
+class _Evidence:
+    """What was seen directly in one loop, or in a function outside its loops."""
+
+    def __init__(self) -> None:
+        self.trains = False
+        self.steps = False
+        self.clears = False
+
+    @property
+    def any(self) -> bool:
+        return self.trains or (self.steps and self.clears)
+
+
+def _collect(scope: Scope, trains: Trains) -> dict[Loop | None, _Evidence]:
+    found: dict[Loop | None, _Evidence] = {}
+    for statement in scope.statements:
+        for call in statement.calls:
+            name = terminal(call)
+            if name is None:
+                continue
+            evidence = found.setdefault(statement.loop, _Evidence())
+            if trains(call):
+                evidence.trains = True
+            elif name in CLEARS:
+                evidence.clears = True
+            elif name == "step" and not _is_scheduler(call):
+                evidence.steps = True
+    return found
+
+
+def trains_outside_loops(scope: Scope, trains: Trains) -> bool:
+    """Whether one call of a function makes one training step: the evidence stands outside its own loops."""
+    evidence = _collect(scope, trains)
+    if None in evidence and evidence[None].any:
+        return True
+    # A step may hold a small loop (several critics, several optimizers): not one over a loader or over epochs.
+    return any(
+        loop is not None and item.any and _is_small(loop) and not _outer_loops(scope, loop)
+        for loop, item in evidence.items()
+    )
+
+
+def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
+    """The loops of a scope whose body is one training step, outermost first where they nest."""
+    evidence = _collect(scope, trains)
+    with_backward = {loop for loop, item in evidence.items() if loop is not None and item.trains}
+    hot: set[Loop] = set()
+    for loop, item in evidence.items():
+        if loop is None or not item.any:
+            continue
+        if not item.trains and any(loop in _outer_loops(scope, inner) for inner in with_backward):
+            continue
+        hot.add(_outermost_step_loop(scope, loop))
+    hot = {loop for loop in hot if not counts_epochs(loop) and not _acts(scope, loop) and not _in_no_grad(scope, loop)}
+    return [loop for loop in _loops(scope) if loop in hot]
+
+
+def counts_epochs(loop: Loop) -> bool:
+    """Whether a loop is over epochs: then one pass of it is an epoch even when it holds the whole training step."""
+    if isinstance(loop, ast.While):
+        return any(is_epoch_name(name) for name in _names(loop.test))
+    if over_batches(loop):
+        return False
+    return any(is_epoch_name(name) for name in [*_names(loop.target), *_names(loop.iter)])
+
+
+def over_batches(loop: Loop) -> bool:
+    """Whether a loop iterates over something that is named like a loader."""
+    return not isinstance(loop, ast.While) and any(looks_like_a_loader(name) for name in _names(loop.iter))
+
+
+def _outermost_step_loop(scope: Scope, loop: Loop) -> Loop:
+    """A small inner loop (critic steps, accumulation, MAML tasks) belongs to the step of the loop around it."""
+    result = loop
+    for outer in _outer_loops(scope, loop):
+        holds_the_batches = over_batches(outer) and not over_batches(result)
+        if not holds_the_batches and (not _is_small(result) or counts_epochs(outer)):
+            break
+        result = outer
+    return result
+
+
+def _is_small(loop: Loop) -> bool:
+    if isinstance(loop, ast.While) or over_batches(loop) or counts_epochs(loop):
+        return False
+    if isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range":
+        last = loop.iter.args[-1] if loop.iter.args else None
+        if isinstance(last, ast.Constant) and isinstance(last.value, int):
+            return last.value <= 16
+        return any("critic" in name or "accum" in name for name in _names(loop.iter))
+    names = _names(loop.iter)
+    return any(word in name.lower() for name in names for word in ("optim", "param", "model", "loss"))
+
+
+def _acts(scope: Scope, loop: Loop) -> bool:
+    """Whether a loop steps an environment: reinforcement learning acts on host values there."""
+    for statement in scope.statements:
+        if statement.loop is loop:
+            for call in statement.calls:
+                name = dotted(call.func) or ""
+                if name.endswith(".step") and "env" in name.rpartition(".")[0].lower():
+                    return True
+    return False
+
+
+def _in_no_grad(scope: Scope, loop: Loop) -> bool:
+    place = next(statement.place for statement in scope.statements if statement.node is loop)
+    links = place.chain() if place is not None else ()
+    return any(
+        (dotted(item.context_expr.func) or "").endswith("no_grad")
+        for link in links
+        if isinstance(link.node, (ast.With, ast.AsyncWith))
+        for item in link.node.items
+        if isinstance(item.context_expr, ast.Call)
+    )
+
+
+def _outer_loops(scope: Scope, loop: Loop) -> list[Loop]:
+    place = next(statement.place for statement in scope.statements if statement.node is loop)
+    if place is None:
+        return []
+    return [link.node for link in place.chain() if link.branch == "body" and isinstance(link.node, LOOPS)]
+
+
+def _loops(scope: Scope) -> list[Loop]:
+    return [statement.node for statement in scope.statements if isinstance(statement.node, LOOPS)]
+
+
+def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
+    """Whether a call is itself the heart of a training step.
+
+    Args:
+        optimizes: the file takes optimizer steps somewhere.  Without them a backward pass serves another end, such
+            as a saliency map or the importance of weights.
+        static: the file builds static graphs, where ``minimize`` adds operators and runs nothing.
+    """
+    name = terminal(call)
+    if name is None:
+        return False
+    is_method = isinstance(call.func, ast.Attribute)
+    if name == "backward" and isinstance(call.func, ast.Attribute):
+        to_super = isinstance(call.func.value, ast.Call) and dotted(call.func.value.func) == "super"
+        return optimizes and not to_super
+    if name == "minimize":
+        return is_method and not static
+    if name in STEP_METHODS:
+        return is_method
+    if name == "step" and isinstance(call.func, ast.Attribute):
+        return "scaler" in (dotted(call.func.value) or "").lower() and bool(call.args)
+    return "scaler" in name.lower() and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
+
+
+def runs_program(call: ast.Call) -> bool:
+    """Whether a call looks like ``exe.run(program, feed=..., fetch_list=[...])`` of a static graph."""
+    given = {keyword.arg for keyword in call.keywords}
+    return terminal(call) == "run" and isinstance(call.func, ast.Attribute) and "fetch_list" in given
+
+
+def runs_evaluation(call: ast.Call) -> bool:
+    """Whether the program or the feed of an ``exe.run`` is named as one for testing."""
+    given = [*call.args, *(item.value for item in call.keywords if item.arg in ("program", "feed"))]
+    names = [name for node in given for name in _names(node)]
+    return any(is_evaluation(name) or "startup" in name or "teacher" in name for name in names)
+
+
+def over_evaluation_batches(loop: Loop) -> bool:
+    """Whether a loop draws from a loader that is named as one for testing."""
+    return not isinstance(loop, ast.While) and any(is_evaluation(name) for name in _names(loop.iter))
+
+
+@query
+def optimizing(file: FileIndex) -> frozenset[Scope]:
+    """The functions of a file that take an optimizer step themselves."""
+    return frozenset(file.scopes_where("optimizes", _optimizes))
+
+
+def _optimizes(_: FileIndex, scope: Scope) -> bool:
+    return any(takes_optimizer_step(call) for statement in scope.statements for call in statement.calls)
+
+
+def takes_optimizer_step(call: ast.Call) -> bool:
+    """Whether a call updates parameters (also through a loss scaler)."""
+    name = terminal(call)
+    if name is None:
+        return False
+    if name == "step":
+        return isinstance(call.func, ast.Attribute) and not _is_scheduler(call)
+    if name == "minimize":
+        return isinstance(call.func, ast.Attribute)
+    return "scaler" in name.lower() and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
+
+
+def without_gradients(scope: Scope) -> bool:
+    """Whether a function is decorated so that no gradient is computed in it: it cannot train."""
+    if isinstance(scope.node, ast.Module):
+        return False
+    names = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in scope.node.decorator_list]
+    return any(name.endswith("no_grad") for name in names)
+
+
+def _is_scheduler(call: ast.Call) -> bool:
+    receiver = (dotted(call.func) or "").rpartition(".")[0].lower()
+    return any(word in receiver for word in _SCHEDULERS)
+
+
+def terminal_names(statement: Statement) -> set[str]:
+    """The last names of what a statement calls."""
+    return {name for name in map(terminal, statement.calls) if name}
+
+
+def _names(node: ast.expr) -> list[str]:
+    return [
+        item.id if isinstance(item, ast.Name) else item.attr
+        for item in walk(node)
+        if isinstance(item, (ast.Name, ast.Attribute))
+    ]

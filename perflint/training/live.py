@@ -1,0 +1,279 @@
+"""Which functions may train, and which files can hold a step loop: from the calls that train back to their callers.
+
+In this file ``step`` calls ``backward``, ``fit`` calls ``step``, and ``train`` hands ``step`` to whatever ``run`` is.
+All of them may train, so the loop in ``fit`` may be a step loop, and so may any loop that calls ``run``'s parameter::
+
+    def step(batch):
+        model(batch).backward()
+
+    def fit(loader):
+        for batch in loader:
+            step(batch)
+
+    def train(loader):
+        run(step, loader)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from perflint.dataflow.values import Values
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
+from perflint.query import whole
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Scope, Statement
+from perflint.syntax.tree import walk
+from perflint.training import evidence
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex, Project
+
+_NOT_CALLED = frozenset({"<module>", "__init__", "__call__", "main"})
+"""Scopes that no loop reaches by this name as its training step."""
+
+FUNCTION_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Lambda, ast.IfExp)
+"""Expressions that may stand for a function."""
+
+
+Function = tuple["FileIndex", Scope]
+
+
+class Live(NamedTuple):
+    """What may train in one project: more than what does, and quick to ask.
+
+    ``names``: those of the functions of which one call may make one training step; ``STEP_METHODS`` are among them.
+    ``files``: those whose loops may train, in order.
+    """
+
+    names: frozenset[str]
+    files: tuple[FileIndex, ...]
+
+
+@whole
+def live(project: Project) -> Live:
+    """Find what may train: the functions with a ``backward()`` of their own, and all that call one of them."""
+    closure = _Closure(project)
+    closure.grow()
+    files = (file for file in project.files.values() if file in closure.files and _has_loops(file))
+    return Live(evidence.STEP_METHODS | frozenset(map(_name, closure.functions)), tuple(files))
+
+
+class _Closure:
+    """Goes from functions that may train to those that call them, by definition rather than by name.
+
+    A function that is handed on as a value is followed into the *slot* that then holds it: a parameter or a variable
+    of a function, or an attribute of a class.  Calls of the slot count as calls of the function.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._calls: set[ast.Call] = set()
+        self._slots: set[tuple[Scope | Class, str]] = set()
+        self._returning: set[Scope] = set()
+        self._above: dict[Scope, frozenset[Class]] = {}
+        self._queue: list[Function] = []
+        self.functions: set[Scope] = set()
+        self.files: set[FileIndex] = set()
+        """Those with a call that may train."""
+
+    def grow(self) -> None:
+        """Find all of them."""
+        for file in self._project.files.values():
+            if has_evidence(file):
+                self.files.add(file)
+                for scope in file.scopes_where("holds a training step", _holds_a_step):
+                    self._add(file, scope)
+        while self._queue:
+            function = self._queue.pop()
+            for file, caller, _, call in self._calls_of(*function):
+                self._called(file, caller, call)
+            self._follow_values(function[1])
+
+    def _add(self, file: FileIndex, scope: Scope) -> None:
+        if scope not in self.functions and _name(scope):
+            self.functions.add(scope)
+            self._queue.append((file, scope))
+
+    def _called(self, file: FileIndex, caller: Scope, call: ast.Call) -> None:
+        """Note a call that may make a training step, and its function where that may make one thereby."""
+        self._calls.add(call)
+        self.files.add(file)
+        if caller not in self.functions and evidence.trains_outside_loops(caller, self._may_train):
+            self._add(file, caller)
+
+    def _may_train(self, call: ast.Call) -> bool:
+        return call in self._calls or _makes_step(call)
+
+    # -- calls by the function's own name ----------------------------------------------------------------------
+
+    def _calls_of(self, home: FileIndex, function: Scope) -> Iterator[tuple[FileIndex, Scope, Statement, ast.Call]]:
+        for file in self._project.mentions.calls(function.name):
+            for caller, statement, call in file.calls_named(function.name):
+                if self._reaches(file, caller, call, home, function):
+                    yield file, caller, statement, call
+
+    def _reaches(self, file: FileIndex, caller: Scope, call: ast.Call, home: FileIndex, function: Scope) -> bool:
+        name = dotted(call.func)
+        if name is None or name in caller.parameters:
+            return False
+        found = Values.of(self._project).callee(file, caller, name, {})
+        if found is not None and found[1] is function:
+            return True
+        return name == f"self.{function.name}" and self._overrides(home, function, caller.owner)
+
+    def _overrides(self, file: FileIndex, function: Scope, owner: Class | None) -> bool:
+        """Whether a function is a method that a call of ``self.method()`` in a base class of its own may reach."""
+        if function not in self._above:
+            own = function.owner
+            is_method = own is not None and own.methods.get(function.name) is function
+            above = Hierarchy.of(self._project).ancestors(file, own) if own is not None and is_method else ()
+            self._above[function] = frozenset(base for _, base in above)
+        return owner in self._above[function]
+
+    # -- functions that are handed on --------------------------------------------------------------------------
+
+    def _follow_values(self, function: Scope) -> None:
+        for file in self._project.mentions.values(function.name):
+            for load in file.loads_named(function.name):
+                if not _is_called(load.node, load.statement) and self._is(file, load.scope, load.node, function):
+                    self._hand_on(file, load.scope, load.statement, load.node)
+
+    def _is(self, file: FileIndex, scope: Scope, node: ast.expr, function: Scope) -> bool:
+        """Whether a name or an attribute may stand for a function."""
+        name = dotted(node)
+        kind = Values.of(self._project).lasting_kind(file, scope, node)
+        functions = [found for _, found in Modules.of(self._project).functions_of_kind(kind)]
+        if functions:
+            return function in functions
+        if name is None:
+            return True
+        return isinstance(node, ast.Attribute) and function.owner is not None and name != f"self.{node.attr}"
+
+    def _hand_on(self, file: FileIndex, scope: Scope, statement: Statement, value: ast.expr) -> None:
+        """Follow a value out of a statement: into parameters, variables and attributes, or to the callers."""
+        for call in statement.calls:
+            self._hand_over(file, scope, call, value)
+        if isinstance(statement.node, ast.Return):
+            self._return(file, scope)
+        for target in _targets(statement.node):
+            name = dotted(target) or ""
+            if isinstance(target, ast.Name):
+                self._fill(file, scope, target.id)
+            elif name == f"self.{name[5:]}" and "." not in name[5:] and scope.owner is not None:
+                self._fill(file, scope.owner, name[5:])
+
+    def _hand_over(self, file: FileIndex, scope: Scope, call: ast.Call, value: ast.expr) -> None:
+        """Follow a value into the parameter that takes it, if it is one of a call's arguments."""
+        given = [*enumerate(call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
+        places = [place for place, argument in given if any(item is value for item in walk(argument))]
+        name = dotted(call.func)
+        found = self._taking(file, scope, name) if places and name is not None else None
+        if found is None:
+            return
+        by_place = dict(enumerate(found[1].parameters))
+        for place in places:
+            parameter = by_place.get(place) if isinstance(place, int) else place
+            if parameter is not None:
+                self._fill(*found, parameter)
+
+    def _taking(self, file: FileIndex, scope: Scope, name: str) -> tuple[FileIndex, Scope] | None:
+        """The function that takes what is handed to a call of this name: the ``__init__`` of a class."""
+        found = Values.of(self._project).callee(file, scope, name, {})
+        if found is not None:
+            return found
+        made = Modules.of(self._project).find(file.names.resolve(name), file)
+        if made is None or not isinstance(made[1], Class):
+            return None
+        return Modules.of(self._project).method_of(made[0], made[1], "__init__")
+
+    def _return(self, home: FileIndex, function: Scope) -> None:
+        """Go on where a function that gives a function is called."""
+        if function not in self._returning:
+            self._returning.add(function)
+            for file, caller, statement, call in self._calls_of(home, function):
+                self._hand_on(file, caller, statement, call)
+
+    def _fill(self, file: FileIndex, holder: Scope | Class, name: str) -> None:
+        """Go to where a slot that may hold a function is called, or handed on in turn."""
+        if (holder, name) in self._slots:
+            return
+        self._slots.add((holder, name))
+        for place in self._seeing(file, holder):
+            for caller, _, call in place.calls_named(name):
+                if self._is_slot(call.func, caller, holder, name):
+                    self._called(place, caller, call)
+            for load in place.loads_named(name):
+                if not _is_called(load.node, load.statement) and self._is_slot(load.node, load.scope, holder, name):
+                    self._hand_on(place, load.scope, load.statement, load.node)
+
+    def _is_slot(self, node: ast.expr, scope: Scope, holder: Scope | Class, name: str) -> bool:
+        """Whether a name or an attribute in a function stands for what a slot holds."""
+        if isinstance(holder, Class):
+            mine = scope.owner if dotted(node) == f"self.{name}" else None
+            return mine is not None and Hierarchy.of(self._project).are_related(mine, holder)
+        within: Scope | None = scope
+        while within is not None and within is not holder:
+            within = within.parent
+        return isinstance(node, ast.Name) and within is not None
+
+    def _seeing(self, file: FileIndex, holder: Scope | Class) -> Iterable[FileIndex]:
+        """The files that can read a slot: for an attribute, those of the class, its bases and its subclasses."""
+        if isinstance(holder, Scope):
+            return [file]
+        hierarchy = Hierarchy.of(self._project)
+        family = [*hierarchy.ancestors(file, holder), *hierarchy.descendants(holder)]
+        return dict.fromkeys([file, *(there for there, _ in family)])
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
+
+
+def _is_called(node: ast.expr, statement: Statement) -> bool:
+    return any(call.func is node for call in statement.calls)
+
+
+def _has_loops(file: FileIndex) -> bool:
+    return "for" in file.words or "while" in file.words
+
+
+def _holds_a_step(_: FileIndex, scope: Scope) -> bool:
+    """Whether a function holds a training step, whatever else it calls."""
+    return evidence.trains_outside_loops(scope, _makes_step)
+
+
+def _makes_step(call: ast.Call) -> bool:
+    """Whether a call may make a training step by itself."""
+    return evidence.makes_step(call, True, False) or (
+        evidence.runs_program(call) and not evidence.runs_evaluation(call)
+    )
+
+
+def held_names(scope: Scope) -> Iterable[str]:
+    """The names that a scope binds to something that may be a function."""
+    return (
+        target.id
+        for statement in scope.statements
+        if isinstance(statement.node, ast.Assign) and isinstance(statement.node.value, FUNCTION_VALUES)
+        for target in statement.node.targets
+        if isinstance(target, ast.Name)
+    )
+
+
+def _name(scope: Scope) -> str:
+    """The name by which a loop may call a function as its step; empty where none does."""
+    return "" if scope.name in _NOT_CALLED or evidence.is_evaluation(scope.name) else scope.name
+
+
+def has_evidence(file: FileIndex) -> bool:
+    """Whether a file's words allow for a call that makes a training step."""
+    words = file.words
+    if not words.isdisjoint(evidence.STEPS) or {"run", "fetch_list"} <= words:
+        return True
+    return ("step" in words and not words.isdisjoint(evidence.CLEARS)) or file.scales

@@ -1,0 +1,315 @@
+"""What one look at a function finds, given what it is handed: which of its statements run at a step, and which calls.
+
+In ``fit``, the look at its loop finds that ``step(batch)`` runs at each step, and that this leads into ``step``::
+
+    def fit(loader):
+        for batch in loader:
+            step(batch)
+
+No look says how a step came to the function, so it stays what it is wherever that was.  ``hot`` goes from look to look.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from perflint.dataflow.dispatch import Dispatch
+from perflint.dataflow.environment import Environment
+from perflint.dataflow.evaluate import Env, Evaluator
+from perflint.dataflow.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
+from perflint.dataflow.settled import Settled
+from perflint.dataflow.values import Values
+from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
+from perflint.index.modules import Modules, knows_paddle
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.bindings import Handed, Told, default_values, parameter_env
+from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
+from perflint.training import around, evidence, guards
+from perflint.training.clues import Clues
+from perflint.training.drawn_batches import Drawing, Drawn
+from perflint.training.live import held_names, live
+from perflint.training.reads import Reads
+from perflint.training.steps import Read
+from perflint.training.timed_parts import ends_timed_part
+from perflint.training.training_calls import TrainingCalls
+
+QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
+
+
+class Seen(NamedTuple):
+    """A statement of the function.  ``root``: the step loop that it belongs to; None where the function has none.
+
+    ``is_hot``: it runs at each step.  ``loop``: the outermost step loop of the function around it.
+    """
+
+    statement: Statement
+    is_hot: bool
+    root: Loop | None
+    env: Env
+    loop: Loop | None
+
+
+class Way(NamedTuple):
+    """A call at a step that leads on, with what it hands over.  ``sure``: names and types lead there."""
+
+    file: FileIndex
+    scope: Scope
+    handed: dict[str, Kind]
+    root: Loop | None
+    at: ast.expr
+    sure: bool
+
+
+class Defaults(NamedTuple):
+    """What one call makes a function's parameters stand for: ``if verbose:`` may be dead."""
+
+    scope: Scope
+    values: dict[str, ast.expr]
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a look finds.  ``reads``: calls of helpers in other files that read the device."""
+
+    seen: list[Seen] = field(default_factory=list)
+    ways: list[Way | Defaults] = field(default_factory=list)
+    reads: list[tuple[ast.Call, Read]] = field(default_factory=list)
+
+    moves_along = True
+    """It names nodes, and no rows."""
+
+
+_NOTHING = Look()
+
+
+@query
+def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
+    """The look at the step loops of a function: where steps begin."""
+    loops = _step_loops(file, scope)
+    if not loops:
+        return _NOTHING
+    project = file.project
+    flow = Flow(
+        scope, file, Values.of(project).base_env(file, scope, Values.of(project).handed(scope)), guess_losses=True
+    ).run()
+    path = around.HotPath(Settled.of(project).known(file, scope), scope)
+    looking = _Looking(file, scope, flow, clues)
+    for statement in scope.statements:
+        loop = next(
+            (link.node for link in _chain(statement.place) if link.branch == "body" and link.node in loops), None
+        )
+        hot = loop is not None and not path.is_off(statement.place, loop)
+        outer = _outermost(statement.place, loops)
+        root = outer if hot else None
+        if isinstance(statement.node, ast.While) and statement.node in loops:
+            root = statement.node  # its test is asked at each step
+        looking.at(statement, root is not None, root, outer, reads=True)
+    for loop in loops:
+        looking.drawn(looking.drawing.by_loop(file, scope, loop, flow.before.get(loop, {})), loop)
+    return looking.look
+
+
+@query
+def at_function(
+    file: FileIndex, scope: Scope, handed: Handed, told: Told, forward: bool, follows: bool, clues: Clues
+) -> Look:
+    """The look at a function that is called at each step.
+
+    Args:
+        file: that of the function.
+        scope: the function.
+        handed: what its calls hand over.
+        told: what its parameters stand for in every call.
+        forward: it is part of a forward pass, in which only calls of what holds a clue are followed.
+        follows: whether calls are followed any further.
+        clues: what makes the inside of a model's ``forward`` worth a look.
+    """
+    project = file.project
+    env = Values.of(project).base_env(file, scope, dict(handed))
+    for name in scope.parameters:
+        if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and is_loss_name(name):
+            env[name] = GUESS
+    flow = Flow(scope, file, env, guess_losses=True).run()
+    drawn = yielding_loops(scope) if is_generator(scope) else None
+    path = around.HotPath(Settled.of(project).known(file, scope, dict(told)), scope)
+    failing = around.leading_to_an_error(scope)
+    looking = _Looking(file, scope, flow, clues, forward, follows)
+    for statement in scope.statements:
+        loop = _outermost(statement.place, drawn) if drawn is not None else None
+        cold = path.is_off(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
+        looking.at(statement, not cold, None, None)
+    return looking.look
+
+
+class _Looking:
+    """A look at one function while it is made."""
+
+    def __init__(
+        self, file: FileIndex, scope: Scope, flow: Flow, clues: Clues, forward: bool = False, follows: bool = True
+    ) -> None:
+        self.look = Look()
+        self.drawing = Drawing(file.project)
+        self._file = file
+        self._scope = scope
+        self._flow = flow
+        self._clues = clues
+        self._forward = forward
+        self._follows = follows
+        self._inner: dict[str, Kind] | None = None
+        self._known: tuple[Statement | None, Env] = (None, {})
+        self._guarded: tuple[Statement | None, frozenset[ast.AST]] = (None, frozenset())
+
+    def at(self, statement: Statement, is_hot: bool, root: Loop | None, loop: Loop | None, reads: bool = False) -> None:
+        """Look at a statement; ``reads``: also for helpers in other files that read the device."""
+        env = self._flow.before.get(statement.node, {})
+        is_hot = is_hot and not ends_timed_part(self._file, self._scope, statement)
+        self.look.seen.append(Seen(statement, is_hot, root, env, loop))
+        if not is_hot or not self._follows:
+            return
+        for call in statement.calls:
+            sources = self.drawing.by_next(self._file, self._scope, call, env)
+            if sources and not self._is_guarded(call, statement):
+                self.drawn(sources, root)
+            if self._follow(call, statement, root) and reads:
+                self._note_read(call, statement)
+
+    def drawn(self, sources: Iterable[Drawn], root: Loop | None) -> None:
+        """Follow what a step draws from: of a generator, the passes up to its next ``yield``."""
+        for source in sources:
+            target = source.target
+            if target.scope is self._scope or not _is_followed(target.file, target.scope):
+                continue
+            handed = _handed(source.made, Evaluator(self._file, source.env)) if source.made is not None else _NO_HANDED
+            parameters = parameter_env(target.scope, *handed)
+            self.look.ways.append(Way(target.file, target.scope, parameters, root, source.at, target.sure))
+
+    def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
+        """Whether a conditional expression makes a call of a statement only on a few steps."""
+        if self._guarded[0] is not statement:  # it may have thousands of calls
+            definitions = Settled.of(self._file.project).known(self._file, self._scope)
+            self._guarded = statement, guards.within_expressions(statement.node, definitions)
+        return call in self._guarded[1]
+
+    def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:
+        """Follow a call; whether it may leave the file for a function that is sure to be reached."""
+        file, scope, project = self._file, self._scope, self._file.project
+        env = self._flow.before.get(statement.node, {})
+        targets = [
+            target
+            for target in Dispatch.of(project).targets(file, scope, call, env)
+            if target.scope is not scope and _is_followed(target.file, target.scope)
+        ]
+        if not targets or self._is_guarded(call, statement):
+            return False
+        given = _handed(call, Evaluator(file, self._known_at(statement)))
+        for target in targets:
+            if self._forward and not holds_clues(target.file, target.scope, self._clues):
+                continue
+            if is_generator(target.scope):
+                continue  # calling one runs nothing yet: ``drawn`` follows those that a step draws from
+            parameters = parameter_env(target.scope, *(given if target.bound else _NO_HANDED))
+            if target.bound:
+                values = default_values(target.scope, call, Values.of(project).definitions(file, scope))
+                self.look.ways.append(Defaults(target.scope, values))
+            self.look.ways.append(Way(target.file, target.scope, parameters, root, call, target.sure))
+        return targets[0].sure and targets[0].file is not file
+
+    def _known_at(self, statement: Statement) -> Env:
+        """What is known at a statement, with the functions inside of those around it."""
+        if self._known[0] is not statement:
+            env = with_comprehensions(statement.node, self._flow.before.get(statement.node, {}), self._file)
+            if self._inner is None:
+                self._inner = Modules.of(self._file.project).functions_of(self._file, self._scope)
+            self._known = statement, Environment(env).over(self._inner) if self._inner else env
+        return self._known[1]
+
+    def _note_read(self, call: ast.Call, statement: Statement) -> None:
+        """Remember a call in the step loop whose helper, in another file, reads the device."""
+        read = Reads.of(self._file.project).in_call(self._file, self._scope, call, self._known_at(statement))
+        if read is not None:
+            self.look.reads.append((call, read))
+
+
+_NO_HANDED: tuple[list[Kind], dict[str, Kind], list[Kind]] = ([], {}, [])
+
+
+def holds_clues(file: FileIndex, scope: Scope, clues: Clues) -> bool:
+    """Whether a function of a forward pass is worth a look."""
+    return file.of_scope(("clues", clues), scope, lambda: clues.are_in(scope.statements))
+
+
+# -- where steps begin -------------------------------------------------------------------------------------------------
+
+
+def _step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
+    """The loops of a function whose body is one training step."""
+    if not any(statement.loop for statement in scope.statements):
+        return ()
+    attributes = scope.owner.attributes if scope.owner else ()
+    held = {*scope.parameters, *scope.functions, *attributes, *held_names(scope)}
+    names = live(file.project).names | evidence.EVIDENCE | held
+    if not any(_may_train(statement, names) for statement in scope.statements):
+        return ()
+    trains = _evidence(file, scope)
+    if trains is None or QUIET_FUNCTIONS.search(scope.name) or evidence.without_gradients(scope):
+        return ()
+    loops = evidence.step_loops(scope, trains)
+    return [loop for loop in loops if not evidence.over_evaluation_batches(loop)] if file.is_static else loops
+
+
+def _evidence(file: FileIndex, scope: Scope) -> evidence.Trains | None:
+    """What tells a call that trains; None where a file that does not know Paddle drives no training either."""
+    calls = TrainingCalls.of(file.project)
+    if knows_paddle(file):
+        return lambda call: calls.call_trains(file, scope, call)
+    if not any(
+        statement.loop is not None and calls.trains_elsewhere(file, scope, call)
+        for statement in scope.statements
+        for call in statement.calls
+    ):
+        return None
+    return lambda call: calls.trains_elsewhere(file, scope, call)
+
+
+def _may_train(statement: Statement, names: frozenset[str]) -> bool:
+    called = evidence.terminal_names(statement)
+    return bool(called & names) or any("scaler" in name.lower() for name in called)
+
+
+def _is_followed(file: FileIndex, target: Scope) -> bool:
+    if (
+        file.is_quiet
+        or file.is_foreign
+        or target.name in ("forward", "__init__")
+        or evidence.is_evaluation(target.name)
+    ):
+        return False
+    if QUIET_FUNCTIONS.search(target.name) or "epoch" in target.name:
+        return False
+    if target.owner is not None and target.name == "__call__":
+        return Modules.of(file.project).kind_of_instance(file, target.owner).tag != LAYER_TAG
+    return True
+
+
+def _handed(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
+    """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
+    arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
+    keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
+    return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+
+
+def _chain(place: Place | None) -> list[Place]:
+    return list(place.chain()) if place is not None else []
+
+
+def _outermost(place: Place | None, steps: Container[ast.stmt]) -> Loop | None:
+    found: Loop | None = None
+    for link in _chain(place):
+        if link.branch == "body" and link.node in steps and isinstance(link.node, LOOPS):
+            found = link.node
+    return found

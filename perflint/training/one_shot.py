@@ -1,0 +1,256 @@
+"""Tests that their own branch turns off: ``if not self.warned: self.warned = True; warn()`` runs once.
+
+Change detectors (``if epoch != i // n: epoch = i // n``) and thresholds that move on (``if i >= due: due += 100``) are
+of this kind too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, Scope
+from perflint.syntax.tree import walk
+from perflint.training.guards import Definitions, counts_steps, is_epoch_name, rare
+
+_LIMITS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq)
+
+
+def turns_itself_off(
+    test: ast.expr,
+    value: bool,
+    block: list[ast.stmt],
+    loop: ast.stmt | None,
+    scope: Scope,
+    definitions: Definitions,
+) -> bool:
+    """Whether the branch that runs when ``test`` is ``value`` sees to it that it does not run at the next step.
+
+    Args:
+        block: the statements of that branch.
+        loop: the step loop (None: the scope is a function that is called at each step).
+    """
+    return any(
+        _one_turns_off(part, truth, block, _Lasting(loop, scope, block), definitions)
+        for part, truth in _parts(test, value)
+    )
+
+
+def _parts(test: ast.expr, value: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests that all have to come out in some way for the whole to do so."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _parts(test.operand, not value)
+    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == value:
+        for part in test.values:
+            yield from _parts(part, value)
+    else:
+        yield test, value
+
+
+class _Lasting:
+    """Which names keep from one step to the next what a branch binds them to."""
+
+    def __init__(self, loop: ast.stmt | None, scope: Scope, block: list[ast.stmt]) -> None:
+        self._loop = loop if isinstance(loop, LOOPS) else None
+        self._scope = scope
+        self._block = block
+        self._around = self._loop.body if self._loop is not None else scope.node.body
+
+    def keeps(self, name: str) -> bool:
+        """Whether nothing else that a step runs binds the name anew (``+= 1`` counts on, and is none)."""
+        first, _, rest = name.partition(".")
+        if not self._is_outer(first, bool(rest)):
+            return False
+        if first == "self" and self._scope.owner is not None:
+            stored = self._scope.owner.attributes.get(rest, [])
+            if any(where is not self._scope and where.name != "__init__" for _, where in stored):
+                return False
+        return _bindings_of(self._around, name) == _bindings_of(self._block, name)
+
+    def is_shared(self, name: str) -> bool:
+        """Whether an object that a name stands for is the same one at each step."""
+        first = name.partition(".")[0]
+        bound = (_bindings_of(self._around, part) for part in (name, first))
+        return first not in self._targets() and not any(bound)
+
+    def _is_outer(self, first: str, is_attribute: bool) -> bool:
+        """Whether a name is bound outside of what a step runs: before the loop, in the object, in the module."""
+        if first in self._targets() or (is_attribute and _bindings_of(self._around, first)):
+            return False
+        if self._loop is not None or first == "self":
+            return True
+        said = (item.node for item in self._scope.statements if isinstance(item.node, (ast.Global, ast.Nonlocal)))
+        return any(first in node.names for node in said) or (is_attribute and first not in self._scope.parameters)
+
+    def _targets(self) -> set[str]:
+        if self._loop is None or isinstance(self._loop, ast.While):
+            return set()
+        return {item.id for item in walk(self._loop.target) if isinstance(item, ast.Name)}
+
+
+def _bindings_of(body: list[ast.stmt], name: str) -> int:
+    """How often some statements bind a name, those in them included, functions defined there left aside."""
+    count, stack = 0, list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            continue
+        if not isinstance(node, ast.AugAssign):
+            count += bound_by(node).count(name)
+        for item in ast.iter_child_nodes(node):
+            if isinstance(item, ast.stmt):
+                stack.append(item)
+            elif isinstance(item, (ast.ExceptHandler, ast.match_case)):
+                stack.extend(item.body)
+    return count
+
+
+def _one_turns_off(
+    test: ast.expr, value: bool, block: list[ast.stmt], lasting: _Lasting, definitions: Definitions
+) -> bool:
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        left, operator, right = test.left, test.ops[0], test.comparators[0]
+        if isinstance(operator, (ast.In, ast.NotIn)):
+            return value == isinstance(operator, ast.NotIn) and _notes(left, right, block, lasting)
+        if isinstance(operator, ast.NotEq if value else ast.Eq) and _follows(left, right, block, lasting, definitions):
+            return True
+        if (
+            isinstance(operator, _LIMITS)
+            and value
+            and (_starts_over(test, block, lasting) or _catches_up(test, block, lasting))
+        ):
+            return True
+    return any(
+        lasting.keeps(name) and rare(test, value, {name: bound})
+        for name, bound in _bound_in(block)
+        if name in _names_in(test) and not rare(test, value, {})
+    )
+
+
+def _bound_in(block: list[ast.stmt]) -> Iterator[tuple[str, ast.Constant]]:
+    """What the statements of a branch bind to a constant; what is made there is something (not None)."""
+    for node in block:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                name = dotted(target)
+                if name is not None and isinstance(node.value, ast.Constant):
+                    yield name, node.value
+                elif name is not None and isinstance(node.value, (ast.Call, ast.List, ast.Dict)):
+                    yield name, ast.Constant(True)
+
+
+def _names_in(test: ast.expr) -> set[str]:
+    names = (dotted(item) for item in walk(test) if isinstance(item, (ast.Name, ast.Attribute)))
+    return {name for name in names if name is not None}
+
+
+def _notes(item: ast.expr, seen: ast.expr, block: list[ast.stmt], lasting: _Lasting) -> bool:
+    """Whether ``item not in seen`` is followed by ``seen.add(item)`` or ``seen[item] = ...``."""
+    name, wanted = dotted(seen), ast.dump(item)
+    if name is None or not lasting.is_shared(name):
+        return False
+    for node in block:
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and dotted(call.func) in (f"{name}.add", f"{name}.append"):
+            return [ast.dump(part) for part in call.args] == [wanted]
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Subscript) and dotted(target.value) == name and ast.dump(target.slice) == wanted:
+                return True
+    return False
+
+
+def _follows(
+    left: ast.expr, right: ast.expr, block: list[ast.stmt], lasting: _Lasting, definitions: Definitions
+) -> bool:
+    """Whether ``known != value`` is followed by ``known = value``, where the value changes only now and then."""
+    for known, value in ((left, right), (right, left)):
+        name = dotted(known)
+        if name is None or not _is_slow(value, definitions) or not lasting.keeps(name):
+            continue
+        wanted = ast.dump(value)
+        for node in block:
+            if isinstance(node, ast.Assign) and name in map(dotted, node.targets) and ast.dump(node.value) == wanted:
+                return True
+    return False
+
+
+def _is_slow(value: ast.expr, definitions: Definitions) -> bool:
+    """Whether a value stays the same for many steps: ``step // n``, the number of the epoch."""
+    name = dotted(value)
+    held = definitions.get(name) if name is not None else None
+    if held is not None and _is_slow(held, {}):
+        return True
+    if isinstance(value, ast.Call) and dotted(value.func) == "int" and value.args:
+        return isinstance(value.args[0], ast.BinOp) and isinstance(value.args[0].op, ast.Div)
+    if isinstance(value, ast.BinOp):
+        if isinstance(value.op, (ast.Add, ast.Sub)):
+            return _is_slow(value.left, definitions) or _is_slow(value.right, definitions)
+        return isinstance(value.op, ast.FloorDiv)
+    return name is not None and is_epoch_name(name.rpartition(".")[2])
+
+
+def _starts_over(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> bool:
+    """Whether a branch at a limit sets back what has grown up to it, or moves the limit on.
+
+    ``if seen >= n: seen = 0``, ``if step >= due: due += n``, ``if len(losses) == n: losses.clear()``.
+    """
+    left, right = test.left, test.comparators[0]
+    for side, other in ((left, right), (right, left)):
+        counted = side.args[0] if isinstance(side, ast.Call) and dotted(side.func) == "len" and side.args else side
+        name = dotted(counted)
+        if name is None:
+            continue
+        if counted is not side:
+            if any(_empties(node, name) for node in block):
+                return True
+        elif any(_sets_back(node, name, other) for node in block) and lasting.keeps(name):
+            return True
+    return False
+
+
+def _catches_up(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> bool:
+    """Whether a branch takes down where it ran last, and runs again only well beyond that.
+
+    ``if step - last >= n: last = step``, ``if step // n >= due: due += 1``, also in a ``while`` with the same test.
+    """
+    inner = [part for node in block if isinstance(node, ast.While) and _is_same(node.test, test) for part in node.body]
+    left, right = test.left, test.comparators[0]
+    for node in [*block, *inner]:
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+            name = dotted(node.target)
+            if name is not None and name == dotted(right) and _is_slow(left, {}) and lasting.keeps(name):
+                return True
+        if isinstance(node, ast.Assign) and isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub):
+            name = dotted(left.right)
+            if name in map(dotted, node.targets) and _is_same(node.value, left.left):
+                return name is not None and lasting.keeps(name)
+    return False
+
+
+def _is_same(one: ast.expr, other: ast.expr) -> bool:
+    return ast.dump(one) == ast.dump(other)
+
+
+def _empties(node: ast.stmt, name: str) -> bool:
+    """Whether a statement makes a list or a dict empty again."""
+    if isinstance(node, ast.Assign):
+        return name in map(dotted, node.targets) and isinstance(node.value, (ast.List, ast.Dict, ast.Call))
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    return call.func.attr == "clear" and dotted(call.func.value) == name
+
+
+def _sets_back(node: ast.stmt, name: str, other: ast.expr) -> bool:
+    """Whether a statement gives a name a new start: 0, or a place beyond the count that it was compared with."""
+    if isinstance(node, ast.AugAssign):
+        by_one = isinstance(node.value, ast.Constant) and node.value.value == 1
+        return dotted(node.target) == name and isinstance(node.op, ast.Add) and not by_one and counts_steps(other)
+    if not isinstance(node, ast.Assign) or name not in map(dotted, node.targets):
+        return False
+    value = node.value
+    if isinstance(value, ast.Constant):
+        return value.value == 0
+    return isinstance(value, ast.BinOp) and ast.dump(value.left) == ast.dump(other) and counts_steps(other)

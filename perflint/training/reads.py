@@ -1,0 +1,128 @@
+"""Which calls read the device: a host read of its own, or one in a helper that is handed a tensor."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.dispatch import Dispatch
+from perflint.dataflow.evaluate import Env, Evaluator
+from perflint.dataflow.flow import Flow, is_generator, with_comprehensions
+from perflint.dataflow.settled import Settled
+from perflint.dataflow.values import Values
+from perflint.index.kinds import Kind
+from perflint.index.part import Part
+from perflint.query import query
+from perflint.syntax.bindings import Handed, Told, default_values, in_order, parameter_env
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.tree import walk
+from perflint.training import around, evidence
+from perflint.training.steps import Read
+from perflint.training.training_calls import TrainingCalls
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_MAX_DEPTH = 3
+_MOST_STATEMENTS = 200
+_METHODS = frozenset({"item", "numpy", "tolist"})
+_CONVERSIONS = frozenset({"float", "int", "bool"})
+_NUMPY = frozenset({"numpy.array", "numpy.asarray", "numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"})
+
+
+class Reads(Part):
+    """Asks of functions whether one call of them reads the device, given what they are handed."""
+
+    def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int = 0) -> Read | None:
+        """The first host read that a call of a project function certainly makes; None when none is known."""
+        for target in Dispatch.of(self._project).targets(file, scope, call, env):
+            if not target.sure or not target.bound or target.scope is scope or is_generator(target.scope):
+                return None
+            if self._is_a_step(target.file, target.scope):
+                return None
+            evaluator = Evaluator(file, env)
+            arguments = [evaluator.kind(item) for item in call.args if not isinstance(item, ast.Starred)]
+            keywords = {item.arg: evaluator.kind(item.value) for item in call.keywords if item.arg}
+            spread = [evaluator.kind(item.value) for item in call.keywords if item.arg is None]
+            parameters = parameter_env(target.scope, arguments, keywords, spread)
+            told = in_order(default_values(target.scope, call))
+            return self._in_function(target.file, target.scope, in_order(parameters), told, depth)
+        return None
+
+    def _is_a_step(self, file: FileIndex, scope: Scope) -> bool:
+        return (
+            file.is_quiet
+            or scope.name in evidence.STEP_METHODS
+            or evidence.is_evaluation(scope.name)
+            or TrainingCalls.of(self._project).trains(file, scope)
+        )
+
+    @query(cycle=None)
+    def _in_function(self, file: FileIndex, scope: Scope, handed: Handed, told: Told, depth: int) -> Read | None:
+        """The read in a function; one of hundreds of statements is not looked through."""
+        if len(scope.statements) > _MOST_STATEMENTS:
+            return None
+        return self._search(file, scope, dict(handed), dict(told), depth)
+
+    def _search(
+        self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], defaults: dict[str, ast.expr], depth: int
+    ) -> Read | None:
+        before = (
+            Flow(scope, file, Values.of(self._project).base_env(file, scope, parameters), guess_losses=False)
+            .run()
+            .before
+        )
+        definitions = Settled.of(self._project).known(file, scope, defaults)
+        possible: Read | None = None
+        path = around.HotPath(definitions, scope)
+        for statement in scope.statements:
+            if not statement.calls or path.is_off(statement.place, None):
+                continue
+            env = with_comprehensions(statement.node, before.get(statement.node, {}), file)
+            found = self._in_statement(file, scope, statement, env, depth)
+            if found is not None and found.sure and not _asks_for_a_key(statement, scope):
+                return found
+            if found is not None and possible is None:
+                possible = replace(found, sure=False)
+        return possible
+
+    def _in_statement(self, file: FileIndex, scope: Scope, statement: Statement, env: Env, depth: int) -> Read | None:
+        for call in statement.calls:
+            if reads_tensor(call, Evaluator(file, env), file):
+                return Read(file, call)
+            if depth < _MAX_DEPTH:
+                found = self.in_call(file, scope, call, env, depth + 1)
+                if found is not None:
+                    return found
+        return None
+
+
+def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
+    """Whether a statement stands under ``if "boxes" in batch:`` for a parameter of its function."""
+    tests = (
+        link.node.test
+        for link in (statement.place.chain() if statement.place is not None else ())
+        if isinstance(link.node, ast.If) and link.branch == "body"
+    )
+    return any(
+        isinstance(item, ast.Compare)
+        and isinstance(item.ops[0], ast.In)
+        and isinstance(item.left, ast.Constant)
+        and dotted(item.comparators[0]) in scope.parameters
+        for test in tests
+        for item in walk(test)
+    )
+
+
+def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
+    """Whether a call itself copies what is known to be a tensor to the host."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and not call.keywords:
+        return evaluator.kind(call.func.value).is_tensor
+    name = dotted(call.func)
+    if name is None or len(call.args) != 1:
+        return False
+    if name in _CONVERSIONS or file.names.resolve(name) in _NUMPY:
+        return evaluator.kind(call.args[0]).is_tensor
+    return False

@@ -1,0 +1,134 @@
+"""Which calls make one training step: themselves, or in a function of the project that they reach."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.dispatch import Dispatch
+from perflint.dataflow.values import Values
+from perflint.index.kinds import FUNCTION_TAG
+from perflint.index.modules import Modules, knows_paddle
+from perflint.index.part import Part
+from perflint.query import query
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope, is_abstract
+from perflint.training import evidence
+from perflint.training.live import FUNCTION_VALUES, live
+from perflint.training.optimizing import optimizes
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_MAX_DEPTH = 2
+"""How many functions of files without Paddle are followed to one that trains with it."""
+
+_MOST_VALUES = 64
+"""Values of one name that are followed; a name that is bound to more stands for anything."""
+
+Place = tuple["FileIndex", Scope]
+
+
+class TrainingCalls(Part):
+    """Asks of calls and functions of one project whether they train."""
+
+    @query(cycle=False, again=True)
+    def trains(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether one call of a function makes one training step."""
+        return evidence.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call))
+
+    def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        """Whether a call makes one training step, itself or in a project function that it reaches."""
+        if evidence.makes_step(call, optimizes(file), file.is_static):
+            return True
+        if evidence.runs_program(call):
+            return self._trains_statically(file, scope, call)
+        return any(self.trains(*place) for place in self._reached(file, scope, call))
+
+    def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool:
+        """Whether a call in a file that does not know Paddle leads to a training step in one that does."""
+        for target, function in self._reached(file, scope, call):
+            if knows_paddle(target):
+                if self.trains(target, function):
+                    return True
+            elif depth < _MAX_DEPTH and function is not scope and self._leads_elsewhere(target, function, depth + 1):
+                return True
+        return False
+
+    def _leads_elsewhere(self, file: FileIndex, scope: Scope, depth: int) -> bool:
+        return any(
+            self.trains_elsewhere(file, scope, call, depth)
+            for statement in scope.statements
+            if statement.loop is None
+            for call in statement.calls
+        )
+
+    def _trains_statically(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        """Whether ``exe.run(...)`` runs a training program rather than a test one."""
+        if evidence.is_evaluation(scope.name) or evidence.runs_evaluation(call):
+            return False
+        if optimizes(file):
+            return True
+        return "train" in f"{scope.name} {ast.unparse(call)} {file.parts[-1]}".lower()
+
+    def _reached(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[Place]:
+        """The functions of the project that a call may reach for a training step."""
+        name = dotted(call.func)
+        if name is None:
+            return []
+        if name in scope.parameters:
+            return Values.of(self._project).functions_handed(scope, name)
+        held = self._held_by(file, scope, name)
+        if held:
+            return held
+        own = name[5:] if name.startswith("self.") and scope.owner is not None else ""
+        kept = scope.owner is not None and own in scope.owner.attributes
+        if name.rpartition(".")[2] not in live(self._project).names and not kept:
+            return []
+        found = Values.of(self._project).callee(file, scope, name, {})
+        places = [found] if found is not None else []
+        if own and (found is None or is_abstract(found[1])) and not evidence.is_evaluation(scope.name):
+            places += [(hook.file, hook.scope) for hook in Dispatch.of(self._project).hooks(scope, own)]
+        return [place for place in places if not _evaluates(place[1])]
+
+    def _held_by(self, file: FileIndex, scope: Scope, name: str) -> list[Place]:
+        """The functions that a name of the scope was bound to: ``step = train_step``, ``step = a if fast else b``."""
+        found: list[Place] = []
+        values = self._values(file, scope, name)
+        for value in values if len(values) <= _MOST_VALUES else ():
+            if not isinstance(value, FUNCTION_VALUES):
+                return []
+            kind = Values.of(self._project).lasting_kind(file, scope, value)
+            if kind.tag != FUNCTION_TAG:
+                return []
+            found += Modules.of(self._project).functions_of_kind(kind)
+        return found
+
+    def _values(self, file: FileIndex, scope: Scope, name: str) -> list[ast.expr]:
+        """What the assignments of a scope bind a name to; empty where one of them cannot be told."""
+        value = Values.of(self._project).own_definitions(scope).get(name)
+        if value is not None or "." in name:
+            return [value] if value is not None else []
+        return self._bound_values(scope).get(name, [])
+
+    @query
+    def _bound_values(self, scope: Scope) -> dict[str, list[ast.expr]]:
+        return _bound_values(scope)
+
+
+def _bound_values(scope: Scope) -> dict[str, list[ast.expr]]:
+    """The names that nothing but plain assignments binds, each with what they bind it to."""
+    values: dict[str, list[ast.expr]] = {}
+    others: set[str] = set()
+    for statement in scope.statements:
+        node = statement.node
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
+            values.setdefault(node.targets[0].id, []).append(node.value)
+        else:
+            others.update(bound_by(node))
+    return {name: bound for name, bound in values.items() if name not in others}
+
+
+def _evaluates(scope: Scope) -> bool:
+    return evidence.is_evaluation(scope.name) or evidence.without_gradients(scope)
