@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
-_MODULES = (
+_FIRST = (
     "alignment",
     "call_argument",
     "declared_calls",
@@ -27,11 +28,15 @@ _MODULES = (
     "truthiness",
     "unused_parameters",
 )
-"""The modules with checks.  Where two of them could report the same place, the one that comes first does."""
+"""Modules with checks, in order: where two of them could report the same place, the one that comes first does.
+
+The other modules of this folder come after them, by name: a check that shares its places with no other needs no entry.
+"""
 
 
 @cache
 def load_checks() -> None:
     """Import every check module, which registers its functions; only now, since LibCST comes with them."""
-    for name in _MODULES:
+    others = sorted(module.name for module in iter_modules(__path__) if module.name not in _FIRST)
+    for name in (*_FIRST, *others):
         import_module(f"perflint.checks.{name}")

@@ -75,13 +75,18 @@ def mentions_amp(file: FileIndex) -> bool:
     return any(file.has(word) for word in ("auto_cast", "amp_guard", "Scaler", "decorate", "amp_configs"))
 
 
-@query
 def uses(file: FileIndex) -> list[tuple[Scope, State]]:
     """The functions of a file that run something under AMP, and whether they do so by default."""
-    return list(_uses(file))
+    return [(scope, state) for scope, _, state in places(file)]
 
 
-def _uses(file: FileIndex) -> Iterator[tuple[Scope, State]]:
+@query
+def places(file: FileIndex) -> list[tuple[Scope, Statement, State]]:
+    """The statements of a file that turn AMP on, each with its function, and whether it is on by default."""
+    return list(_places(file))
+
+
+def _places(file: FileIndex) -> Iterator[tuple[Scope, Statement, State]]:
     switches = Switches.of(file.project)
     for scope, statement, call in amp_calls(file.scopes_where("amp", _uses_amp), file.names):
         if is_evaluation(scope.name):
@@ -92,7 +97,7 @@ def _uses(file: FileIndex) -> Iterator[tuple[Scope, State]]:
             switches.state_of_calls(scope, file),
         )
         if state is not State.OFF:
-            yield scope, state
+            yield scope, statement, state
 
 
 def _uses_amp(file: FileIndex, scope: Scope) -> bool:
