@@ -1,0 +1,93 @@
+"""PPF307: a convolutional model that is trained under AMP with its channels first."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import libcst as cst
+
+from perflint.checks.arguments import find_argument
+from perflint.dataflow.evaluate import Evaluator
+from perflint.dataflow.values import Values
+from perflint.facts import amp
+from perflint.facts.channels import Channels, channels_of
+from perflint.findings import Confidence, Fix, Level, Related
+from perflint.index.kinds import EITHER, LAYER_TAG, Kind
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import check, statement_gate
+from perflint.syntax.call_arguments import argument_of
+from perflint.syntax.scopes import Class, Statement
+from perflint.training.steps import Point, points_of
+
+CODE = "PPF307"
+_SCOPES = frozenset({"paddle.amp.auto_cast", "paddle.amp.decorate"})
+_TITLE = 'call `paddle.incubate.autotune.set_config({"layout": {"enable": True}})` before training'
+_REASON = (
+    'or give every 2-D layer `data_format="NHWC"` and hand it batches in that order; both change how sums are rounded, '
+    "and code of the model that counts on channels being axis 1 has to follow"
+)
+
+
+def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    """The statements that turn AMP on for training, where the project has convolutions and tunes no layout."""
+    mentions = file.project.mentions
+    if not amp.mentions_amp(file) or not mentions.of("Conv2D", "Conv2DTranspose"):
+        return
+    confidence = amp.amp_files(file.project).get(file.source.path)
+    if confidence is None or any(other.has("autotune.set_config") for other in mentions.of("autotune")):
+        return
+    for _, statement, _ in amp.places(file):
+        yield statement, confidence
+
+
+statement_gate(CODE, _places)
+
+
+@check("Call")
+def channels_first(call: cst.Call, context: Context) -> None:
+    """Report AMP that is turned on for a model whose convolutions have their channels first."""
+    point = context.point
+    if point is None or not (context.callee(call) in _SCOPES or find_argument(call, "amp_configs", None)):
+        return
+    confidence = next((sure for at, sure in _places(context.file) if at.node is point.statement.node), None)
+    if confidence is None:
+        return
+    models = {model for kind in _trained(call, point, context) for model in _layers(kind, context.file)}
+    first = [model for model in models if channels_of(*model) == {Channels.FIRST}]
+    if len(first) == 1 == len([model for model in models if channels_of(*model)]):
+        ((file, owner),) = first
+        related = (Related(file.source.path, owner.node.lineno, "the model"),)
+        fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
+        context.report(CODE, call, fix, related=related, confidence=confidence, model=owner.name)
+
+
+def _trained(call: cst.Call, point: Point, context: Context) -> Iterator[Kind]:
+    """What a call turns AMP on for: the objects that are called in its block, or the one that it is handed."""
+    if context.callee(call) == "paddle.amp.auto_cast":
+        for statement in point.scope.statements:
+            at = points_of(point.file).get(statement.node)
+            if at is not None and _is_inside(statement.node, point.statement.node):
+                yield from (Evaluator(point.file, at.full_env).kind(made.func) for made in statement.calls)
+    elif context.callee(call) == "paddle.amp.decorate":
+        model = find_argument(call, "models", 0)
+        if model is not None:
+            yield context.kind(model.value)
+    elif isinstance(call.func, cst.Attribute):
+        made = Values.of(point.file.project).definitions(point.file, point.scope).get(context.text(call.func.value))
+        network = argument_of(made, "network", 0) if isinstance(made, ast.Call) else None
+        if network is not None:
+            yield Evaluator(point.file, point.full_env).kind(network)
+
+
+def _is_inside(node: ast.stmt, block: ast.stmt) -> bool:
+    return node is not block and block.lineno <= node.lineno and (node.end_lineno or 0) <= (block.end_lineno or 0)
+
+
+def _layers(kind: Kind, file: FileIndex) -> list[tuple[FileIndex, Class]]:
+    """The layers of the project that a value may be."""
+    names = kind.type.split(EITHER) if kind.tag == LAYER_TAG else []
+    found = (Modules.of(file.project).class_named(name) for name in names)
+    return [place for place in found if place is not None]
