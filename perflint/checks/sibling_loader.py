@@ -12,7 +12,7 @@ from perflint.checks.excuses import indexed
 from perflint.facts.loader_sites import LOADER
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.call_arguments import argument_of, is_zero, keyword_only
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
@@ -89,7 +89,7 @@ def _is_bound_above(bindings: list[Statement], uses: tuple[Statement, ...]) -> b
 
 
 def _bindings(name: str, scope: Scope) -> list[Statement]:
-    return [statement for statement in scope.statements if name in bound_by(statement.node)]
+    return bindings_of(scope).get(name, [])
 
 
 def _is_parameter(name: str, scope: Scope) -> bool:

@@ -11,7 +11,7 @@ from perflint.checks.single_tensor import Evidence
 from perflint.facts.step_index import step_index
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
@@ -46,9 +46,8 @@ def asks_for_presence(expression: ast.expr, point: Point) -> bool:
     """Whether a bare name is tested that elsewhere in the function stands for nothing: ``None``, ``[]``, 0."""
     name = dotted(expression)
     return name is not None and any(
-        name in bound_by(statement.node) and _is_nothing(statement.node.value)
-        for statement in point.scope.statements
-        if isinstance(statement.node, ast.Assign)
+        isinstance(statement.node, ast.Assign) and _is_nothing(statement.node.value)
+        for statement in bindings_of(point.scope).get(name, ())
     )
 
 

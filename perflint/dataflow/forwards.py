@@ -11,7 +11,7 @@ from perflint.index.kinds import GUESS, TENSOR, TUPLE_TAG, UNKNOWN_TAG, Kind, tu
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, required_parameters
 
@@ -73,7 +73,7 @@ class Forwards(Part):
 
     def _is_number_of_a_call(self, name: str, file: FileIndex, scope: Scope, depth: int) -> bool:
         """Whether a name is bound once, to a number that a function of the project returns among other things."""
-        bound = [item.node for item in scope.statements if name in bound_by(item.node)]
+        bound = [item.node for item in bindings_of(scope).get(name, ())]
         node = bound[0] if len(bound) == 1 else None
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
             return False

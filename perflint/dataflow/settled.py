@@ -21,7 +21,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
@@ -107,7 +107,7 @@ class Settled(Part):
         owner = scope.owner if scope.name == "__init__" else None
         if scope.name == "forward" or (scope.name.startswith("__") and owner is None):
             return None  # a call of the object calls it, by whatever name that has
-        if any(name in bound_by(statement.node) for statement in scope.statements):
+        if name in bindings_of(scope):
             return None
         if not _is_plainly_decorated(owner or scope):
             return None

@@ -14,7 +14,7 @@ from perflint.dataflow.values import Values
 from perflint.index.callers import Callers, argument_for
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
@@ -172,8 +172,7 @@ class Sizes:
                 }
                 self.written[self.scope] = {name: value for name, value in once.items() if value not in inside}
             else:
-                bound = {name for statement in self.scope.statements for name in bound_by(statement.node)}
-                self.written[self.scope] = {name: once.get(name) for name in bound}
+                self.written[self.scope] = {name: once.get(name) for name in bindings_of(self.scope)}
         return self.written[self.scope]
 
     def _parameter(self, name: str, depth: int) -> Size | None:

@@ -16,7 +16,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Place, Scope, Statement, headers
 from perflint.syntax.tree import walk
@@ -210,7 +210,7 @@ class Switches(Part):
     def _parameter(self, name: str, scope: Scope, file: FileIndex, depth: int) -> Value:
         """What a function's callers hand over for a parameter; its default where they all leave it out."""
         owner = scope.owner if scope.name == "__init__" else None
-        if any(name in bound_by(statement.node) for statement in scope.statements):
+        if name in bindings_of(scope):
             return _OPEN
         if owner is not None and Hierarchy.of(self._project).descendants(owner):
             return _OPEN

@@ -28,7 +28,7 @@ from perflint.index.modules import MAX_DEPTH, Modules
 from perflint.index.part import Part
 from perflint.index.project import FileIndex
 from perflint.query import query
-from perflint.syntax.bindings import bound_by, definitions_of, parameter_env
+from perflint.syntax.bindings import bindings_of, definitions_of, parameter_env
 from perflint.syntax.call_arguments import position_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope
@@ -328,7 +328,7 @@ class Values(Part):
         module = file.scopes.module
         if scope is module:
             return own
-        bound = {name for statement in scope.statements for name in bound_by(statement.node)} | set(scope.parameters)
+        bound = bindings_of(scope).keys() | set(scope.parameters)
         return {**{name: value for name, value in self.own_definitions(module).items() if name not in bound}, **own}
 
     def _answers(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:

@@ -15,7 +15,7 @@ from perflint.facts.gradients_off import NoGrad
 from perflint.facts.kept_gradients import is_printed
 from perflint.index.callers import argument_for
 from perflint.index.project import FileIndex
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Loop, Scope, Statement
 from perflint.training.steps import Point, points_of
@@ -173,7 +173,7 @@ def _kept_by_method(call: ast.Call, file: FileIndex, method: Scope) -> ast.expr 
 
 def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
     """Whether a method adds a parameter to an attribute without reading or detaching it, or binding it anew."""
-    if any(parameter in bound_by(statement.node) for statement in method.statements):
+    if parameter in bindings_of(method):
         return False
     for statement in method.statements:
         added = _added(statement.node)
@@ -258,7 +258,7 @@ class _Carriers:
 
     def _is_cut(self, name: str) -> bool:
         """Whether the name is bound, between the backward pass and here, to something without a graph."""
-        bindings = _bindings(self._point.scope).get(name, [])
+        bindings = bindings_of(self._point.scope).get(name, [])
         before = bisect_left(bindings, self._point.statement.node.lineno, key=lambda item: item.node.lineno)
         last = bindings[before - 1].node if before else None
         if isinstance(last, ast.Assign):
@@ -304,11 +304,6 @@ class _Carriers:
 def _direct(scope: Scope) -> frozenset[str]:
     """Names that a scope calls ``backward`` on, and the parts that they are added up from."""
     return scope.once(_direct, lambda: _differentiated(scope) | _parts(scope, _differentiated(scope)))
-
-
-def _bindings(scope: Scope) -> dict[str, list[Statement]]:
-    """The statements of a scope that bind a name, in order, by that name."""
-    return scope.once(_bindings, lambda: _by_name(scope, lambda statement: bound_by(statement.node)))
 
 
 def _by_name(scope: Scope, names: Callable[[Statement], Iterable[str]]) -> dict[str, list[Statement]]:
@@ -479,7 +474,7 @@ def _outlives_the_step(target: ast.expr, point: Point) -> bool:
         return point.scope.owner is not None and not _renewed_elsewhere(name, point)
     if point.loop is None:
         return False
-    bindings = _bindings(point.scope).get(name)
+    bindings = bindings_of(point.scope).get(name)
     is_bound_before = bindings is not None and bindings[0].node.lineno < point.loop.lineno
     return is_bound_before or name.partition(".")[0] in point.scope.parameters
 
@@ -534,5 +529,5 @@ def _is_bounded(name: str, point: Point) -> bool:
 
 
 def _is_made_bounded(scope: Scope, name: str) -> bool:
-    nodes = [statement.node for statement in _bindings(scope).get(name, ())]
+    nodes = [statement.node for statement in bindings_of(scope).get(name, ())]
     return any(_BOUNDED.search(ast.unparse(node.value)) for node in nodes if isinstance(node, ast.Assign))

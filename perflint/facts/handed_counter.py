@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.values import Values
 from perflint.facts.step_index import counters_of
 from perflint.index.callers import argument_for
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, terminal
 
@@ -71,7 +71,7 @@ def _call_at(project: Project, path: str, line: int, called: Scope) -> ast.Call 
 
 
 def _handed(project: Project, known: set[str], call: ast.Call, called: Scope) -> set[str]:
-    bound = {name for statement in called.statements for name in bound_by(statement.node)}
+    bound = bindings_of(called).keys()
     handed: set[str] = set()
     if len(Values.of(project).sites(called)) == 1:
         for parameter in called.parameters:

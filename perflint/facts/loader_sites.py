@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
 from perflint.index.modules import Modules
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 from perflint.syntax.tree import walk
@@ -170,8 +170,8 @@ def _shuffles(call: ast.Call, scope: Scope) -> bool:
         if keyword.arg == "batch_sampler" and isinstance(keyword.value, ast.Name):
             made = [
                 statement.node.value
-                for statement in scope.statements
-                if isinstance(statement.node, ast.Assign) and keyword.value.id in bound_by(statement.node)
+                for statement in bindings_of(scope).get(keyword.value.id, ())
+                if isinstance(statement.node, ast.Assign)
             ]
             return any(isinstance(value, ast.Call) and _shuffles(value, scope) for value in made)
     return False

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.values import Values
 from perflint.index.callers import Callers, Site, argument_for
 from perflint.index.modules import Modules
-from perflint.syntax.bindings import bound_by, targets_of
+from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.call_arguments import argument_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement, headers
@@ -191,7 +191,7 @@ class _Follower:
     @staticmethod
     def _is_private(module: Scope, name: str) -> bool:
         """Whether all that binds a global stands under ``if __name__ == "__main__"``: no import sees it."""
-        return all(_is_main(statement) for statement in module.statements if name in bound_by(statement.node))
+        return all(map(_is_main, bindings_of(module).get(name, ())))
 
     def _kept(self, file: FileIndex, owner: Class, name: str, depth: int) -> _Uses:
         """The uses of an attribute of a project class, wherever an attribute of that name is read."""
@@ -311,9 +311,7 @@ def _sees(inner: Scope, outer: Scope, name: str) -> bool:
     while scope is not None and scope is not outer:
         if _is_global(scope, name):
             return isinstance(outer.node, ast.Module)
-        if name in scope.parameters or name in _keyword_only(scope):
-            return False
-        if any(name in bound_by(statement.node) for statement in scope.statements):
+        if name in scope.parameters or name in _keyword_only(scope) or name in bindings_of(scope):
             return False
         scope = scope.parent
     return scope is outer

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.values import Values
 from perflint.index.callers import Callers, argument_for
 from perflint.index.modules import Modules
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.call_arguments import argument_of, keyword_only
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope
@@ -128,9 +128,8 @@ class _Search:
             for there, caller, call in Callers.of(file.project).named(_called_as(scope))[:_MOST_SITES]:
                 given = argument_for(scope, call, first) if _reaches(there, caller, call, scope) else None
                 self.value(there, caller, given)
-        for statement in scope.statements:
-            if first in bound_by(statement.node):
-                self.value(file, scope, getattr(statement.node, "value", None))
+        for statement in bindings_of(scope).get(first, ()):
+            self.value(file, scope, getattr(statement.node, "value", None))
 
     def _attribute(self, file: FileIndex, owner: Class, name: str) -> None:
         for value, scope in owner.attributes.get(name, ()):
@@ -165,7 +164,7 @@ def _bound(scope: Scope, name: str) -> Scope | None:
     while inner is not None:
         if name in inner.parameters or name in keyword_only(inner) or name in inner.functions:
             return inner
-        if any(name in bound_by(statement.node) and _gives(statement.node) for statement in inner.statements):
+        if any(_gives(statement.node) for statement in bindings_of(inner).get(name, ())):
             return inner
         inner = inner.parent
     return None

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from perflint.facts.loader_sites import Site
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.call_arguments import keyword_only
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
@@ -24,7 +24,7 @@ def binding(name: str, site: Site) -> tuple[Scope, Statement, ast.expr | None] |
     scope: Scope | None = site.scope
     use = site.statement
     while scope is not None:
-        bound = [statement for statement in scope.statements if name in bound_by(statement.node)]
+        bound = bindings_of(scope).get(name, [])
         if use is not None:
             bound = [statement for statement in bound if _comes_first(statement, use)]
         if name in scope.parameters or name in keyword_only(scope):

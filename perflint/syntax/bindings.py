@@ -99,6 +99,19 @@ def bound_by(node: ast.stmt) -> list[str]:
     return []
 
 
+def bindings_of(scope: Scope) -> dict[str, list[Statement]]:
+    """The statements of a scope that assign to a name, in order, by the dotted name (``self.step`` too)."""
+    return scope.once(bindings_of, lambda: _by_name(scope))
+
+
+def _by_name(scope: Scope) -> dict[str, list[Statement]]:
+    found: dict[str, list[Statement]] = {}
+    for statement in scope.statements:
+        for name in dict.fromkeys(bound_by(statement.node)):
+            found.setdefault(name, []).append(statement)
+    return found
+
+
 def loads_of(scope: Scope) -> dict[str, list[tuple[Statement, int]]]:
     """The statements of a scope that read a name, in order, each with how often it does so itself, by that name."""
     return scope.once(loads_of, lambda: _loads(scope))
@@ -185,7 +198,7 @@ def default_values(
     handed.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
     known = definitions or {}
     told = {name: known.get(dotted(value) or "", value) for name, value in handed.items()}
-    bound = {name for statement in scope.statements for name in bound_by(statement.node)}
+    bound = bindings_of(scope)
     left = {name: value for name, value in defaults.items() if name not in handed and isinstance(value, ast.Constant)}
     return {
         name: value

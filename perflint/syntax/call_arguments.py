@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from perflint.syntax.bindings import bound_by, targets_of
+from perflint.syntax.bindings import bindings_of, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope
 
@@ -55,9 +55,9 @@ def position_of(scope: Scope, name: str) -> int | None:
 
 def changes(scope: Scope, name: str) -> bool:
     """Whether a function changes its ``**kwargs`` before it hands them on."""
+    if name in bindings_of(scope):
+        return True
     for statement in scope.statements:
-        if name in bound_by(statement.node):
-            return True
         written = targets_of(statement.node)
         if any(isinstance(item, ast.Subscript) and dotted(item.value) == name for item in written):
             return True

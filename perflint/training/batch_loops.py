@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
 from perflint.index.modules import Modules
-from perflint.syntax.bindings import bound_by, targets_of
+from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Scope, Statement, exits
 from perflint.syntax.tree import walk
@@ -193,7 +193,7 @@ def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str],
 
 
 def _runs_model(file: FileIndex, scope: Scope, depth: int) -> bool:
-    own = {name for statement in scope.statements for name in bound_by(statement.node)} - {"self"}
+    own = bindings_of(scope).keys() - {"self"}
     own |= {
         name
         for statement in scope.statements
