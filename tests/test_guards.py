@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from perflint.training import guards
+from perflint.training import counting, guards
 from tests.support import expect_marked, expect_marked_in_step
 
 
@@ -147,7 +147,7 @@ def test_names_that_stand_for_each_other_come_to_an_end() -> None:
     ],
 )
 def test_names_that_count_epochs(name: str, epochs: bool) -> None:
-    assert guards.is_epoch_name(name) is epochs
+    assert counting.is_epoch_name(name) is epochs
 
 
 def test_a_branch_under_a_guard_is_off_the_hot_path() -> None:

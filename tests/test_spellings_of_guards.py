@@ -14,7 +14,7 @@ import pytest
 from perflint.dataflow.settled import Known
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes
-from perflint.training import guards
+from perflint.training import counting, guards
 
 
 def expression(text: str) -> ast.expr:
@@ -537,14 +537,14 @@ def test_several_parts() -> None:
     ],
 )
 def test_the_count_of_a_loop(loop: str, name: str | None) -> None:
-    assert guards.counted_by(statement(loop)) == (frozenset() if name is None else {name})
+    assert counting.counted_by(statement(loop)) == (frozenset() if name is None else {name})
 
 
 def test_the_count_of_a_loop_over_an_asynchronous_source() -> None:
     made = ast.parse("async def f():\n    async for b, x in enumerate(loader): pass").body[0]
     assert isinstance(made, ast.AsyncFunctionDef)
-    assert guards.counted_by(made.body[0]) == {"b"}
-    assert guards.counted_by(None) == frozenset()
+    assert counting.counted_by(made.body[0]) == {"b"}
+    assert counting.counted_by(None) == frozenset()
 
 
 # -- conditional expressions --------------------------------------------------------------------------------------
@@ -577,15 +577,15 @@ def test_calls_in_conditional_expressions(text: str, rarely: list[str]) -> None:
 
 
 def test_names_of_epochs_and_intervals() -> None:
-    assert [guards.is_epoch_name(name) for name in ("EPOCH", "my_epochs", "epoch_len", "epoch_size")] == [
+    assert [counting.is_epoch_name(name) for name in ("EPOCH", "my_epochs", "epoch_len", "epoch_size")] == [
         True,
         True,
         False,
         False,
     ]
-    assert guards.is_interval_name("log_freq")
-    assert guards.is_interval_name("Save_Every")
-    assert not guards.is_interval_name("everything")
+    assert counting.is_interval_name("log_freq")
+    assert counting.is_interval_name("Save_Every")
+    assert not counting.is_interval_name("everything")
 
 
 @pytest.mark.parametrize(
@@ -609,5 +609,5 @@ def test_names_of_epochs_and_intervals() -> None:
     ],
 )
 def test_names_that_count_steps(name: str, counts: bool) -> None:
-    assert guards.counts_steps(ast.Name(name)) is counts
-    assert guards.counts_steps(ast.Attribute(ast.Name("self"), name)) is counts
+    assert counting.counts_steps(ast.Name(name)) is counts
+    assert counting.counts_steps(ast.Attribute(ast.Name("self"), name)) is counts

@@ -18,7 +18,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
-from perflint.syntax.call_arguments import argument_of
+from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Class, Statement
 from perflint.training.steps import Point, points_of
 

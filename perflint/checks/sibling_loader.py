@@ -13,8 +13,8 @@ from perflint.facts.loader_sites import LOADER
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
-from perflint.syntax.call_arguments import argument_of, is_zero, keyword_only
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, is_zero, keyword_only
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point

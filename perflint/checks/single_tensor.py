@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterator
 
 from perflint.dataflow.evaluate import Evaluator
-from perflint.dataflow.switches import default_expression
 from perflint.dataflow.values import Values
 from perflint.index.kinds import Kind
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import default_of
 from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
@@ -111,7 +111,7 @@ class Evidence:
 
     def is_off(self, node: ast.expr) -> bool:
         """Whether an expression is a parameter of the function that is false unless a call says otherwise."""
-        default = default_expression(self._point.scope, node.id) if isinstance(node, ast.Name) else None
+        default = default_of(self._point.scope, node.id) if isinstance(node, ast.Name) else None
         return isinstance(default, ast.Constant) and not default.value
 
     def is_handed_over(self, node: ast.expr) -> bool:

@@ -15,6 +15,7 @@ from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import fits
 from perflint.syntax.scopes import Scope
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class Dispatch(Part):
         found = self._methods(name)
         if len(found) > _MOST_BY_NAME:
             return []
-        fitting = [Target(owner, scope, sure=False) for owner, scope in found if _fits(scope, call)]
+        fitting = [Target(owner, scope, sure=False) for owner, scope in found if fits(scope, call)]
         beside = [target for target in fitting if target.file.parts[:-1] == file.parts[:-1]]
         return beside or fitting
 
@@ -162,20 +163,3 @@ class Dispatch(Part):
 
 def _one(found: tuple[FileIndex, Scope] | None) -> list[Target]:
     return [Target(*found)] if found else []
-
-
-def _fits(scope: Scope, call: ast.Call) -> bool:
-    """Whether a function takes as many arguments, with these names, as a call gives it."""
-    if isinstance(scope.node, ast.Module):
-        return False
-    args = scope.node.args
-    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
-        return True
-    named = {item.arg for item in call.keywords}
-    positional, keyword_only = scope.parameters, {item.arg for item in args.kwonlyargs}
-    if len(call.args) > len(positional) and args.vararg is None:
-        return False
-    if args.kwarg is None and not named <= {*positional, *keyword_only}:
-        return False
-    required = positional[: len(positional) - len(args.defaults)] if args.defaults else positional
-    return all(name in named for name in required[len(call.args) :])

@@ -13,7 +13,8 @@ from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, required_parameters
+from perflint.syntax.parameters import required_parameters
+from perflint.syntax.scopes import Scope
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex

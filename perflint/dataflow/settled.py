@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.switches import Switches, default_expression
+from perflint.dataflow.switches import Switches
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, Site, argument_for
+from perflint.index.callers import Callers, Site
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, argument_for, default_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -81,7 +82,7 @@ class Settled(Part):
         """The constant that a parameter, or ``self.name``, has whenever a function runs; None where it may differ."""
         first, _, rest = name.partition(".")
         if not rest:
-            return self._parameter(name, file, scope, 0) if name in _parameters(scope) else None
+            return self._parameter(name, file, scope, 0) if name in all_parameters(scope) else None
         owner = scope.owner if first == "self" and "." not in rest else None
         return self._attribute(rest, file, owner, 0) if owner is not None else None
 
@@ -96,7 +97,7 @@ class Settled(Part):
             return self._value(known, file, scope, depth + 1)
         first, _, rest = name.partition(".")
         if not rest:
-            return self._parameter(name, file, scope, depth + 1) if name in _parameters(scope) else None
+            return self._parameter(name, file, scope, depth + 1) if name in all_parameters(scope) else None
         owner = scope.owner if first == "self" and "." not in rest else None
         return self._attribute(rest, file, owner, depth + 1) if owner is not None else None
 
@@ -111,7 +112,7 @@ class Settled(Part):
             return None
         if not _is_plainly_decorated(owner or scope):
             return None
-        default = default_expression(scope, name)
+        default = default_of(scope, name)
         found: ast.Constant | None = None
         for count, (there, caller, call) in enumerate(self._sites(file, scope), 1):
             if any(item.arg is None for item in call.keywords) or any(isinstance(i, ast.Starred) for i in call.args):
@@ -220,11 +221,6 @@ def _is_plainly_decorated(target: Scope | Class) -> bool:
     """Whether no decorator of a function or class may hand it to somebody else."""
     decorators = target.node.decorator_list if not isinstance(target.node, ast.Module) else []
     return all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in decorators)
-
-
-def _parameters(scope: Scope) -> list[str]:
-    keyword_only = [] if isinstance(scope.node, ast.Module) else [arg.arg for arg in scope.node.args.kwonlyargs]
-    return [*scope.parameters, *keyword_only]
 
 
 def _same(first: ast.Constant, second: ast.Constant) -> bool:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.switches import default_expression
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, argument_for
+from perflint.index.callers import Callers
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for, default_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -181,7 +181,7 @@ class Sizes:
             return known.get(name)
         if self.scope.owner is not None and self.scope.name != "__init__":
             return None
-        found = self.at(self.file, self.file.scopes.module).value(default_expression(self.scope, name), depth + 1)
+        found = self.at(self.file, self.file.scopes.module).value(default_of(self.scope, name), depth + 1)
         return found and Size(
             found.value, found.items, found.assumed | {(self.file, self.scope, name)}, found.given, found.attribute
         )

@@ -11,13 +11,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, Site, argument_for
+from perflint.index.callers import Callers, Site
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for, default_of
 from perflint.syntax.scopes import Class, Place, Scope, Statement, headers
 from perflint.syntax.tree import walk
 
@@ -214,7 +215,7 @@ class Switches(Part):
             return _OPEN
         if owner is not None and Hierarchy.of(self._project).descendants(owner):
             return _OPEN
-        default = default_expression(scope, name)
+        default = default_of(scope, name)
         constant = Value(default.value, Setter.CALLERS) if isinstance(default, ast.Constant) else _OPEN
         found: list[Value] = []
         for there, caller, call in self.sites(scope, file):
@@ -289,16 +290,3 @@ def _option_default(call: ast.Call) -> Any:
     if default is None and isinstance(action, ast.Constant):
         return {"store_true": False, "store_false": True}.get(str(action.value), UNKNOWN)
     return UNKNOWN
-
-
-def default_expression(scope: Scope, name: str) -> ast.expr | None:
-    """The default of a function's parameter, None where it has none."""
-    if isinstance(scope.node, ast.Module):
-        return None
-    args = scope.node.args
-    positional = [arg.arg for arg in [*args.posonlyargs, *args.args]]
-    defaults = dict(zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True))
-    defaults.update(
-        {arg.arg: value for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value is not None}
-    )
-    return defaults.get(name)

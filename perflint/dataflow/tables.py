@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
-from perflint.index.callers import argument_for
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.index.registries import Registries
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for
 from perflint.syntax.reaching import is_bound, is_mutated
 from perflint.syntax.scopes import FUNCTIONS, Scope
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, module_env
-from perflint.index.callers import Callers, Site, argument_for
+from perflint.dataflow.handed import parameter_env
+from perflint.index.callers import Callers, Site
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import (
     DATASET_TAG,
@@ -28,9 +29,9 @@ from perflint.index.modules import MAX_DEPTH, Modules
 from perflint.index.part import Part
 from perflint.index.project import FileIndex
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of, definitions_of, parameter_env
-from perflint.syntax.call_arguments import position_of
+from perflint.syntax.bindings import bindings_of, definitions_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for, position_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 

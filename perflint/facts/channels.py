@@ -9,8 +9,8 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.query import query
-from perflint.syntax.call_arguments import argument_of
 from perflint.syntax.names import dotted, spellings
+from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Class, Scope, headers
 from perflint.syntax.tree import walk
 

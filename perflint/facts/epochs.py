@@ -6,7 +6,7 @@ import ast
 
 from perflint.syntax.scopes import LOOPS, Loop, Statement
 from perflint.syntax.tree import walk
-from perflint.training import around, evidence, guards
+from perflint.training import around, counting, evidence
 
 _CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -39,5 +39,5 @@ def _guarded(statement: Statement, loop: Loop) -> bool:
 def _chooses(node: ast.AST) -> bool:
     """Whether a part of a test picks out some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In)):
-        return any(isinstance(item, ast.Name) and guards.is_epoch_name(item.id) for item in walk(node))
+        return any(isinstance(item, ast.Name) and counting.is_epoch_name(item.id) for item in walk(node))
     return isinstance(node, _CHOOSES)

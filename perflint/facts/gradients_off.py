@@ -12,6 +12,7 @@ from perflint.index.callers import Callers, Site
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import fits
 from perflint.syntax.scopes import Place, Scope, Statement
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class NoGrad(Part):
         found = Values.of(self._project).callee(file, caller, name, {}) if name else None
         if found is None:
             if isinstance(call.func, ast.Attribute):
-                return None if scope.owner is not None and _may_fit(call, scope) else False
+                return None if scope.owner is not None and fits(scope, call) else False
             return None if file is home else False
         if found[1] is scope:
             return True
@@ -147,18 +148,6 @@ def _nearness(file: FileIndex, other: FileIndex) -> int:
     """How many directories from the root on two files share."""
     pairs = zip(file.parts[:-1], other.parts[:-1], strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def _may_fit(call: ast.Call, scope: Scope) -> bool:
-    """Whether a method could take a call's arguments, as far as their number and names go."""
-    assert not isinstance(scope.node, ast.Module)
-    args = scope.node.args
-    names = {*scope.parameters, *(arg.arg for arg in args.kwonlyargs)}
-    required = len(scope.parameters) - len(args.defaults)
-    given = len(call.args) + len(call.keywords)
-    if args.kwarg is None and not {item.arg for item in call.keywords} <= {*names, None}:
-        return False
-    return given >= required and (args.vararg is not None or args.kwarg is not None or given <= len(names))
 
 
 def is_switched(file: FileIndex) -> bool:

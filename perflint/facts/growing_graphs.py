@@ -13,10 +13,10 @@ from perflint.dataflow.flow import backward_names, is_loss_name
 from perflint.dataflow.values import Values
 from perflint.facts.gradients_off import NoGrad
 from perflint.facts.kept_gradients import is_printed
-from perflint.index.callers import argument_for
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Loop, Scope, Statement
 from perflint.training.steps import Point, points_of
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
 from perflint.facts.step_index import counters_of
-from perflint.index.callers import argument_for
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import LOOPS, Loop, Scope, terminal
 
 if TYPE_CHECKING:

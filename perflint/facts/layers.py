@@ -10,11 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.sizes import Bound, Size, Sizes, default_holds, is_super_init
-from perflint.dataflow.switches import default_expression
-from perflint.index.callers import argument_for
 from perflint.index.modules import Modules
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, argument_for, default_of
 from perflint.syntax.scopes import Scope
 
 if TYPE_CHECKING:
@@ -183,18 +182,15 @@ def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound
     if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
         return None
     found: dict[str, Size | None] = {}
-    names = [*scope.parameters]
-    if not isinstance(scope.node, ast.Module):
-        names += [item.arg for item in scope.node.args.kwonlyargs]
-    for name in names:
+    for name in all_parameters(scope):
         argument = argument_for(scope, call, name)
         if argument is None:
-            found[name] = sizes.at(file, file.scopes.module).value(default_expression(scope, name))
+            found[name] = sizes.at(file, file.scopes.module).value(default_of(scope, name))
         else:
             size = sizes.value(argument)
             given = size is not None and (size.given or not sizes.bound)  # further in, the number may be written there
             found[name] = size and Size(size.value, size.items, size.assumed, given, size.attribute)
-    extra = {keyword.arg or "" for keyword in call.keywords} - set(names)
+    extra = {keyword.arg or "" for keyword in call.keywords} - set(all_parameters(scope))
     return {**found, **{f"**{name}": None for name in extra}}
 
 

@@ -18,8 +18,8 @@ from perflint.facts.worker_values import WorkerOrigin, WorkerValues
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
 from perflint.query import whole
-from perflint.syntax.call_arguments import argument_of, is_zero
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, is_zero
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, Site, argument_for
+from perflint.index.callers import Callers, Site
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
-from perflint.syntax.call_arguments import argument_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for, argument_of, keyword_only
 from perflint.syntax.scopes import Class, Scope, Statement, headers
 from perflint.syntax.tree import children, walk
 from perflint.training import batch_loops
@@ -251,7 +251,7 @@ class _Follower:
             yield BatchUse.UNKNOWN
             return
         there, inner = found
-        names = [*inner.parameters, *_keyword_only(inner)]
+        names = [*inner.parameters, *keyword_only(inner)]
         parameter = next((one for one in names if argument_for(inner, call, one) is node), None)
         if parameter is None:
             yield BatchUse.UNKNOWN
@@ -301,17 +301,13 @@ def _parents(node: ast.stmt) -> dict[ast.AST, ast.expr]:
     }
 
 
-def _keyword_only(scope: Scope) -> list[str]:
-    return [] if isinstance(scope.node, ast.Module) else [arg.arg for arg in scope.node.args.kwonlyargs]
-
-
 def _sees(inner: Scope, outer: Scope, name: str) -> bool:
     """Whether a name that one scope reads is the one that another binds."""
     scope: Scope | None = inner
     while scope is not None and scope is not outer:
         if _is_global(scope, name):
             return isinstance(outer.node, ast.Module)
-        if name in scope.parameters or name in _keyword_only(scope) or name in bindings_of(scope):
+        if name in scope.parameters or name in keyword_only(scope) or name in bindings_of(scope):
             return False
         scope = scope.parent
     return scope is outer

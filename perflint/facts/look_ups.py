@@ -13,8 +13,8 @@ from perflint.facts.loader_sites import Calls, Site
 from perflint.facts.sole_binding import binding, parsed
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bound_by
-from perflint.syntax.call_arguments import argument_of, position_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, position_of
 from perflint.syntax.scopes import Class, Scope, terminal
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.switches import Switches
 from perflint.dataflow.values import Values
-from perflint.index.callers import Site, argument_for
+from perflint.index.callers import Site
 from perflint.index.part import Part
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Place, Scope, Statement, headers
 from perflint.syntax.tree import children, walk
 

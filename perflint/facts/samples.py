@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, argument_for
+from perflint.index.callers import Callers
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of
-from perflint.syntax.call_arguments import argument_of, keyword_only
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for, argument_of, keyword_only
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from perflint.facts.loader_sites import Site
 from perflint.syntax.bindings import bindings_of
-from perflint.syntax.call_arguments import keyword_only
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import keyword_only
 from perflint.syntax.scopes import Scope, Statement
 
 if TYPE_CHECKING:

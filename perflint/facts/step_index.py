@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope
 from perflint.syntax.tree import walk
+from perflint.training.counting import counts_steps, loop_count
 from perflint.training.evidence import over_batches
-from perflint.training.guards import counts_steps, loop_count
 
 _NEW_NAMES = ("step", "step_id", "batch_step", "train_step_id")
 

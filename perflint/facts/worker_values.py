@@ -21,8 +21,8 @@ from perflint.facts.look_ups import (
 )
 from perflint.facts.sole_binding import binding
 from perflint.index.modules import Modules
-from perflint.syntax.call_arguments import argument_of, changes, default_of, is_zero, keyword_parameter, position_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, changes, default_of, is_zero, keyword_parameter, position_of
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project

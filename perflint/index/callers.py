@@ -77,15 +77,3 @@ class Callers(Part):
                 or (isinstance(value, ast.Attribute) and value.attr == name)
             )
         )
-
-
-def argument_for(scope: Scope, call: ast.Call, parameter: str) -> ast.expr | None:
-    """The expression that a call hands over for a parameter; None when it is left out or cannot be told."""
-    for keyword in call.keywords:
-        if keyword.arg == parameter:
-            return keyword.value
-    position = scope.parameters.index(parameter) if parameter in scope.parameters else len(call.args)
-    before = call.args[: position + 1]
-    if position >= len(call.args) or any(isinstance(argument, ast.Starred) for argument in before):
-        return None
-    return call.args[position]

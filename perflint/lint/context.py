@@ -22,7 +22,7 @@ from perflint.index.project import FileIndex
 from perflint.lint.units import ParsedUnit
 from perflint.suppress import noqa
 from perflint.syntax.scopes import Statement
-from perflint.training import guards
+from perflint.training import counting, guards
 from perflint.training.steps import Point, Step
 
 _Answer = TypeVar("_Answer")
@@ -297,7 +297,7 @@ class Context:
             found = self._within[node] = found or self._guards(parent, node, definitions)
         return found
 
-    def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode | None, definitions: guards.Definitions) -> bool:
+    def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode | None, definitions: counting.Definitions) -> bool:
         """Whether a node runs the one right inside it only on a few steps."""
         if isinstance(parent, cst.Lambda):
             return True
@@ -307,7 +307,7 @@ class Context:
             return self._is_rare(parent.left, isinstance(parent.operator, cst.And), definitions)
         return False
 
-    def _is_rare(self, test: cst.BaseExpression, value: bool, definitions: guards.Definitions) -> bool:
+    def _is_rare(self, test: cst.BaseExpression, value: bool, definitions: counting.Definitions) -> bool:
         key = test, value
         if key not in self._rare:
             if isinstance(test, cst.BooleanOperation):  # each of a long chain is the left side of the next

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from perflint.findings import Finding, Fix, Level
 from perflint.fix.fixer import complete_edits
-from perflint.output.facts import facts
 from perflint.output.fix_lines import ChangedRows, changed_lines
 from perflint.output.frame import frame
 from perflint.output.report import Report
+from perflint.output.rule_facts import facts
 from perflint.text.visible import visible, visible_path
 from perflint.text.width import clip
 

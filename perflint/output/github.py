@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perflint.findings import Finding
-from perflint.output.facts import severity
 from perflint.output.report import Report
+from perflint.output.rule_facts import severity
 from perflint.text.visible import visible
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}

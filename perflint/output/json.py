@@ -14,9 +14,9 @@ from typing import Any
 from perflint.catalogue import FILE_CODES
 from perflint.findings import Edit, Finding, Related
 from perflint.fix.fixer import complete_edits
-from perflint.output.facts import facts
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
+from perflint.output.rule_facts import facts
 from perflint.text.source import LineTable
 
 

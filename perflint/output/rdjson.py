@@ -13,10 +13,10 @@ from typing import Any
 
 from perflint.findings import Finding, Level, Related
 from perflint.fix.fixer import complete_edits, spliced
-from perflint.output.facts import facts, severity
 from perflint.output.json_text import json_text
 from perflint.output.places import STDIN, valid
 from perflint.output.report import Report
+from perflint.output.rule_facts import facts, severity
 
 URL = "https://github.com/perflint-paddle/perflint"
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}

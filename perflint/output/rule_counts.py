@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from perflint.output.facts import facts
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
+from perflint.output.rule_facts import facts
 
 
 def render(report: Report) -> Iterator[str]:

@@ -17,11 +17,11 @@ from perflint.catalogue import Rule
 from perflint.configuration.selection import selected
 from perflint.findings import Edit, Finding, Level, Related
 from perflint.fix.fixer import complete_edits
-from perflint.output.facts import facts, severity
 from perflint.output.json_text import json_text
 from perflint.output.line_hashes import line_hashes
 from perflint.output.places import valid
 from perflint.output.report import Report
+from perflint.output.rule_facts import facts, severity
 from perflint.output.sarif_rules import descriptor
 from perflint.suppress.fingerprints import fingerprints
 from perflint.text.source import LineTable

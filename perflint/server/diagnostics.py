@@ -9,7 +9,7 @@ from lsprotocol import types
 from perflint.catalogue import FILE_CODES
 from perflint.findings import Confidence, Finding, Related
 from perflint.lint import unused_noqa
-from perflint.output.facts import facts
+from perflint.output.rule_facts import facts
 from perflint.server.client import Client
 from perflint.server.client_settings import SECTION
 from perflint.server.documents import Document, Result

@@ -172,13 +172,6 @@ class Scope:
         )
 
 
-def required_parameters(scope: Scope) -> list[str]:
-    """The parameters of a function that have no default."""
-    if isinstance(scope.node, ast.Module):
-        return []
-    return scope.parameters[: len(scope.parameters) - len(scope.node.args.defaults)]
-
-
 def is_abstract(scope: Scope) -> bool:
     """Whether a function is left to others to write: its body only raises, passes or documents."""
     if isinstance(scope.node, ast.Module):

@@ -12,15 +12,15 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
 from perflint.syntax.tree import walk
-from perflint.training.guards import (
+from perflint.training.counting import (
     Definitions,
     as_remainder,
     asks_the_clock,
     counted_by,
     counts_steps,
     is_interval_name,
-    rare,
 )
+from perflint.training.guards import rare
 from perflint.training.one_shot import turns_itself_off
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
-from perflint.training.guards import is_epoch_name
+from perflint.training.counting import is_epoch_name
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex

@@ -9,13 +9,14 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from perflint.dataflow.evaluate import Env
+from perflint.dataflow.handed import in_order
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
-from perflint.syntax.bindings import in_order
 from perflint.syntax.forward_text import may_call
-from perflint.syntax.scopes import Class, Loop, Scope, required_parameters
+from perflint.syntax.parameters import required_parameters
+from perflint.syntax.scopes import Class, Loop, Scope
 from perflint.training import evidence, looks
 from perflint.training.clues import Clues
 from perflint.training.live import live

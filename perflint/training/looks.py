@@ -21,13 +21,13 @@ from perflint.dataflow.dispatch import Dispatch
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
+from perflint.dataflow.handed import Handed, Told, default_values, parameter_env
 from perflint.dataflow.settled import Settled
 from perflint.dataflow.values import Values
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
 from perflint.query import query
-from perflint.syntax.bindings import Handed, Told, default_values, parameter_env
 from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
 from perflint.training import around, evidence, guards
 from perflint.training.clues import Clues

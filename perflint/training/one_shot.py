@@ -13,7 +13,8 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, Scope
 from perflint.syntax.tree import walk
-from perflint.training.guards import Definitions, counts_steps, is_epoch_name, rare
+from perflint.training.counting import Definitions, counts_steps, is_epoch_name
+from perflint.training.guards import rare
 
 _LIMITS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq)
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.dispatch import Dispatch
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, is_generator, with_comprehensions
+from perflint.dataflow.handed import Handed, Told, default_values, in_order, parameter_env
 from perflint.dataflow.settled import Settled
 from perflint.dataflow.values import Values
 from perflint.index.kinds import Kind
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.bindings import Handed, Told, default_values, in_order, parameter_env
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk

@@ -1,0 +1,84 @@
+"""What one call makes a function's parameters stand for: kinds, constant defaults, and the tests it is handed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import reduce
+from typing import TypeVar
+
+from perflint.index.kinds import Kind, join
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, defaults_of
+from perflint.syntax.scopes import Scope
+
+Handed = tuple[tuple[str, Kind], ...]
+"""The kinds of what a function is handed, by parameter, in the order of their names."""
+
+Told = tuple[tuple[str, ast.expr], ...]
+"""What a function's parameters stand for in the calls of it, in the order of their names."""
+
+Values = TypeVar("Values")
+
+
+def in_order(values: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
+    """Values by name in the order of the names, so that two mappings with the same ones have the same hash."""
+    return tuple(sorted(values.items(), key=lambda item: item[0]))
+
+
+def parameter_env(
+    scope: Scope, arguments: list[Kind], keywords: dict[str, Kind], spread: list[Kind] | None = None
+) -> dict[str, Kind]:
+    """Kinds of a function's parameters for one call, ``*args`` and ``**kwargs`` included."""
+    env = dict(zip(scope.parameters, arguments, strict=False))
+    if isinstance(scope.node, ast.Module):
+        return env
+    args = scope.node.args
+    names = {*all_parameters(scope)}
+    extra = [kind for name, kind in keywords.items() if name not in names] + list(spread or [])
+    env.update({name: kind for name, kind in keywords.items() if name in names})
+    if args.kwarg is not None and extra:
+        env[args.kwarg.arg] = reduce(join, extra)
+    if args.vararg is not None and len(arguments) > len(scope.parameters):
+        env[args.vararg.arg] = reduce(join, arguments[len(scope.parameters) :])
+    return env
+
+
+_TELLING = (ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp)
+"""Arguments that may be a guard, or switch one off."""
+
+
+def default_values(
+    scope: Scope, call: ast.Call, definitions: Mapping[str, ast.expr] | None = None
+) -> dict[str, ast.expr]:
+    """What a call makes a function's parameters stand for: its constant defaults, and the tests it is handed.
+
+    Parameters that the function binds again are left out.
+
+    Args:
+        definitions: names of the caller that are bound once.
+    """
+    if isinstance(scope.node, ast.Module) or any(keyword.arg is None for keyword in call.keywords):
+        return {}
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return {}
+    handed = dict(zip(scope.parameters, call.args, strict=False))
+    handed.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
+    known = definitions or {}
+    told = {name: known.get(dotted(value) or "", value) for name, value in handed.items()}
+    bound = bindings_of(scope)
+    left = {
+        name: value
+        for name, value in defaults_of(scope).items()
+        if name not in handed and isinstance(value, ast.Constant)
+    }
+    return {
+        name: value
+        for name, value in {**left, **told}.items()
+        if name not in bound and (isinstance(value, _TELLING) or _is_modulo(value))
+    }
+
+
+def _is_modulo(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)

@@ -1,0 +1,104 @@
+"""Parameters of functions and arguments of calls: places, defaults, and what a call hands over for which parameter."""
+
+from __future__ import annotations
+
+import ast
+
+from perflint.syntax.bindings import bindings_of, targets_of
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Scope
+
+
+def is_zero(node: ast.expr) -> bool:
+    """Whether an expression is the number 0."""
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == 0
+
+
+def argument_of(call: ast.Call, name: str, position: int | None) -> ast.expr | None:
+    """What a call gives a parameter by keyword or by position."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if position is None or position >= len(call.args):
+        return None
+    given = call.args[: position + 1]
+    return None if any(isinstance(item, ast.Starred) for item in given) else given[-1]
+
+
+def argument_for(scope: Scope, call: ast.Call, parameter: str) -> ast.expr | None:
+    """The expression that a call hands over for a function's parameter; None when it is left out or cannot be told."""
+    return argument_of(call, parameter, position_of(scope, parameter))
+
+
+def defaults_of(scope: Scope) -> dict[str, ast.expr]:
+    """The defaults of a function's parameters, by name."""
+    if isinstance(scope.node, ast.Module):
+        return {}
+    args = scope.node.args
+    names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
+    defaults = dict(zip(names[len(names) - len(args.defaults) :], args.defaults, strict=True))
+    by_keyword = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+    return defaults | {arg.arg: value for arg, value in by_keyword if value is not None}
+
+
+def default_of(scope: Scope, name: str) -> ast.expr | None:
+    """The default of a parameter, None where it has none."""
+    return defaults_of(scope).get(name)
+
+
+def keyword_parameter(scope: Scope) -> str | None:
+    """The name of a function's ``**kwargs``."""
+    if isinstance(scope.node, ast.Module) or scope.node.args.kwarg is None:
+        return None
+    return scope.node.args.kwarg.arg
+
+
+def keyword_only(scope: Scope) -> list[str]:
+    """The parameters that a function takes by keyword alone."""
+    return [] if isinstance(scope.node, ast.Module) else [arg.arg for arg in scope.node.args.kwonlyargs]
+
+
+def position_of(scope: Scope, name: str) -> int | None:
+    """The place of a parameter among the arguments of a call, None for one without a place."""
+    return scope.parameters.index(name) if name in scope.parameters else None
+
+
+def all_parameters(scope: Scope) -> list[str]:
+    """The names of a function's parameters, those that are taken by keyword alone among them."""
+    return [*scope.parameters, *keyword_only(scope)]
+
+
+def required_parameters(scope: Scope) -> list[str]:
+    """The parameters of a function that have a place and no default."""
+    if isinstance(scope.node, ast.Module):
+        return []
+    return scope.parameters[: len(scope.parameters) - len(scope.node.args.defaults)]
+
+
+def fits(scope: Scope, call: ast.Call) -> bool:
+    """Whether a function takes as many arguments, with these names, as a call gives it."""
+    if isinstance(scope.node, ast.Module):
+        return False
+    args = scope.node.args
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+        return True
+    named = {item.arg for item in call.keywords}
+    if len(call.args) > len(scope.parameters) and args.vararg is None:
+        return False
+    if args.kwarg is None and not named <= {*all_parameters(scope)}:
+        return False
+    return all(name in named for name in required_parameters(scope)[len(call.args) :])
+
+
+def changes(scope: Scope, name: str) -> bool:
+    """Whether a function changes its ``**kwargs`` before it hands them on."""
+    if name in bindings_of(scope):
+        return True
+    for statement in scope.statements:
+        written = targets_of(statement.node)
+        if any(isinstance(item, ast.Subscript) and dotted(item.value) == name for item in written):
+            return True
+        for call in statement.calls:
+            if isinstance(call.func, ast.Attribute) and dotted(call.func.value) == name and call.func.attr != "get":
+                return True
+    return False

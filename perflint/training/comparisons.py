@@ -1,0 +1,236 @@
+"""Comparisons that hold only on a few steps of a loop: ``step % 100 == 0``, ``i + 1 >= len(loader)``."""
+
+from __future__ import annotations
+
+import ast
+import operator as operators
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from perflint.syntax.names import dotted
+from perflint.training.counting import (
+    Definitions,
+    asks_the_clock,
+    counts_steps,
+    is_early,
+    is_end,
+    is_interval_name,
+    key_of,
+    names_in,
+    remainder_of,
+    spaces_steps,
+)
+
+_EQUALITY = (ast.Eq, ast.NotEq)
+_UP = (ast.Gt, ast.GtE)
+_DOWN = (ast.Lt, ast.LtE)
+_ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Lt: operators.lt,
+    ast.LtE: operators.le,
+    ast.Gt: operators.gt,
+    ast.GtE: operators.ge,
+}
+_MODE = re.compile(r"(^|_)(mode|phase|split|stage|subset)($|_)", re.IGNORECASE)
+_OTHER_MODES = ("val", "eval", "test", "infer", "pred", "export", "dev")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison, and whether the steps are meant on which it holds.
+
+    ``counters``: names that count the steps of the loop.  ``is_told``: whether an expression is true on a few steps.
+    """
+
+    left: ast.expr
+    operator: ast.cmpop
+    right: ast.expr
+    value: bool
+    definitions: Definitions
+    counters: frozenset[str]
+    is_told: Callable[[ast.expr], bool]
+
+    def counts(self, side: ast.expr) -> bool:
+        """Whether a side is worked out from a count of steps."""
+        return counts_steps(side, self.counters)
+
+    @cached_property
+    def is_equal(self) -> bool:
+        """Whether the sides are equal on the steps that are meant; ask only where they are compared for equality."""
+        return self.value == isinstance(self.operator, ast.Eq)
+
+    @cached_property
+    def asks_equality(self) -> bool:
+        """Whether the sides are compared for equality."""
+        return isinstance(self.operator, _EQUALITY)
+
+
+def is_rare(
+    test: ast.Compare,
+    value: bool,
+    definitions: Definitions,
+    counters: frozenset[str],
+    is_told: Callable[[ast.expr], bool],
+) -> bool:
+    """Whether a comparison is ``value`` only on a few steps of a loop.
+
+    Args:
+        definitions: names that are bound once, with what they are bound to.
+        counters: names that count the steps of the loop, whatever they are called.
+        is_told: whether an expression is true on a few steps.
+    """
+    if len(test.ops) != 1:
+        return False
+    asked = Comparison(test.left, test.ops[0], test.comparators[0], value, definitions, counters, is_told)
+    answers = (answer(asked) for answer in _ANSWERS)
+    return next((answer for answer in answers if answer is not None), False)
+
+
+def of_constants(test: ast.Compare, definitions: Definitions) -> bool | None:
+    """What ``flag is True``, ``mode == "train"`` or ``x is not None`` gives where the name is a known constant."""
+    name, right, operator = dotted(test.left), test.comparators[0], test.ops[0]
+    if len(test.ops) != 1 or name is None or not isinstance(right, ast.Constant):
+        return None
+    order = _ORDER.get(type(operator)) if "." not in name else None  # what an object keeps may have grown since
+    if order is None and not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        return None
+    left = definitions.get(name)  # last: it may have to look through all calls of a function
+    if not isinstance(left, ast.Constant):
+        return None
+    if order is not None:
+        if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
+            return order(left.value, right.value)
+        return None
+    same = left.value == right.value and type(left.value) is type(right.value)
+    return same == isinstance(operator, (ast.Is, ast.Eq))
+
+
+def _remainder(asked: Comparison) -> bool | None:
+    """``step % 100 == 0``."""
+    for side in (asked.left, asked.right):
+        remainder = remainder_of(side, asked.definitions)
+        if remainder is not None:
+            is_due = asked.value != isinstance(asked.operator, (ast.NotEq, ast.Gt))
+            return spaces_steps(remainder, asked.definitions) and is_due
+    return None
+
+
+def _not_a_number(asked: Comparison) -> bool | None:
+    """``loss == float("inf")``, ``loss != loss``: only a run that has gone wrong has such a value."""
+    if asked.asks_equality and _is_not_finite(asked.right):
+        return asked.is_equal
+    name = dotted(asked.left)
+    same = isinstance(asked.operator, ast.NotEq) and name is not None and name == dotted(asked.right)
+    return asked.value if same else None
+
+
+def _the_end(asked: Comparison) -> bool | None:
+    """``i + 1 >= len(loader)``: only from the last step on, or (``i < len(loader)``) everywhere but there."""
+    if not isinstance(asked.operator, (*_UP, *_DOWN)):
+        return None
+    up = isinstance(asked.operator, _UP)
+    if asked.counts(asked.left) and is_end(asked.right):
+        return up == asked.value
+    if asked.counts(asked.right) and is_end(asked.left) and not is_end(asked.right):
+        return (not up) == asked.value
+    return None
+
+
+def _emptiness(asked: Comparison) -> bool | None:
+    """``len(history) == 0``: at the start, or when something is wrong."""
+    is_nothing = isinstance(asked.right, ast.Constant) and asked.right.value == 0
+    return asked.is_equal if asked.asks_equality and is_nothing and _is_length(asked.left) else None
+
+
+def _waiting(asked: Comparison) -> bool | None:
+    """``self.since_last >= self.period``: a count grows up to an interval."""
+    if not isinstance(asked.operator, (*_UP, *_DOWN)):
+        return None
+    waits = any(map(is_interval_name, names_in(asked.right))) and not any(map(is_interval_name, names_in(asked.left)))
+    return asked.value == isinstance(asked.operator, _UP) if waits else None
+
+
+def _mode(asked: Comparison) -> bool | None:
+    """``mode == "eval"``."""
+    other = _other_mode(asked.left, asked.right) if asked.asks_equality else None
+    return other == asked.is_equal if other is not None else None
+
+
+def _one_step(asked: Comparison) -> bool | None:
+    """``step == 100``, ``step in (10, 100)``."""
+    if asked.asks_equality:
+        return (asked.counts(asked.left) or asked.counts(asked.right)) and asked.is_equal
+    if isinstance(asked.operator, (ast.In, ast.NotIn)):
+        return asked.counts(asked.left) and asked.value == isinstance(asked.operator, ast.In)
+    return None
+
+
+def _first_steps(asked: Comparison) -> bool | None:
+    """``step < 5``, or that ``step >= args.warmup`` fails."""
+    is_limit = isinstance(asked.operator, _DOWN if asked.value else _UP)
+    if is_limit and asked.counts(asked.left) and is_early(asked.right):
+        return True
+    return None if asked.value else False
+
+
+def _the_clock(asked: Comparison) -> bool | None:
+    """``time.time() - last > 60``."""
+    is_order = isinstance(asked.operator, (*_UP, *_DOWN))
+    sides = (asked.left, asked.right)
+    return True if is_order and any(asks_the_clock(side, asked.definitions) for side in sides) else None
+
+
+def _a_level(asked: Comparison) -> bool | None:
+    """``args.verbose > 1``."""
+    is_limit = isinstance(asked.operator, _UP) and isinstance(asked.right, ast.Constant)
+    return True if is_limit and asked.is_told(asked.left) else None
+
+
+def _the_best(asked: Comparison) -> bool | None:
+    """``loss < best_loss``."""
+    return any("best" in name.lower() for side in (asked.left, asked.right) for name in names_in(side))
+
+
+_ANSWERS: tuple[Callable[[Comparison], bool | None], ...] = (
+    _remainder,
+    _not_a_number,
+    _the_end,
+    _emptiness,
+    _waiting,
+    _mode,
+    _one_step,
+    _first_steps,
+    _the_clock,
+    _a_level,
+    _the_best,
+)
+"""Asked in turn: the first that knows such a comparison (which does not give None) says whether it is rare."""
+
+
+def _is_not_finite(node: ast.expr) -> bool:
+    """``float("inf")``, ``np.nan``, ``math.inf``: only a run that has gone wrong has such a value."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_not_finite(node.operand)
+    if isinstance(node, ast.Call) and dotted(node.func) == "float" and node.args:
+        given = node.args[0]
+        return isinstance(given, ast.Constant) and str(given.value).lower().strip("+-") in ("inf", "infinity", "nan")
+    return isinstance(node, ast.Attribute) and node.attr in ("inf", "nan")
+
+
+def _other_mode(left: ast.expr, right: ast.expr) -> bool | None:
+    """Whether ``mode == "eval"`` asks for another mode than training; None when it asks for no mode."""
+    if not isinstance(right, ast.Constant) or not isinstance(right.value, str):
+        return None
+    if not any(_MODE.search(name) for name in [*names_in(left), key_of(left) or ""]):
+        return None
+    asked = right.value.lower()
+    if asked.startswith("train"):
+        return False
+    return True if asked.startswith(_OTHER_MODES) else None
+
+
+def _is_length(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Call) and dotted(node.func) == "len") or (
+        isinstance(node, ast.Attribute) and node.attr == "size"
+    )

@@ -1,0 +1,187 @@
+"""What names and expressions count: steps, epochs, time, and the end of a loop."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+
+from perflint.dataflow.settled import Known
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import walk
+
+_STEP = re.compile(
+    r"(^|_)(i|j|it|iter|iters|iteration|iterations|itr|step|steps|batch|batch_?id|batch_?idx|batch_?index|idx|index"
+    r"|n_?iter|niter|cnt|count|counter|num|total_iters|current_iter|global_step)($|_)",
+    re.IGNORECASE,
+)
+_NO_STEP = re.compile(r"size|class|worker|type|mode|name|rank|gpu|device|dim|channel", re.IGNORECASE)
+_EPOCH = re.compile(r"(^|_)(epoch|epochs|epo|ep|epoch_?id|epoch_?idx|pass_?id)($|_)", re.IGNORECASE)
+_WITHIN_EPOCH = re.compile(r"iter|step|batch|per_epoch|each_epoch|len|size", re.IGNORECASE)
+_ACCUMULATION = re.compile(r"accum|grad_acc|update_freq|acc_steps|gradient_acc", re.IGNORECASE)
+_CLOCKS = frozenset(
+    {"time.time", "time.time_ns", "time.perf_counter", "time.monotonic", "time.process_time"}
+    | {"timeit.default_timer", "datetime.datetime.now", "datetime.now"}
+    | {"time", "perf_counter", "monotonic", "default_timer"}
+)
+_FEW_STEPS = 100
+_INTERVAL = re.compile(r"(^|_)(period|interval|patience|every|freq|frequency)($|_)", re.IGNORECASE)
+_END = re.compile(
+    r"(^|_)(last|final|end)($|_)|^(iters|steps|iterations)$|(iters?|steps?|batch(es)?)_per_\w+$"
+    r"|(^|_)(max|total|num|n|all)_?(train_?)?(iters?|iterations?|steps?|batch(es)?|updates?)($|_)",
+    re.IGNORECASE,
+)
+_REMAINDERS = frozenset({"mod", "fmod", "remainder", "floor_mod"})
+_START = re.compile(r"skip|warm|burn|ignore|delay|offset|(^|_)(start|begin|first|initial|profile)($|_)", re.IGNORECASE)
+
+Definitions = Mapping[str, ast.expr]
+"""Names that are bound once in a scope, with the expression they are bound to."""
+
+NO_NAMES: frozenset[str] = frozenset()
+
+
+def counted_by(loop: ast.stmt | None) -> frozenset[str]:
+    """The name that a loop's own ``enumerate`` or ``range`` counts with, if it does."""
+    count = loop_count(loop) if isinstance(loop, (ast.For, ast.AsyncFor)) else None
+    return frozenset({count.id}) if count is not None else NO_NAMES
+
+
+def loop_count(loop: ast.For | ast.AsyncFor) -> ast.Name | None:
+    """The target that an ``enumerate`` or a ``range`` counts with, also inside ``tqdm`` and ``zip``."""
+    iterated: ast.expr = loop.iter
+    target: ast.expr = loop.target
+    while isinstance(iterated, ast.Call):
+        function = (dotted(iterated.func) or "").rpartition(".")[2]
+        if function == "tqdm" and iterated.args:
+            iterated = iterated.args[0]
+        elif function == "zip" and iterated.args and isinstance(target, ast.Tuple):
+            iterated, target = iterated.args[0], target.elts[0]
+        elif function == "enumerate" and isinstance(target, ast.Tuple):
+            return target.elts[0] if isinstance(target.elts[0], ast.Name) else None
+        elif function in ("range", "trange", "count"):
+            return target if isinstance(target, ast.Name) and _by_one(iterated) else None
+        else:
+            return None
+    return None
+
+
+def _by_one(counting: ast.Call) -> bool:
+    """Whether a ``range`` or ``count`` goes on by one: a test for each tenth step may never hold for other strides."""
+    position = 1 if (dotted(counting.func) or "").endswith("count") else 2
+    if any(isinstance(argument, ast.Starred) for argument in counting.args):
+        return False
+    given = [*counting.args[position:], *(item.value for item in counting.keywords if item.arg in ("step", None))]
+    return all(isinstance(stride, ast.Constant) and stride.value == 1 for stride in given)
+
+
+def is_epoch_name(name: str) -> bool:
+    """Whether a name counts epochs rather than steps."""
+    return bool(_EPOCH.search(name)) and not _WITHIN_EPOCH.search(name)
+
+
+def is_end(node: ast.expr) -> bool:
+    """Whether an expression is the number of the last step, or of all: ``len(loader) - 1``, ``args.max_steps``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.right, ast.Constant):
+        return is_end(node.left)
+    if isinstance(node, ast.Call):
+        return dotted(node.func) == "len"
+    last = (dotted(node) or key_of(node) or "").rpartition(".")[2]
+    return bool(_END.search(last)) and not _START.search(last)
+
+
+def is_early(node: ast.expr) -> bool:
+    """Whether a limit is where the usual steps begin: ``5``, ``args.skip_batches``, ``warmup_steps``."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int) and node.value <= _FEW_STEPS
+    name = dotted(node) or key_of(node) or ""
+    return bool(_START.search(name.rpartition(".")[2]))
+
+
+def is_interval_name(name: str) -> bool:
+    """Whether a name is that of an interval: ``log_freq``, ``save_every``."""
+    return bool(_INTERVAL.search(name))
+
+
+def written(definitions: Definitions) -> Definitions:
+    """The definitions that may be more than a constant: what is settled by callers is one, and takes long to find."""
+    return definitions.own if isinstance(definitions, Known) else definitions
+
+
+def remainder_of(node: ast.expr, definitions: Definitions) -> ast.BinOp | None:
+    """The ``a % b`` that an expression is, or that a name is bound to."""
+    name = dotted(node)
+    return as_remainder((written(definitions).get(name) if name else None) or node)
+
+
+def as_remainder(node: ast.expr) -> ast.BinOp | None:
+    """``a % b`` as it is, and what says the same: ``np.mod(a, b)``, ``divmod(a, b)[1]``; None for anything else."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return None if isinstance(node.left, (ast.Constant, ast.JoinedStr)) else node
+    wanted = _REMAINDERS
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 1:
+        node, wanted = node.value, frozenset({"divmod"})
+    if not isinstance(node, ast.Call) or len(node.args) != 2 or isinstance(node.args[0], ast.Starred):
+        return None
+    if (dotted(node.func) or "").rpartition(".")[2] not in wanted:
+        return None
+    return ast.BinOp(node.args[0], ast.Mod(), node.args[1])
+
+
+def spaces_steps(modulo: ast.BinOp, definitions: Definitions) -> bool:
+    """Whether ``a % b`` spaces steps out: not for 1, not for a count of epochs, not for gradient accumulation.
+
+    Accumulation of a known length of 2 or more does space steps out; of an unknown length it is usually 1.
+    """
+    every: ast.expr = modulo.right
+    name = dotted(every)
+    if name and name in definitions:
+        every = definitions[name]
+    if isinstance(every, ast.Constant):
+        return every.value != 1 and not _counts_epochs(modulo.left)
+    if any(_ACCUMULATION.search(part) for part in [*names_in(modulo.right)]):
+        return False
+    return not _counts_epochs(modulo.left)
+
+
+def _counts_epochs(node: ast.expr) -> bool:
+    names = list(names_in(node))
+    return bool(names) and all(is_epoch_name(name) or name == "self" for name in names)
+
+
+def counts_steps(node: ast.expr, counters: frozenset[str] = NO_NAMES) -> bool:
+    """Whether an expression is worked out from a count of steps, as its names say."""
+    if isinstance(node, ast.Call):
+        return False
+    called = {item.func for item in walk(node) if isinstance(item, ast.Call)}  # ``perf_counter`` counts no steps
+    names = (name for item in walk(node) if item not in called for name in _own_names(item))
+    return any(name in counters or (_STEP.search(name) and not _NO_STEP.search(name)) for name in names)
+
+
+def asks_the_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> bool:
+    """Whether an expression is worked out from the time of day, also through a name that holds it."""
+    definitions = written(definitions)
+    for item in walk(node):
+        if isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS:
+            return True
+        held = definitions.get(item.id) if isinstance(item, ast.Name) and depth < 3 else None
+        if held is not None and asks_the_clock(held, definitions, depth + 1):
+            return True
+    return False
+
+
+def key_of(node: ast.expr) -> str | None:
+    """The key of a look-up in a configuration: ``cfg["debug"]``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return node.slice.value
+    return None
+
+
+def names_in(node: ast.expr) -> list[str]:
+    """The names and attributes in an expression."""
+    return [name for item in walk(node) for name in _own_names(item)]
+
+
+def _own_names(item: ast.AST) -> tuple[str, ...]:
+    if isinstance(item, ast.Name):
+        return (item.id,)
+    return (item.attr,) if isinstance(item, ast.Attribute) else ()
