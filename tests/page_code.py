@@ -34,6 +34,7 @@ ABSENT = frozenset({"paddle.inference_mode", "clear_async_task_queue"})
 """Names of which a page says that they do not exist."""
 
 NOT_RUN = {
+    'paddle.incubate.autotune.set_config({"layout": {"enable": True}})': "changes Paddle for all tests after it",
     "paddle.device.cuda.current_stream()": "ends the process: tests/test_page_facts.py starts one for it",
     "dist.all_reduce(loss)": "waits for other processes",
     "torch.tensor([0])": "PyTorch",
@@ -107,5 +108,6 @@ PARAMETERS = {
     "persistable": nn.Layer.register_buffer,
     "verbose": paddle.Model.fit,
     "log_freq": paddle.Model.fit,
+    "data_format": nn.Conv2D,
 }
 """Whose parameter a `name=value` is, where it is not one of `paddle.io.DataLoader`."""

@@ -69,6 +69,29 @@ def test_ppf102_an_array_of_size_zero_fails_in_shared_memory_alone(tmp_path: Pat
     }
 
 
+# --- PPF307: layout tuning
+
+TUNE_LAYOUTS = """
+import sys
+import paddle
+
+def left_of_a_slice():
+    whole = paddle.to_tensor([1.0, 2.0])
+    whole[0:1].zero_()
+    return whole.tolist()
+
+before = left_of_a_slice()
+paddle.incubate.autotune.set_config({"layout": {"enable": True}})
+print(before, left_of_a_slice())
+"""
+
+
+def test_ppf307_layout_tuning_turns_views_off() -> None:
+    done = subprocess.run([sys.executable, "-c", TUNE_LAYOUTS], check=True, capture_output=True, text=True, timeout=300)
+    assert done.stdout.splitlines()[-1] == "[0.0, 2.0] [1.0, 2.0]"
+    assert "turn off the Stride policy" in done.stderr
+
+
 # --- PPF201: reads
 
 

@@ -24,10 +24,10 @@ from perflint.training.steps import Point, points_of
 
 CODE = "PPF307"
 _SCOPES = frozenset({"paddle.amp.auto_cast", "paddle.amp.decorate"})
-_TITLE = 'call `paddle.incubate.autotune.set_config({"layout": {"enable": True}})` before training'
+_TITLE = 'give every 2-D layer of the model `data_format="NHWC"`, and its batches that order'
 _REASON = (
-    'or give every 2-D layer `data_format="NHWC"` and hand it batches in that order; both change how sums are rounded, '
-    "and code of the model that counts on channels being axis 1 has to follow"
+    "sums are rounded otherwise, and code that counts on channels being axis 1 has to follow; layout tuning "
+    "(`paddle.incubate.autotune`) does it by itself, but turns views off, so that writing into a slice changes a copy"
 )
 
 
