@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from perflint.syntax import vocabulary
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes
 from perflint.training import evidence
@@ -148,14 +149,14 @@ def test_what_a_loop_runs_over_is_evaluated_once() -> None:
     ["evaluate", "val", "valid_step", "test_epoch", "predict", "validate", "run_eval", "export_model", "sample_images"],
 )
 def test_functions_that_evaluate(name: str) -> None:
-    assert evidence.is_evaluation(name)
+    assert vocabulary.is_no_training(name)
 
 
 @pytest.mark.parametrize(
     "name", ["train", "train_and_eval", "update", "train_test_split", "step", "interval", "forward_value"]
 )
 def test_functions_that_do_not(name: str) -> None:
-    assert not evidence.is_evaluation(name)
+    assert not vocabulary.is_no_training(name)
 
 
 def test_evaluation_called_from_the_step_loop_is_not_step_code() -> None:

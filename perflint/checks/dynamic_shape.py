@@ -7,7 +7,7 @@ import re
 
 import libcst as cst
 
-from perflint.checks.untrained import is_untrained, snake
+from perflint.checks.untrained import is_untrained
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.values import Values
 from perflint.findings import Confidence, Edit, Fix, Level
@@ -16,6 +16,7 @@ from perflint.lint.registry import check, forward_clue, step_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import headers
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import snake
 from perflint.training.steps import Point
 
 CODE = "PPF207"

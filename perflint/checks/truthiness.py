@@ -18,6 +18,7 @@ from perflint.lint.registry import check, forward_clue, step_gate
 from perflint.syntax import decisions
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import predicts
 from perflint.training.clues import MATH, PICKS
 from perflint.training.steps import Point, Step
 
@@ -30,7 +31,7 @@ _CERTAIN = frozenset(
 )
 # Functions that run once, and layers that only predict: their decisions cost training nothing.
 _ONCE = re.compile(r"^_*(init|reset|build|setup|load)")
-_PREDICTS = re.compile(r"generation|greedy|beam|infer|predictor|post_?process|export|nms", re.IGNORECASE)
+_PREDICTS = re.compile(r"generation|greedy|beam|post_?process|nms", re.IGNORECASE)
 _FORWARD_MESSAGE = (
     "`{what}` is a Python decision on a tensor and waits for the device at {where}; choose on the device instead."
 )
@@ -174,7 +175,7 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
         return None
     if not step.forward:
         return Confidence.MEDIUM if kind.guess else Confidence.HIGH
-    if scope.owner is None or _PREDICTS.search(scope.owner.name) or _PREDICTS.search(scope.name):
+    if scope.owner is None or any(_PREDICTS.search(name) or predicts(name) for name in (scope.owner.name, scope.name)):
         return None
     if any("beam" in attribute for attribute in scope.owner.attributes):
         return None  # a search for the best sequence: it runs when a model predicts

@@ -7,11 +7,12 @@ import re
 
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import is_no_training, snake
 from perflint.training.steps import Point
 
 _NAMES = re.compile(
     r"viterbi|beam|greedy|search|post_?process|generation|observer|calibrat"
-    r"|(^|_)(decode|generate|sample|infer\w*|predict\w*|eval\w*|test|export\w*|visuali[sz]e\w*|debug\w*|nms"
+    r"|(^|_)(decode|generate|debug\w*|nms"
     r"|quant_error|track\w*)($|_)"
 )
 _METRICS = re.compile(r"(^|_)(metrics?|evaluator|acc|accuracy|map|minp|recallk?|precisionk?)$")
@@ -26,7 +27,7 @@ def is_untrained(point: Point, function: str) -> bool:
     """
     owner = point.scope.owner.name if point.scope.owner is not None else ""
     classes = [snake(owner), snake(function.rpartition(".")[0])]
-    if any(_NAMES.search(name) for name in [snake(point.scope.name), *classes]):
+    if any(_NAMES.search(name) or is_no_training(name) for name in [snake(point.scope.name), *classes]):
         return True
     if any(_METRICS.search(name) for name in classes) or any(
         part in ("metric", "metrics") for part in point.file.parts
@@ -39,11 +40,6 @@ def is_untrained(point: Point, function: str) -> bool:
         and (bool(_OTHER_RUN.search(_asked(link.node.test))) or _is_first_time(link.node.test))
         for link in place.chain()
     )
-
-
-def snake(name: str) -> str:
-    """``HungarianMatcher`` as ``hungarian_matcher``, ``RPNHead`` as ``rpn_head``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def is_in_host_memory(node: ast.expr, point: Point) -> bool:

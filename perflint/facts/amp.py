@@ -16,7 +16,7 @@ from perflint.index.modules import Modules
 from perflint.query import query, whole
 from perflint.syntax.names import Names, dotted
 from perflint.syntax.scopes import Class, Scope, Statement
-from perflint.training.evidence import is_evaluation
+from perflint.syntax.vocabulary import is_no_training
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
@@ -89,7 +89,7 @@ def places(file: FileIndex) -> list[tuple[Scope, Statement, State]]:
 def _places(file: FileIndex) -> Iterator[tuple[Scope, Statement, State]]:
     switches = Switches.of(file.project)
     for scope, statement, call in amp_calls(file.scopes_where("amp", _uses_amp), file.names):
-        if is_evaluation(scope.name):
+        if is_no_training(scope.name):
             continue
         state = min(
             _enabled(call, scope, file),

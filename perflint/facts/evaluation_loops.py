@@ -27,31 +27,27 @@ from perflint.syntax.function_text import function_texts
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import evaluates, predicts
 from perflint.syntax.words import words
 from perflint.training.evidence import counts_epochs, over_batches
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-_EVALUATES = re.compile(
-    r"(^|_)(eval\w*|valid\w*|val|tests?|testing|infer\w*|predict\w*|pred|score|scoring)($|_)", re.IGNORECASE
-)
+_SCORES = re.compile(r"(^|_)scor(e|ing)($|_)")
 _SWITCH = re.compile(r"\.[\s\\]*eval\b")
 _LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
-_EVALUATION_DATA = re.compile(r"(^|_)(eval\w*|valid\w*|val|test\w*|dev)($|_)", re.IGNORECASE)
 _MODEL = re.compile(
     r"^(\w*_)?(model|net|network|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
     r"(_?[GDABgdab12]|\d)?$"
 )
 _NO_MODEL = re.compile(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_")
-_MEASURES = re.compile(r"eval|valid|(^|_)val(_|$)|test", re.IGNORECASE)
 _DATA = re.compile(r"batch|load|reader|iter|dataset|(^|_)(data|ds|dl|gen|generator)($|_)", re.IGNORECASE)
 _TRAINS = re.compile(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)")
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
 _DEPLOYED = re.compile(r"^(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference|.*export.*)$", re.IGNORECASE)
-_PREDICTS = re.compile(r"(^|_)(infer\w*|predict\w*|demo\w*|serv(e|ing)|deploy\w*|export\w*)($|_)", re.IGNORECASE)
 _MAX_DEPTH = 2
 _MOST_CALLERS = 3
 
@@ -165,7 +161,7 @@ def _names_evaluation(text: str) -> bool:
         return False
     if _SWITCH.search(text) or any(_evaluates(name) and _LOOP.search(body) for name, body in function_texts(text)):
         return True
-    return any(map(_EVALUATION_DATA.search, words(" ".join(_HEADER.findall(text)))))
+    return any(map(evaluates, words(" ".join(_HEADER.findall(text)))))
 
 
 def _may_evaluate(scope: Scope, switches: bool) -> bool:
@@ -179,7 +175,8 @@ def _may_evaluate(scope: Scope, switches: bool) -> bool:
 
 
 def _evaluates(name: str) -> bool:
-    return bool(_EVALUATES.search(name)) and "train" not in name.lower()
+    said = evaluates(name) or predicts(name) or bool(_SCORES.search(name))
+    return said and "train" not in name.lower()
 
 
 @dataclass(frozen=True)
@@ -263,13 +260,13 @@ class Finder:
         assert not isinstance(loop, ast.While)
         over_data = over_batches(loop) or any(_DATA.search(name) for name in _names(loop.iter))
         if (
-            not (over_data or _MEASURES.search(look.scope.name))
+            not (over_data or evaluates(look.scope.name))
             or self._is_dispatched(look.scope)
             or self._only_predicts(self._file, look.scope)
         ):
             return Confidence.LOW
-        evaluates = _evaluates(look.scope.name) or _under_eval(look, loop)
-        return Confidence.HIGH if sure and over_data and evaluates else Confidence.MEDIUM
+        says_so = _evaluates(look.scope.name) or _under_eval(look, loop)
+        return Confidence.HIGH if sure and over_data and says_so else Confidence.MEDIUM
 
     def _is_dispatched(self, scope: Scope) -> bool:
         """Whether a function is imported elsewhere and called by no name that is seen: its caller is not known."""
@@ -284,7 +281,7 @@ class Finder:
 
     def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
         """Whether nothing but programs that predict is known to call a function."""
-        if _PREDICTS.search(file.parts[-1]) or any(_DEPLOYED.match(part) for part in file.parts):
+        if predicts(file.parts[-1]) or any(_DEPLOYED.match(part) for part in file.parts):
             return not file.has(".backward(")
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
@@ -417,7 +414,7 @@ def _over_evaluation_data(loop: Loop) -> bool:
     """Whether a loop is over something that is named like the loader of a validation set."""
     if isinstance(loop, ast.While) or not over_batches(loop):
         return False
-    return any(_EVALUATION_DATA.search(name) for name in _names(loop.iter)) and not any(
+    return any(evaluates(name) for name in _names(loop.iter)) and not any(
         "train" in name.lower() for name in _names(loop.iter)
     )
 

@@ -15,6 +15,7 @@ from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import evaluates, predicts
 from perflint.training import evidence
 from perflint.training.training_calls import TrainingCalls
 
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
 
 LOADER = "paddle.io.DataLoader"
 _TRAIN = re.compile(r"train(?!er|able)|(^|_)trn(_|$)|(^|_)fit(_|$)", re.IGNORECASE)
-_EVAL = re.compile(
-    r"eval|valid|infer|predict|calib|export|(^|_)(val|vals|test|tests|dev|pred|preds|query|gallery)(_|\d|$)"
-    r"|(^|_)(val|test|dev)_?(set|loader|data|ds)",
-    re.IGNORECASE,
-)
+_RETRIEVES = re.compile(r"(^|_)(query|gallery)(_|\d|$)", re.IGNORECASE)
 _MOST_CALLERS = 24
 
 
@@ -146,10 +143,14 @@ def _purpose(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call
 
 
 def _said(words: list[str]) -> Purpose:
-    trains, evaluates = any(map(_TRAIN.search, words)), any(map(_EVAL.search, words))
+    trains, evaluates = any(map(_TRAIN.search, words)), any(map(_evaluates, words))
     if trains == evaluates:
         return Purpose.UNKNOWN
     return Purpose.TRAINING if trains else Purpose.EVALUATION
+
+
+def _evaluates(word: str) -> bool:
+    return evaluates(word) or predicts(word) or bool(_RETRIEVES.search(word))
 
 
 def _dataset_words(call: ast.Call) -> list[str]:

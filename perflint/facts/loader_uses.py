@@ -20,6 +20,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, argument_of, keyword_only
 from perflint.syntax.scopes import Class, Scope, Statement, headers
 from perflint.syntax.tree import children, walk
+from perflint.syntax.vocabulary import evaluates
 from perflint.training import batch_loops
 from perflint.training.batch_loops import BatchUse
 from perflint.training.training_calls import TrainingCalls
@@ -31,7 +32,6 @@ _PASSES_ON = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "track", "
 _ASKS = frozenset({"len", "print", "type", "isinstance", "repr", "str", "id", "bool", "hasattr"})
 _SETTINGS = frozenset({"dataset", "batch_sampler", "batch_size", "return_list", "num_workers", "drop_last", "__len__"})
 _MEMORY = frozenset({"paddle.io.TensorDataset", "list", "zip", "tuple"})
-_BETWEEN_EPOCHS = re.compile(r"(^|_|\.)(dev|val|valid\w*|eval\w*)(_|$)", re.IGNORECASE)
 _MAX_DEPTH = 4
 _MOST_READS = 60
 _MOST_CALLERS = 10
@@ -240,7 +240,11 @@ class _Follower:
         name = dotted(call.func)
         last = name.rpartition(".")[2] if name else ""
         if batch_loops.says_predict(last):
-            yield BatchUse.EVALUATES if _BETWEEN_EPOCHS.search(dotted(node) or "") else BatchUse.PREDICTS
+            yield (
+                BatchUse.EVALUATES
+                if any(map(_is_between_epochs, (dotted(node) or "").split(".")))
+                else BatchUse.PREDICTS
+            )
             return
         found = Values.of(file.project).callee(file, scope, name, {}) if name else None
         if found is None and name:
@@ -417,3 +421,8 @@ def _is_held(file: FileIndex, name: str) -> bool:
                 if read.statement is None or not any(call.func is read.node for call in read.statement.calls):
                     return True
     return False
+
+
+def _is_between_epochs(name: str) -> bool:
+    """Whether a loader is named as one for evaluation between epochs: a test set is often for after the training."""
+    return evaluates(name) and not name.lower().startswith("test")

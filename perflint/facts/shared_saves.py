@@ -20,7 +20,7 @@ from perflint.index.modules import Modules
 from perflint.query import Memory, query, whole
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Place, Scope
-from perflint.training.evidence import is_evaluation
+from perflint.syntax.vocabulary import is_no_training
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
@@ -121,7 +121,7 @@ class _Finder:
     def _path(self, file: FileIndex, scope: Scope, depth: int = 0) -> _Path | None:
         """How every rank of a distributed program gets into a function; None where it is not known to."""
         ranks = Ranks.of(self._project)
-        if ranks.decorated(scope) or is_evaluation(scope.name) or file.matches(_OTHER_WAYS):
+        if ranks.decorated(scope) or is_no_training(scope.name) or file.matches(_OTHER_WAYS):
             return None
         own = self._start(file, scope)
         if own is not None:
@@ -248,7 +248,7 @@ def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None
 
 def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place | None]]:
     ranks = Ranks.of(file.project)
-    if is_evaluation(scope.name) or _OFFLINE.search(scope.name) or ranks.decorated(scope):
+    if is_no_training(scope.name) or _OFFLINE.search(scope.name) or ranks.decorated(scope):
         return
     for statement in scope.statements:
         for call in statement.calls:

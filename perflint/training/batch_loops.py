@@ -14,17 +14,15 @@ from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Scope, Statement, exits
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import predicts
 from perflint.training.evidence import EVIDENCE, STEP_METHODS
 from perflint.training.training_calls import TrainingCalls
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-_PREDICTS = re.compile(
-    r"(^|_)(infer|inference|predict|predictor|export|calib\w*|throughput|latency|speed|ptq|quant_post|post_quant)(_|$)"
-    r"|^(Infer|Predict|Export)",
-    re.IGNORECASE,
-)
+_TIMES = re.compile(r"(^|_)(throughput|latency|speed|ptq|quant_post|post_quant)(_|$)", re.IGNORECASE)
+"""Words of a program that measures a model, or makes it ready for prediction."""
 _TRAINS = re.compile(r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill", re.IGNORECASE)
 _PROGRAM_TRAINS = re.compile(
     r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill|\bfit\b|backward|minimize|optimi[sz]er|compress|search|learn_",
@@ -57,7 +55,8 @@ class BatchUse(Enum):
 
 def says_predict(*names: str) -> bool:
     """Whether names say that something predicts, and none that it trains."""
-    return any(map(_PREDICTS.search, names)) and not any(map(_TRAINS.search, names))
+    said = any(predicts(name) or _TIMES.search(name) for name in names)
+    return said and not any(map(_TRAINS.search, names))
 
 
 def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> BatchUse:

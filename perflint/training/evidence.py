@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import is_no_training
 from perflint.training.counting import is_epoch_name
 
 if TYPE_CHECKING:
@@ -42,17 +42,9 @@ STEPS = STEP_METHODS | {"backward", "minimize"}
 
 CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
 _SCHEDULERS = ("sched", "lr", "prof", "env", "bar", "timer", "warmup")
-_EVALUATION = ("eval", "valid", "test", "infer", "predict", "export", "sample", "visual", "rollout", "collect")
-_VAL = re.compile(r"(^|_)val(_|$)")
 
 Trains = Callable[[ast.Call], bool]
 """Whether a call makes a training step, itself or in a function of the project that it reaches."""
-
-
-def is_evaluation(name: str) -> bool:
-    """Whether a function's name says that it evaluates, predicts or exports rather than trains."""
-    lowered = name.lower()
-    return "train" not in lowered and (bool(_VAL.search(lowered)) or any(word in lowered for word in _EVALUATION))
 
 
 class _Evidence:
@@ -217,12 +209,12 @@ def runs_evaluation(call: ast.Call) -> bool:
     """Whether the program or the feed of an ``exe.run`` is named as one for testing."""
     given = [*call.args, *(item.value for item in call.keywords if item.arg in ("program", "feed"))]
     names = [name for node in given for name in _names(node)]
-    return any(is_evaluation(name) or "startup" in name or "teacher" in name for name in names)
+    return any(is_no_training(name) or "startup" in name or "teacher" in name for name in names)
 
 
 def over_evaluation_batches(loop: Loop) -> bool:
     """Whether a loop draws from a loader that is named as one for testing."""
-    return not isinstance(loop, ast.While) and any(is_evaluation(name) for name in _names(loop.iter))
+    return not isinstance(loop, ast.While) and any(is_no_training(name) for name in _names(loop.iter))
 
 
 @query

@@ -27,6 +27,7 @@ from perflint.query import whole
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import is_no_training
 from perflint.training import evidence
 
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ def held_names(scope: Scope) -> Iterable[str]:
 
 def _name(scope: Scope) -> str:
     """The name by which a loop may call a function as its step; empty where none does."""
-    return "" if scope.name in _NOT_CALLED or evidence.is_evaluation(scope.name) else scope.name
+    return "" if scope.name in _NOT_CALLED or is_no_training(scope.name) else scope.name
 
 
 def has_evidence(file: FileIndex) -> bool:

@@ -29,6 +29,7 @@ from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
+from perflint.syntax.vocabulary import is_no_training
 from perflint.training import around, evidence, guards
 from perflint.training.clues import Clues
 from perflint.training.drawn_batches import Drawing, Drawn
@@ -282,12 +283,7 @@ def _may_train(statement: Statement, names: frozenset[str]) -> bool:
 
 
 def _is_followed(file: FileIndex, target: Scope) -> bool:
-    if (
-        file.is_quiet
-        or file.is_foreign
-        or target.name in ("forward", "__init__")
-        or evidence.is_evaluation(target.name)
-    ):
+    if file.is_quiet or file.is_foreign or target.name in ("forward", "__init__") or is_no_training(target.name):
         return False
     if QUIET_FUNCTIONS.search(target.name) or "epoch" in target.name:
         return False

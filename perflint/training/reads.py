@@ -18,6 +18,7 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import is_no_training
 from perflint.training import around, evidence
 from perflint.training.steps import Read
 from perflint.training.training_calls import TrainingCalls
@@ -55,7 +56,7 @@ class Reads(Part):
         return (
             file.is_quiet
             or scope.name in evidence.STEP_METHODS
-            or evidence.is_evaluation(scope.name)
+            or is_no_training(scope.name)
             or TrainingCalls.of(self._project).trains(file, scope)
         )
 

@@ -14,6 +14,7 @@ from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, is_abstract
+from perflint.syntax.vocabulary import is_no_training
 from perflint.training import evidence
 from perflint.training.live import FUNCTION_VALUES, live
 from perflint.training.optimizing import optimizes
@@ -66,7 +67,7 @@ class TrainingCalls(Part):
 
     def _trains_statically(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether ``exe.run(...)`` runs a training program rather than a test one."""
-        if evidence.is_evaluation(scope.name) or evidence.runs_evaluation(call):
+        if is_no_training(scope.name) or evidence.runs_evaluation(call):
             return False
         if optimizes(file):
             return True
@@ -88,7 +89,7 @@ class TrainingCalls(Part):
             return []
         found = Values.of(self._project).callee(file, scope, name, {})
         places = [found] if found is not None else []
-        if own and (found is None or is_abstract(found[1])) and not evidence.is_evaluation(scope.name):
+        if own and (found is None or is_abstract(found[1])) and not is_no_training(scope.name):
             places += [(hook.file, hook.scope) for hook in Dispatch.of(self._project).hooks(scope, own)]
         return [place for place in places if not _evaluates(place[1])]
 
@@ -131,4 +132,4 @@ def _bound_values(scope: Scope) -> dict[str, list[ast.expr]]:
 
 
 def _evaluates(scope: Scope) -> bool:
-    return evidence.is_evaluation(scope.name) or evidence.without_gradients(scope)
+    return is_no_training(scope.name) or evidence.without_gradients(scope)
