@@ -292,33 +292,37 @@ class Evaluator:
             return self._call_value(local, node)
         qualified = self._file.names.resolve(name)
         if qualified.startswith("paddle."):
-            if qualified in paddle_api.PARALLEL and node.args:
-                wrapped = self.kind(node.args[0])
-                if wrapped.tag == LAYER_TAG:
-                    return wrapped  # it calls the layer that it wraps
-            result = paddle_api.call_result(qualified, node)
-            return result if result is not UNKNOWN else self._call_project(qualified, node)
+            return self._call_of_paddle(node, qualified)
         if qualified in _HOST_CALLS or qualified.startswith(HOST_MODULES):
             return HOST
-        if qualified in _SAME_AS_ARGUMENT:
-            kind = self.kind(node.args[0]) if node.args else UNKNOWN
-            if qualified == "sum" and kind.is_tensor:
-                return Kind(TENSOR_TAG, guess=kind.guess)
-            return kind
-        if qualified in _WRAPPERS or qualified.rpartition(".")[2] == "tqdm":
-            return self.kind(node.args[0]) if node.args else UNKNOWN
-        if qualified == "next":
-            return self._drawn(self.kind(node.args[0])) if node.args else UNKNOWN
+        known = self._call_of_python(qualified, node.args[0] if node.args else None)
+        if known is not None:
+            return known
+        project = self._call_project(qualified, node)
+        is_known = project is not None and project.tag != "unknown"
+        return GUESS if not is_known and "." not in name and _MODEL_NAME.match(name) else project
+
+    def _call_of_paddle(self, node: ast.Call, qualified: str) -> Kind | None:
+        if qualified in paddle_api.PARALLEL and node.args:
+            wrapped = self.kind(node.args[0])
+            if wrapped.tag == LAYER_TAG:
+                return wrapped  # it calls the layer that it wraps
+        result = paddle_api.call_result(qualified, node)
+        return result if result is not UNKNOWN else self._call_project(qualified, node)
+
+    def _call_of_python(self, qualified: str, first: ast.expr | None) -> Kind | None:
+        """What a function of Python, or one that hands its first argument on, gives; None for any other function."""
+        if qualified in ("functools.partial", "partial"):
+            return self._rewrapped(first)
         if qualified == "getattr":
             return UNKNOWN
-        if qualified in ("functools.partial", "partial"):
-            return self._rewrapped(node.args[0] if node.args else None)
-        project = self._call_project(qualified, node)
-        if project is not None and project.tag != "unknown":
-            return project
-        if "." not in name and _MODEL_NAME.match(name):
-            return GUESS
-        return project
+        is_wrapper = qualified in _WRAPPERS or qualified.rpartition(".")[2] == "tqdm"
+        if not is_wrapper and qualified not in _SAME_AS_ARGUMENT and qualified != "next":
+            return None
+        kind = self.kind(first) if first is not None else UNKNOWN
+        if qualified == "sum" and kind.is_tensor:
+            return Kind(TENSOR_TAG, guess=kind.guess)
+        return self._drawn(kind) if qualified == "next" and first is not None else kind
 
     def _call_value(self, local: Kind, node: ast.Call) -> Kind | None:
         if local.tag == LAYER_TAG:

@@ -137,31 +137,48 @@ _TENSOR_MODULES = (
 )
 
 
+_DATASETS = ("paddle.vision.datasets.", "paddle.text.datasets.", "paddle.text.", "paddle.audio.datasets.")
+_OBJECTS = ("paddle.optimizer.", "paddle.amp.", "paddle.static.", "paddle.callbacks.", "paddle.metric.")
+"""Modules whose classes make objects that are neither tensors nor layers."""
+
+
 def call_result(name: str, call: ast.Call) -> Kind:
     """The kind of ``name(...)`` for a canonical ``paddle.*`` name; UNKNOWN where the catalogue is silent."""
     last = name.rpartition(".")[2]
-    if name == "paddle.io.DataLoader" or name == "paddle.io.DataLoader.from_generator":
+    made = _of_io(name, last) or _of_class(name, last, call)
+    return made if made is not None else _of_function(name, last, call)
+
+
+def _of_io(name: str, last: str) -> Kind | None:
+    """What loaders, datasets and the wrappers of models give; None for any other call."""
+    if name in ("paddle.io.DataLoader", "paddle.io.DataLoader.from_generator"):
         return LOADER
     if name == "paddle.Model":
         return instance("paddle.Model")
     if name in PARALLEL:
         return layer(name)
-    if name.startswith("paddle.io."):
-        return _dataset(last)
-    if name.startswith(("paddle.vision.datasets.", "paddle.text.datasets.", "paddle.text.", "paddle.audio.datasets.")):
-        return DATASET if last[:1].isupper() else UNKNOWN
-    if name.startswith(("paddle.vision.models.", "paddle.vision.transforms.")):
-        return layer(name) if "models" in name else UNKNOWN
+    return _dataset(last) if name.startswith("paddle.io.") else None
+
+
+def _of_class(name: str, last: str, call: ast.Call) -> Kind | None:
+    """What a class of Paddle gives, or a module that has nothing but classes; None for any other call."""
+    is_class = last[:1].isupper()
+    if name.startswith(_DATASETS):
+        return DATASET if is_class else UNKNOWN
+    if name.startswith("paddle.vision.models."):
+        return layer(name)
+    if name.startswith("paddle.vision.transforms."):
+        return UNKNOWN
     if name.startswith("paddle.nn.") and name.count(".") == 2:
-        return layer(name + reduction_suffix(call)) if last[:1].isupper() else UNKNOWN
-    if (
-        name.startswith(("paddle.optimizer.", "paddle.amp.", "paddle.static.", "paddle.callbacks.", "paddle.metric."))
-        and last[:1].isupper()
-    ):
-        return instance(name)
+        return layer(name + reduction_suffix(call)) if is_class else UNKNOWN
+    return instance(name) if is_class and name.startswith(_OBJECTS) else None
+
+
+def _of_function(name: str, last: str, call: ast.Call) -> Kind:
+    is_of_tensors = name.startswith(_TENSOR_MODULES)
     if name in ("paddle.static.accuracy", "paddle.static.auc"):  # they work, and are used, in dynamic graphs too
         return TENSOR
-    if name.startswith(_TENSOR_MODULES) and last not in _LOSS_FUNCTIONS:
+    if is_of_tensors and last not in _LOSS_FUNCTIONS:
         return TENSOR
     if name.startswith(_HOST_PREFIXES) or name in _HOST_FUNCTIONS:
         return HOST
@@ -171,11 +188,7 @@ def call_result(name: str, call: ast.Call) -> Kind:
         return LOSS if _reduces(call) else TENSOR
     if last in _REDUCTIONS and name.count(".") == 1:
         return reduction(last, has_axis(call, 1))
-    if last == "accuracy" and name.startswith("paddle.metric."):
-        return TENSOR
-    if name.startswith(_TENSOR_MODULES) or name.count(".") == 1:
-        return TENSOR
-    return UNKNOWN
+    return TENSOR if is_of_tensors or name.count(".") == 1 else UNKNOWN
 
 
 def layer_result(type_name: str) -> Kind:

@@ -53,14 +53,6 @@ class NoGrad(Part):
             _OFF.search(dotted(call.func) or "") for call in statement.calls
         )
 
-    def whole_body(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether everything that calls anything in a function stands under such a ``with``."""
-        working = [statement for statement in scope.statements if statement.calls]
-        return bool(working) and all(
-            self.over_statement(file, scope, statement) or isinstance(statement.node, (ast.With, ast.Return))
-            for statement in working
-        )
-
     def _under_with(self, file: FileIndex, scope: Scope, place: Place | None) -> bool:
         return place is not None and any(
             self._turns_off(item.context_expr, file, scope)

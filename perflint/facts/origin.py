@@ -203,30 +203,41 @@ class _Tracer:
         return Origin(BATCH, sure=False) if isinstance(node.slice, ast.Slice) else Origin(HOST)
 
     def _call(self, node: ast.Call, at: Statement, depth: int) -> Origin:
-        qualified = self._file.names.resolve(dotted(node.func) or "")
-        last = _last(node.func)
-        from_numpy = qualified.startswith("numpy.")
-        values = [*node.args, *(item.value for item in node.keywords if item.arg not in ("dtype", "axis"))]
+        qualified, last = self._file.names.resolve(dotted(node.func) or ""), _last(node.func)
+        known = self._of_numpy(node, qualified, at, depth) or self._of_method(node, at, depth)
+        if known is not None:
+            return known
+        if _READER.search(last) or looks_like_a_loader(last):
+            return Origin(BATCH)
+        if qualified.startswith("math.") or qualified in _NUMBERS:
+            return Origin(LITERAL) if self._all(_values(node), at, depth).kind == LITERAL else Origin(NUMBER)
+        kind = self._kind(node, at)
+        return Origin(TENSOR if kind.is_tensor else HOST if kind.is_host else UNKNOWN)
+
+    def _of_numpy(self, node: ast.Call, qualified: str, at: Statement, depth: int) -> Origin | None:
+        """The origin of what NumPy draws, fills or copies, and of a list made of something; None for other calls."""
+        last, from_numpy = _last(node.func), qualified.startswith("numpy.")
         if qualified.startswith(("numpy.random.", "random.")):
             return Origin(RANDOM)
         if from_numpy and last in _FILLED:
             return Origin(MADE)
-        if (from_numpy or qualified in ("list", "tuple")) and last in _PASSED_ON:
-            inner = self._all(node.args[:1], at, depth)
-            copied = inner.kind == TENSOR or (from_numpy and self._is_tensor(node.args[0], at)) if node.args else False
-            return Origin(READ) if copied else inner
-        if isinstance(node.func, ast.Attribute) and last in _ON_HOST and not values:
+        if not (from_numpy or qualified in ("list", "tuple")) or last not in _PASSED_ON:
+            return None
+        inner = self._all(node.args[:1], at, depth)
+        copied = inner.kind == TENSOR or (from_numpy and self._is_tensor(node.args[0], at)) if node.args else False
+        return Origin(READ) if copied else inner
+
+    def _of_method(self, node: ast.Call, at: Statement, depth: int) -> Origin | None:
+        """The origin of what a method gives that reads its object or hands it on, or Paddle; None for other calls."""
+        last = _last(node.func)
+        if isinstance(node.func, ast.Attribute) and last in _ON_HOST and not _values(node):
             return self._read(node.func.value, at, depth)
-        if self._kind(node, at).tag == TENSOR_TAG and qualified.startswith("paddle."):
+        is_paddle = self._file.names.resolve(dotted(node.func) or "").startswith("paddle.")
+        if is_paddle and self._kind(node, at).tag == TENSOR_TAG:
             return Origin(TENSOR)
         if isinstance(node.func, ast.Attribute) and last in _METHODS:
             return self.origin(node.func.value, at, depth - 1)
-        if _READER.search(last) or looks_like_a_loader(last):
-            return Origin(BATCH)
-        if qualified.startswith("math.") or qualified in _NUMBERS:
-            return Origin(LITERAL) if self._all(values, at, depth).kind == LITERAL else Origin(NUMBER)
-        kind = self._kind(node, at)
-        return Origin(TENSOR if kind.is_tensor else HOST if kind.is_host else UNKNOWN)
+        return None
 
     def _is_tensor(self, node: ast.expr, at: Statement) -> bool:
         kind = self._kind(node, at)
@@ -237,6 +248,11 @@ class _Tracer:
         if kind.is_host or kind.tag not in (TENSOR_TAG, UNKNOWN_TAG, TUPLE_TAG):
             return self.origin(tensor, at, depth - 1)
         return Origin(READ, kind.is_tensor and not kind.guess)
+
+
+def _values(call: ast.Call) -> list[ast.expr]:
+    """What a call is handed, other than a dtype and an axis."""
+    return [*call.args, *(item.value for item in call.keywords if item.arg not in ("dtype", "axis"))]
 
 
 def _combined(found: list[Origin]) -> Origin:

@@ -101,19 +101,6 @@ class FixOutcome:
         """How many findings were fixed."""
         return sum(self.fixed.values())
 
-    @property
-    def unsafe_count(self) -> int:
-        """How many of the remaining findings ``--unsafe-fixes`` could fix, had it been given."""
-        return self._remaining_at(Level.UNSAFE) if self.level > Level.UNSAFE else 0
-
-    @property
-    def display_count(self) -> int:
-        """How many of the remaining findings have a fix that is only shown."""
-        return self._remaining_at(Level.DISPLAY)
-
-    def _remaining_at(self, level: Level) -> int:
-        return sum(finding.fix is not None and finding.fix.level is level for finding in self.remaining)
-
     def without(self, paths: Iterable[str]) -> FixOutcome:
         """The outcome if these files keep their old text (because they could not be written)."""
         lost = frozenset(paths)

@@ -25,6 +25,8 @@ _FLAGS = re.compile(
 )
 _EMPTY = re.compile(r"(list|history|buffer|cache|queue)$", re.IGNORECASE)
 _IS_THERE = frozenset({"exists", "is_not_none", "not_none"})
+_MISSING = frozenset({"isfinite", "exists", "is_file", "isfile"})
+"""What is asked of something that is there nearly always: what is made when it is missing is made once."""
 _RECORDED = re.compile(r"(^|_)(save|log|print|eval|record|report|display|checkpoint)($|_)", re.IGNORECASE)
 _SETTINGS = re.compile(r"(^|_)(args?|cfgs?|configs?|conf|opts?|options|h?params|flags|settings)($|_)", re.IGNORECASE)
 _DEEPEST = 9
@@ -171,21 +173,29 @@ def within_expressions(node: ast.stmt, definitions: Definitions) -> frozenset[as
 
 
 def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
-    if depth > 8:
+    if depth > _DEEPEST - 1:
         return False
     name = dotted(test.func) or (test.func.attr if isinstance(test.func, ast.Attribute) else "")
     last = name.rpartition(".")[2]
-    if last in ("isfinite", "exists", "is_file", "isfile"):
-        return not value  # what is made when it is missing is made once
+    if last in _MISSING:
+        return not value
     if last in ("isnan", "isinf"):
         return value
+    asked = _asked_by(test, last)
+    if asked is not None:
+        return _rare_call(asked, value, depth + 1)
+    first = test.args[0] if test.args else None
+    if name == "any" and isinstance(first, (ast.Name, ast.Attribute)):
+        return not value  # nothing is there at all
+    if last in ("get", "getenv") and isinstance(first, ast.Constant):
+        return value and bool(_FLAGS.search(str(first.value)))
+    return value and (bool(_FLAGS.search(last)) or last == "isEnabledFor")
+
+
+def _asked_by(test: ast.Call, last: str) -> ast.Call | None:
+    """The call whose answer a call passes on: ``isnan(x)`` of ``isnan(x).any()``, of ``bool(isnan(x))``."""
     inner = test.func.value if isinstance(test.func, ast.Attribute) else None
     if last in ("any", "all", "item", "numpy", "bool") and isinstance(inner, ast.Call):
-        return _rare_call(inner, value, depth + 1)
-    if name == "any" and test.args and isinstance(test.args[0], (ast.Name, ast.Attribute)):
-        return not value  # nothing is there at all
-    if last in ("any", "all", "bool") and test.args and isinstance(test.args[0], ast.Call):
-        return _rare_call(test.args[0], value, depth + 1)
-    if last in ("get", "getenv") and test.args and isinstance(test.args[0], ast.Constant):
-        return value and bool(_FLAGS.search(str(test.args[0].value)))
-    return value and (bool(_FLAGS.search(last)) or last == "isEnabledFor")
+        return inner
+    first = test.args[0] if test.args else None
+    return first if last in ("any", "all", "bool") and isinstance(first, ast.Call) else None

@@ -1,0 +1,157 @@
+"""Which names of a function go into its backward passes, and what an expression carries of their graphs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from perflint.dataflow.flow import backward_names, is_loss_name
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Loop, Scope
+
+_CUTS = frozenset(
+    {"detach", "detach_", "item", "numpy", "tolist", "float", "int", "bool", "str", "repr", "format", "len", "print"}
+    | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "equal", "argmax", "isinstance"}
+)
+_HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
+_COUNTS = re.compile(r"acc|precision|recall|f1|auc|top_?k|correct|iou|confusion|hit|rank", re.IGNORECASE)
+
+
+def direct(scope: Scope) -> frozenset[str]:
+    """Names that a scope calls ``backward`` on, and the parts that they are added up from."""
+    return scope.once(direct, lambda: differentiated(scope) | _parts(scope, differentiated(scope)))
+
+
+def results_of_calls(scope: Scope) -> dict[tuple[str, Loop | None], tuple[ast.Assign, int | None]]:
+    """The first call that each name is bound to in each loop: the statement, and the place in the tuple it gives."""
+    return scope.once(results_of_calls, lambda: _first_results(scope))
+
+
+def _first_results(scope: Scope) -> dict[tuple[str, Loop | None], tuple[ast.Assign, int | None]]:
+    found: dict[tuple[str, Loop | None], tuple[ast.Assign, int | None]] = {}
+    for statement in scope.statements:
+        node = statement.node
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.Call):
+            continue
+        target = node.targets[0]
+        is_tuple = isinstance(target, ast.Tuple)
+        for index, part in enumerate(target.elts if isinstance(target, ast.Tuple) else [target]):
+            name = dotted(part)
+            if name is not None:
+                found.setdefault((name, statement.loop), (node, index if is_tuple else None))
+    return found
+
+
+def feeding_backward(scope: Scope) -> frozenset[str]:
+    """Names whose value goes into a backward pass, be it through others that are worked out from them."""
+    return scope.once(feeding_backward, lambda: _worked_back(scope))
+
+
+def _worked_back(scope: Scope) -> frozenset[str]:
+    feeding = set(direct(scope) | backward_names(scope))
+    for statement in scope.statements:
+        for call in statement.calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
+                feeding.update(filter(None, map(dotted, uncut(call.func.value))))
+    for statement in reversed(scope.statements):
+        node = statement.node
+        if isinstance(node, ast.Assign) and not feeding.isdisjoint(bound_by(node)):
+            feeding.update(filter(None, map(dotted, uncut(node.value))))
+    return frozenset(feeding)
+
+
+def differentiated(scope: Scope) -> frozenset[str]:
+    """Names that a scope calls ``backward`` on, itself or through a loss scaler or an optimizer."""
+    return scope.once(differentiated, lambda: _backward_calls(scope))
+
+
+def _backward_calls(scope: Scope) -> frozenset[str]:
+    found: set[str] = set()
+    for statement in scope.statements:
+        for call in statement.calls:
+            if not isinstance(call.func, ast.Attribute):
+                continue
+            if call.func.attr == "backward":
+                found.update(filter(None, [dotted(call.func.value), *map(dotted, call.args[:1])]))
+            elif call.func.attr == "minimize" or (call.func.attr == "scale" and _is_scaler(call.func.value)):
+                found.update(filter(None, map(dotted, call.args[:1])))
+    return frozenset(found - {"self"})
+
+
+def argument_names(call: ast.Call) -> set[str]:
+    """The plain names among the arguments of a call."""
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    return {argument.id for argument in given if isinstance(argument, ast.Name)}
+
+
+def gives_counts(call: ast.Call) -> bool:
+    """Whether a function is one of those that count what is right, and so give no gradient."""
+    return bool(_COUNTS.search((dotted(call.func) or "").rpartition(".")[2]))
+
+
+def _is_scaler(node: ast.expr) -> bool:
+    return "scaler" in (dotted(node) or "").lower()
+
+
+def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:
+    """The losses that are weighed and added up into one that ``backward`` is called on."""
+    found: set[str] = set()
+    for statement in scope.statements:
+        node = statement.node
+        if isinstance(node, (ast.Assign, ast.AugAssign)) and differentiated & set(bound_by(node)):
+            found.update(name for name in _terms(node.value) if is_loss_name(name))
+    return frozenset(found)
+
+
+def _terms(value: ast.expr) -> Iterator[str]:
+    """The names that an arithmetic expression is made of: a loop, since sums of a thousand terms are written."""
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.BinOp):
+            waiting += (node.right, node.left)
+        elif isinstance(node, ast.Name):
+            yield node.id
+
+
+def uncut(value: ast.expr) -> list[ast.expr]:
+    """The names in an expression whose graph reaches its value: those that nothing reads or detaches."""
+    try:
+        return list(_carried(value))
+    except RecursionError:  # a sum of a thousand terms: nothing is said of it
+        return []
+
+
+def _carried(value: ast.expr) -> Iterator[ast.expr]:
+    """The names in an expression whose graph reaches its value: those that nothing reads or detaches."""
+    if isinstance(value, (ast.Name, ast.Attribute)) and dotted(value) is not None:
+        if not (isinstance(value, ast.Attribute) and value.attr in _HOST_ATTRIBUTES):
+            yield value
+        return
+    if isinstance(value, ast.Call):
+        last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
+        if last in _CUTS:
+            return
+        if isinstance(value.func, ast.Attribute) and dotted(value.func.value) is not None:
+            yield from _carried(value.func.value)
+        for argument in value.args:
+            yield from _carried(argument)
+        return
+    if isinstance(value, ast.BinOp):
+        yield from _carried(value.left)
+        yield from _carried(value.right)
+    elif isinstance(value, ast.UnaryOp):
+        yield from _carried(value.operand)
+    elif isinstance(value, (ast.Tuple, ast.List)):
+        for part in value.elts:
+            yield from _carried(part)
+
+
+def reads(value: ast.expr) -> bool:
+    """Whether an expression ends in a read or a ``detach``: its value carries no graph, whatever it is made of."""
+    if isinstance(value, ast.Call):
+        last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
+        return last in _CUTS or (isinstance(value.func, ast.Attribute) and reads(value.func.value))
+    return isinstance(value, (ast.Subscript, ast.Attribute)) and reads(value.value)
