@@ -11,6 +11,7 @@ from perflint.checks import guard, rarer
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.values import Values
 from perflint.findings import Confidence, Fix
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
@@ -135,17 +136,9 @@ def _methods_of(name: str, scope: Scope) -> set[str]:
     return found
 
 
-def _derives(project: Project, file: FileIndex, owner: Class, depth: int = 0) -> bool:
+def _derives(project: Project, file: FileIndex, owner: Class) -> bool:
     """Whether a project class is a ``paddle.metric.Metric``."""
-    for base in owner.bases:
-        if base.startswith(_METRICS):
-            return True
-        found = Modules.of(project).find(base, file) if depth < _DEEPEST else None
-        if found is None or not isinstance(found[1], Class) or found[1] is owner:
-            continue
-        if _derives(project, found[0], found[1], depth + 1):
-            return True
-    return False
+    return any(base.startswith(_METRICS) for base in Hierarchy.of(project).base_names(file, owner))
 
 
 def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int = 0) -> bool:

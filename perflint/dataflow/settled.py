@@ -35,7 +35,7 @@ _MOST_SITES = 40
 _HARMLESS = ("staticmethod", "classmethod", "property", "override", "paddle.no_grad", "no_grad", "abstractmethod")
 _ASKS = frozenset({"super", "isinstance", "issubclass", "type"})
 _LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.import_module", "import_module"})
-_PLAIN_BASES = ("object", "paddle.nn.Layer", "nn.Layer")
+_PLAIN_BASES = frozenset({"object", "paddle.nn.Layer", "nn.Layer"})
 
 
 class Known(Mapping[str, ast.expr]):
@@ -162,17 +162,9 @@ class Settled(Part):
         own = file.source.lines.between(owner.node.lineno, owner.node.end_lineno or owner.node.lineno)
         return constant if stores == [owner] and "setattr(" not in own and "__dict__" not in own else None
 
-    def _is_plain(self, file: FileIndex, owner: Class, depth: int = 0) -> bool:
+    def _is_plain(self, file: FileIndex, owner: Class) -> bool:
         """Whether all the code of a class and of its bases is seen."""
-        for base in owner.bases:
-            found = None if base in _PLAIN_BASES else Modules.of(self._project).find(base, file)
-            if base in _PLAIN_BASES:
-                continue
-            if found is None or not isinstance(found[1], Class) or depth > _MAX_DEPTH:
-                return False
-            if found[1] is owner or not self._is_plain(found[0], found[1], depth + 1):
-                return False
-        return True
+        return Hierarchy.of(self._project).unseen(file, owner) <= _PLAIN_BASES
 
     def _stores(self, name: str) -> list[Class | None]:
         """Every store of an attribute of this name: the class whose ``self`` it is on, None for another object."""

@@ -203,13 +203,8 @@ class Sizes:
             return self.at(file, where).value(value, depth + 1)
         if assigned or in_body:
             return None
-        for base in owner.bases:
-            found = Modules.of(file.project).find(base, file)
-            if found is not None and isinstance(found[1], Class) and found[1] is not owner:
-                inherited = self._attribute(found[0], found[1], name, depth + 2)
-                if inherited is not None:
-                    return inherited
-        return None
+        inherited = (self._attribute(*base, name, depth + 2) for base in Hierarchy.of(file.project).bases(file, owner))
+        return next((size for size in inherited if size is not None), None)
 
 
 def default_holds(parameter: Parameter) -> bool:

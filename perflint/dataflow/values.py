@@ -257,13 +257,9 @@ class Values(Part):
             return result
         if depth > MAX_DEPTH:
             return None
-        for base in owner.bases:
-            found = Modules.of(self._project).find(base, file)
-            if found and isinstance(found[1], Class) and found[1] is not owner:
-                inherited = self._attribute(found[0], found[1], name, depth + 1)
-                if inherited is not None:
-                    return inherited
-        return None
+        bases = Hierarchy.of(self._project).bases(file, owner)
+        inherited = (self._attribute(*base, name, depth + 1) for base in bases)
+        return next((kind for kind in inherited if kind is not None), None)
 
     def _with_locals(self, file: FileIndex, scope: Scope, value: ast.expr, env: Env) -> Env:
         """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""

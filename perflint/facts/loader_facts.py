@@ -15,6 +15,7 @@ from perflint.facts.loader_sites import LOADER, Calls, Purpose, Site, is_loader_
 from perflint.facts.loader_uses import Worth, worth
 from perflint.facts.samples import Obstacle, obstacle
 from perflint.facts.worker_values import WorkerOrigin, WorkerValues
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
 from perflint.query import whole
@@ -135,19 +136,8 @@ class _Facts:
         found = Modules.of(self._project).find(qualified, file)
         if found is None or not isinstance(found[1], Class) or not is_loader_class(self._project, found[0], found[1]):
             return None
-        return None if self._init_of(found[0], found[1]) else _Loader(site, call, own=True)
-
-    def _init_of(self, file: FileIndex, owner: Class) -> bool:
-        """Whether a subclass, or one between it and Paddle's loader, has arguments of its own."""
-        if "__init__" in owner.methods:
-            return True
-        for base in owner.bases:
-            found = Modules.of(self._project).find(base, file)
-            if found is None or not isinstance(found[1], Class) or found[1] is owner:
-                continue
-            if self._init_of(found[0], found[1]):
-                return True
-        return False
+        lineage = Hierarchy.of(self._project).lineage(found[0], found[1])
+        return None if any("__init__" in one.methods for _, one in lineage) else _Loader(site, call, own=True)
 
     def _from_super(self, site: Site, call: ast.Call) -> _Loader | None:
         """``super().__init__(...)`` in a subclass of the loader."""

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
@@ -92,20 +93,9 @@ class Calls:
         return self._known[name]
 
 
-def is_loader_class(project: Project, file: FileIndex, owner: Class, depth: int = 0) -> bool:
+def is_loader_class(project: Project, file: FileIndex, owner: Class) -> bool:
     """Whether a class of the project inherits from Paddle's loader."""
-    for base in owner.bases:
-        if base == LOADER:
-            return True
-        found = Modules.of(project).find(base, file) if depth < 3 else None
-        if (
-            found
-            and isinstance(found[1], Class)
-            and found[1] is not owner
-            and is_loader_class(project, found[0], found[1], depth + 1)
-        ):
-            return True
-    return False
+    return LOADER in Hierarchy.of(project).base_names(file, owner)
 
 
 def purpose(site: Site, project: Project, calls: Calls, depth: int = 0) -> Purpose:

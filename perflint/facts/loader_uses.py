@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
 from perflint.index.callers import Callers, Site
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
@@ -359,22 +360,12 @@ def _is_own(read: Load) -> bool:
     return isinstance(read.node, ast.Attribute) and dotted(read.node.value) == "self"
 
 
-def _family(file: FileIndex, owner: Class, depth: int = 0) -> set[Class] | None:
+def _family(file: FileIndex, owner: Class) -> set[Class] | None:
     """A class and those it inherits from; None where one of them is not seen and may read what it is given."""
-    found = {owner}
-    for base in owner.bases:
-        if base == "object" or base.startswith("paddle.nn."):
-            continue
-        above = Modules.of(file.project).find(base, file) if depth < _MAX_DEPTH else None
-        if above is None or not isinstance(above[1], Class):
-            return None
-        if above[1] is owner:
-            continue
-        more = _family(above[0], above[1], depth + 1)
-        if more is None:
-            return None
-        found |= more
-    return found
+    hierarchy = Hierarchy.of(file.project)
+    unseen = hierarchy.unseen(file, owner)
+    is_seen = all(base == "object" or base.startswith("paddle.nn.") for base in unseen)
+    return {one for _, one in hierarchy.lineage(file, owner)} if is_seen else None
 
 
 def _is_related(file: FileIndex, reader: Class, owner: Class, related: set[Class]) -> bool:

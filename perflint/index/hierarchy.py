@@ -27,6 +27,20 @@ class Hierarchy(Part):
             if found is not None and isinstance(found[1], Class) and found[1] is not owner:
                 yield found[0], found[1]
 
+    def lineage(self, file: FileIndex, owner: Class) -> list[Placed]:
+        """A class and those of the project that it inherits from, near ones first."""
+        return [(file, owner), *self.ancestors(file, owner)]
+
+    def base_names(self, file: FileIndex, owner: Class) -> frozenset[str]:
+        """The qualified names of all classes that a class inherits from, wherever they are defined."""
+        return frozenset(base for _, one in self.lineage(file, owner) for base in one.bases)
+
+    def unseen(self, file: FileIndex, owner: Class) -> frozenset[str]:
+        """Those of these names that stand for no class of the project."""
+        find = Modules.of(self._project).find
+        found = {(base, there): find(base, there) for there, one in self.lineage(file, owner) for base in one.bases}
+        return frozenset(base for (base, _), place in found.items() if place is None or not isinstance(place[1], Class))
+
     def ancestors(self, file: FileIndex, owner: Class) -> list[Placed]:
         """The classes of the project that a class inherits from, near ones first."""
         found: list[Placed] = []

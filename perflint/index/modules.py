@@ -165,16 +165,6 @@ class Modules(Part):
                     return family
         return "layer" if "forward" in owner.methods and owner.bases else "object"
 
-    def is_callback(self, file: FileIndex, owner: Class, depth: int = 0) -> bool:
-        """Whether a class is a ``paddle.callbacks.Callback``, directly or through classes of the project."""
-        for base in owner.bases:
-            if base.startswith("paddle.callbacks."):
-                return True
-            found = self.find(base, file) if depth < MAX_DEPTH else None
-            if found and isinstance(found[1], Class) and self.is_callback(found[0], found[1], depth + 1):
-                return True
-        return False
-
     # -- functions as values -----------------------------------------------------------------------------------
 
     def function_named(self, qualified: str) -> tuple[FileIndex, Scope] | None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from perflint.dataflow.evaluate import Env
 from perflint.dataflow.handed import in_order
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
@@ -164,7 +165,8 @@ def _step_methods(file: FileIndex) -> list[Scope]:
     for owner in file.scopes.classes.values():
         named = [owner.methods[name] for name in sorted(evidence.STEP_METHODS & owner.methods.keys())]
         found += [scope for scope in named if TrainingCalls.of(project).trains(file, scope)]
-        if Modules.of(project).is_callback(file, owner):
+        bases = Hierarchy.of(project).base_names(file, owner)
+        if any(base.startswith("paddle.callbacks.") for base in bases):
             found += [owner.methods[name] for name in sorted(evidence.STEP_CALLBACKS & owner.methods.keys())]
     return found
 
