@@ -27,6 +27,7 @@ _MOST_ROUNDS = 8
 class Question(Protocol):
     """A function that ``@query`` has made."""
 
+    __module__: str
     __qualname__: str
     again: bool
     """Whether an answer that may have changed is worked out at once, to see whether it has."""

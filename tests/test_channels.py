@@ -116,6 +116,8 @@ def reported(files: Files) -> list[str]:
         (trained(use="other(net(x))", before="net = Net()\nother = nn.Linear(4, 4)\n"), ["Net"]),
         ("paddle.incubate.autotune.set_config(config)\n" + trained(), []),
         ("from paddle.incubate import autotune\nautotune.set_config()\n" + trained(), []),
+        ("from paddle.incubate.autotune import set_config\nset_config()\n" + trained(), []),
+        ("from paddle.amp import auto_cast as half\n" + trained("half()"), ["Net"]),
     ],
 )
 def test_a_program_that_trains_under_amp(program: str, expected: list[str]) -> None:

@@ -81,6 +81,12 @@ def test_no_two_modules_have_one_name() -> None:
     assert {name for name in names if names.count(name) > 1} == {"bench"}  # the command, and what it does
 
 
+def test_no_two_public_classes_have_one_name() -> None:
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in MODULES.values())
+    names = [node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert {name for name in names if names.count(name) > 1 and not name.startswith("_")} == set()
+
+
 def _circles() -> list[list[str]]:
     """The groups of modules that import each other, by way of others too."""
     reached = {module: _reached(module) for module in MODULES}

@@ -37,7 +37,7 @@ def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     if not amp.mentions_amp(file) or not mentions.of("Conv2D", "Conv2DTranspose"):
         return
     confidence = amp.amp_files(file.project).get(file.source.path)
-    if confidence is None or any(other.has("autotune.set_config") for other in mentions.of("autotune")):
+    if confidence is None or any("set_config" in other.words for other in mentions.of("autotune")):
         return
     for _, statement, _ in amp.places(file):
         yield statement, confidence
@@ -50,10 +50,11 @@ statement_gate(CODE, _places)
 def channels_first(call: cst.Call, context: Context) -> None:
     """Report AMP that is turned on for a model whose convolutions have their channels first."""
     point = context.point
-    if point is None or not (context.callee(call) in _SCOPES or find_argument(call, "amp_configs", None)):
+    places = context.once(CODE, lambda: {statement.node: sure for statement, sure in _places(context.file)})
+    confidence = places.get(point.statement.node) if point is not None else None
+    if point is None or confidence is None:
         return
-    confidence = next((sure for at, sure in _places(context.file) if at.node is point.statement.node), None)
-    if confidence is None:
+    if context.callee(call) not in _SCOPES and find_argument(call, "amp_configs", None) is None:
         return
     models = {model for kind in _trained(call, point, context) for model in _layers(kind, context.file)}
     first = [model for model in models if channels_of(*model) == {Channels.FIRST}]

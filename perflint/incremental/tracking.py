@@ -254,7 +254,7 @@ class WholeTable(Table):
     def __init__(self, log: Log, question: Question) -> None:
         super().__init__(log)
         self.question = question
-        self._name = question.__qualname__
+        self._name = f"{question.__module__}.{question.__qualname__}"
 
     def __contains__(self, key: object) -> bool:
         if dict.__contains__(self, key):

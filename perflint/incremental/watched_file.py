@@ -22,7 +22,7 @@ from perflint.syntax.names import Names
 from perflint.syntax.scopes import Class, FileScopes, Scope, Statement
 from perflint.syntax.words import Uses
 from perflint.text.source import Source, lines_of
-from perflint.training.steps import Steps
+from perflint.training.steps import Points
 
 _ACROSS = "[^"
 """What a pattern has that may match from one definition into the next."""
@@ -236,7 +236,7 @@ class WatchedFile(KeptFile):
 
     def _forget(self) -> None:
         """Forget all about the old text."""
-        Steps.of(self.project).forget(self)
+        Points.of(self.project).forget(self)
         self._calls.clear()
         self.project.broken.pop(self.source.path, None)
         for name in OWN:

@@ -105,7 +105,7 @@ class Where(Enum):
     END = auto()
 
 
-class Part(NamedTuple):
+class PatternPart(NamedTuple):
     """What one name of a path must look like: chunks with a star between each two."""
 
     chunks: tuple[Chunk, ...]
@@ -138,7 +138,7 @@ class NameRun(NamedTuple):
     A gap of None: none may.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[PatternPart, ...]
     gap: int | None
 
 
@@ -187,7 +187,9 @@ class Glob(NamedTuple):
         return at == len(names)
 
     @staticmethod
-    def _place(parts: Sequence[Part], names: Sequence[bytes], at: int, gap: int | None, is_last: bool) -> int | None:
+    def _place(
+        parts: Sequence[PatternPart], names: Sequence[bytes], at: int, gap: int | None, is_last: bool
+    ) -> int | None:
         """The first place from ``at`` on where the names look like these parts; at the end for the last ones."""
         latest = len(names) - len(parts)
         earliest = at + (gap or 0)
@@ -236,19 +238,19 @@ def _without_trailing_spaces(line: bytes) -> bytes:
     return line[: end + 1] if backslashes % 2 else line[:end]
 
 
-def _part(tokens: Sequence[Token]) -> Part:
+def _part(tokens: Sequence[Token]) -> PatternPart:
     chunks: list[list[Unit]] = [[]]
     for token in tokens:
         if isinstance(token, str):
             chunks.append([])
         else:
             chunks[-1].append(token)
-    return Part(tuple(map(Chunk, chunks)))
+    return PatternPart(tuple(map(Chunk, chunks)))
 
 
 def _runs(tokens: Sequence[Token]) -> list[NameRun]:
     """The names of a pattern, cut at the places that stand for any number of directories."""
-    runs: list[tuple[list[Part], int | None]] = [([], None)]
+    runs: list[tuple[list[PatternPart], int | None]] = [([], None)]
     name: list[Token] = []
     deep = False
     for token in [*tokens, _SLASH]:

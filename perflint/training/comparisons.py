@@ -37,7 +37,7 @@ _OTHER_MODES = ("val", "eval", "test", "infer", "pred", "export", "dev")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class _Comparison:
     """One comparison, and whether the steps are meant on which it holds.
 
     ``counters``: names that count the steps of the loop.  ``is_told``: whether an expression is true on a few steps.
@@ -82,7 +82,7 @@ def is_rare(
     """
     if len(test.ops) != 1:
         return False
-    asked = Comparison(test.left, test.ops[0], test.comparators[0], value, definitions, counters, is_told)
+    asked = _Comparison(test.left, test.ops[0], test.comparators[0], value, definitions, counters, is_told)
     answers = (answer(asked) for answer in _ANSWERS)
     return next((answer for answer in answers if answer is not None), False)
 
@@ -106,7 +106,7 @@ def of_constants(test: ast.Compare, definitions: Definitions) -> bool | None:
     return same == isinstance(operator, (ast.Is, ast.Eq))
 
 
-def _remainder(asked: Comparison) -> bool | None:
+def _remainder(asked: _Comparison) -> bool | None:
     """``step % 100 == 0``."""
     for side in (asked.left, asked.right):
         remainder = remainder_of(side, asked.definitions)
@@ -116,7 +116,7 @@ def _remainder(asked: Comparison) -> bool | None:
     return None
 
 
-def _not_a_number(asked: Comparison) -> bool | None:
+def _not_a_number(asked: _Comparison) -> bool | None:
     """``loss == float("inf")``, ``loss != loss``: only a run that has gone wrong has such a value."""
     if asked.asks_equality and _is_not_finite(asked.right):
         return asked.is_equal
@@ -125,7 +125,7 @@ def _not_a_number(asked: Comparison) -> bool | None:
     return asked.value if same else None
 
 
-def _the_end(asked: Comparison) -> bool | None:
+def _the_end(asked: _Comparison) -> bool | None:
     """``i + 1 >= len(loader)``: only from the last step on, or (``i < len(loader)``) everywhere but there."""
     if not isinstance(asked.operator, (*_UP, *_DOWN)):
         return None
@@ -137,13 +137,13 @@ def _the_end(asked: Comparison) -> bool | None:
     return None
 
 
-def _emptiness(asked: Comparison) -> bool | None:
+def _emptiness(asked: _Comparison) -> bool | None:
     """``len(history) == 0``: at the start, or when something is wrong."""
     is_nothing = isinstance(asked.right, ast.Constant) and asked.right.value == 0
     return asked.is_equal if asked.asks_equality and is_nothing and _is_length(asked.left) else None
 
 
-def _waiting(asked: Comparison) -> bool | None:
+def _waiting(asked: _Comparison) -> bool | None:
     """``self.since_last >= self.period``: a count grows up to an interval."""
     if not isinstance(asked.operator, (*_UP, *_DOWN)):
         return None
@@ -151,13 +151,13 @@ def _waiting(asked: Comparison) -> bool | None:
     return asked.value == isinstance(asked.operator, _UP) if waits else None
 
 
-def _mode(asked: Comparison) -> bool | None:
+def _mode(asked: _Comparison) -> bool | None:
     """``mode == "eval"``."""
     other = _other_mode(asked.left, asked.right) if asked.asks_equality else None
     return other == asked.is_equal if other is not None else None
 
 
-def _one_step(asked: Comparison) -> bool | None:
+def _one_step(asked: _Comparison) -> bool | None:
     """``step == 100``, ``step in (10, 100)``."""
     if asked.asks_equality:
         return (asked.counts(asked.left) or asked.counts(asked.right)) and asked.is_equal
@@ -166,7 +166,7 @@ def _one_step(asked: Comparison) -> bool | None:
     return None
 
 
-def _first_steps(asked: Comparison) -> bool | None:
+def _first_steps(asked: _Comparison) -> bool | None:
     """``step < 5``, or that ``step >= args.warmup`` fails."""
     is_limit = isinstance(asked.operator, _DOWN if asked.value else _UP)
     if is_limit and asked.counts(asked.left) and is_early(asked.right):
@@ -174,25 +174,25 @@ def _first_steps(asked: Comparison) -> bool | None:
     return None if asked.value else False
 
 
-def _the_clock(asked: Comparison) -> bool | None:
+def _the_clock(asked: _Comparison) -> bool | None:
     """``time.time() - last > 60``."""
     is_order = isinstance(asked.operator, (*_UP, *_DOWN))
     sides = (asked.left, asked.right)
     return True if is_order and any(asks_the_clock(side, asked.definitions) for side in sides) else None
 
 
-def _a_level(asked: Comparison) -> bool | None:
+def _a_level(asked: _Comparison) -> bool | None:
     """``args.verbose > 1``."""
     is_limit = isinstance(asked.operator, _UP) and isinstance(asked.right, ast.Constant)
     return True if is_limit and asked.is_told(asked.left) else None
 
 
-def _the_best(asked: Comparison) -> bool | None:
+def _the_best(asked: _Comparison) -> bool | None:
     """``loss < best_loss``."""
     return any("best" in name.lower() for side in (asked.left, asked.right) for name in names_in(side))
 
 
-_ANSWERS: tuple[Callable[[Comparison], bool | None], ...] = (
+_ANSWERS: tuple[Callable[[_Comparison], bool | None], ...] = (
     _remainder,
     _not_a_number,
     _the_end,

@@ -37,7 +37,7 @@ _NO_CLUES = Clues()
 
 
 def analyse(project: Project, clues: Clues = _NO_CLUES, only: Collection[FileIndex] | None = None) -> None:
-    """Find the step loops and every statement that runs at each step; enters them in ``Steps``.
+    """Find the step loops and every statement that runs at each step; enters them in ``Points``.
 
     Args:
         project: all files.

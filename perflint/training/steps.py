@@ -73,7 +73,7 @@ class Read:
         return self.call.lineno
 
 
-class Steps(Part):
+class Points(Part):
     """What ``hot.analyse`` has found out about one project, file by file."""
 
     def __init__(self, project: Project) -> None:
@@ -97,9 +97,9 @@ class Steps(Part):
 
 def points_of(file: FileIndex) -> dict[ast.stmt, Point]:
     """What is known at the statements of a file."""
-    return Steps.of(file.project).points(file)
+    return Points.of(file.project).points(file)
 
 
 def reads_of(file: FileIndex) -> dict[int, Read]:
     """The calls in step loops of a file, by offset, for which a helper reads the device; with its read."""
-    return Steps.of(file.project).reads(file)
+    return Points.of(file.project).reads(file)
