@@ -25,13 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+_GUARDS = ("test_spellings_of_guards", "test_guards", "test_mechanisms_guards", "test_mechanisms_guards_elsewhere")
 TESTS = {
     "noqa": ("perflint.suppress.noqa", ("test_noqa", "test_unused_noqa")),
     "baseline": ("perflint.suppress.baseline", ("test_baseline",)),
-    "guards": (
-        "perflint.training.guards",
-        ("test_spellings_of_guards", "test_guards", "test_mechanisms_guards", "test_mechanisms_guards_elsewhere"),
-    ),
+    "guards": ("perflint.training.guards", _GUARDS),
+    "comparisons": ("perflint.training.comparisons", _GUARDS),
+    "counting": ("perflint.training.counting", _GUARDS),
     "fixer": ("perflint.fix.fixer", ("test_fixer", "test_unused_imports")),
     "delete": ("perflint.checks.delete", ("test_call_argument", "test_blanks")),
 }

@@ -46,6 +46,17 @@ def is_loss_name(name: str) -> bool:
 
 def backward_names(scope: Scope) -> frozenset[str]:
     """Names that are certainly tensors: ``X.backward()``, ``scaler.scale(X)``, ``optimizer.minimize(X)``."""
+    found = set(differentiated(scope))
+    found |= set(_summands(scope, found))
+    return frozenset(found | set(_summands(scope, found)))
+
+
+def differentiated(scope: Scope) -> frozenset[str]:
+    """Names that a scope calls ``backward`` on, itself or through a loss scaler or an optimizer."""
+    return scope.once(differentiated, lambda: _backward_calls(scope))
+
+
+def _backward_calls(scope: Scope) -> frozenset[str]:
     found: set[str] = set()
     for statement in scope.statements:
         for call in statement.calls:
@@ -53,11 +64,13 @@ def backward_names(scope: Scope) -> frozenset[str]:
                 continue
             if call.func.attr == "backward":
                 found.update(filter(None, [dotted(call.func.value), *map(dotted, call.args[:1])]))
-            elif call.func.attr in ("scale", "minimize") and call.args:
-                found.update(filter(None, [dotted(call.args[0])]))
-    found.discard("self")
-    found |= set(_summands(scope, found))
-    return frozenset(found | set(_summands(scope, found)))
+            elif call.func.attr == "minimize" or (call.func.attr == "scale" and _is_scaler(call.func.value)):
+                found.update(filter(None, map(dotted, call.args[:1])))
+    return frozenset(found - {"self"})
+
+
+def _is_scaler(node: ast.expr) -> bool:
+    return "scaler" in (dotted(node) or "").lower()
 
 
 def _summands(scope: Scope, tensors: set[str]) -> Iterable[str]:

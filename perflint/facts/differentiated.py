@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from perflint.dataflow.flow import backward_names, is_loss_name
+from perflint.dataflow.flow import backward_names, differentiated, is_loss_name
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Loop, Scope
@@ -62,24 +62,6 @@ def _worked_back(scope: Scope) -> frozenset[str]:
     return frozenset(feeding)
 
 
-def differentiated(scope: Scope) -> frozenset[str]:
-    """Names that a scope calls ``backward`` on, itself or through a loss scaler or an optimizer."""
-    return scope.once(differentiated, lambda: _backward_calls(scope))
-
-
-def _backward_calls(scope: Scope) -> frozenset[str]:
-    found: set[str] = set()
-    for statement in scope.statements:
-        for call in statement.calls:
-            if not isinstance(call.func, ast.Attribute):
-                continue
-            if call.func.attr == "backward":
-                found.update(filter(None, [dotted(call.func.value), *map(dotted, call.args[:1])]))
-            elif call.func.attr == "minimize" or (call.func.attr == "scale" and _is_scaler(call.func.value)):
-                found.update(filter(None, map(dotted, call.args[:1])))
-    return frozenset(found - {"self"})
-
-
 def argument_names(call: ast.Call) -> set[str]:
     """The plain names among the arguments of a call."""
     given = (*call.args, *(keyword.value for keyword in call.keywords))
@@ -89,10 +71,6 @@ def argument_names(call: ast.Call) -> set[str]:
 def gives_counts(call: ast.Call) -> bool:
     """Whether a function is one of those that count what is right, and so give no gradient."""
     return bool(_COUNTS.search((dotted(call.func) or "").rpartition(".")[2]))
-
-
-def _is_scaler(node: ast.expr) -> bool:
-    return "scaler" in (dotted(node) or "").lower()
 
 
 def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:

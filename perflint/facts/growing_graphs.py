@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from perflint.dataflow.flow import differentiated
 from perflint.dataflow.values import Values
 from perflint.facts.differentiated import (
     argument_names,
-    differentiated,
     direct,
     feeding_backward,
     gives_counts,
