@@ -23,10 +23,10 @@ from perflint.suppress import noqa
 from perflint.text.source import Source
 
 Progress = Callable[[int, int], None]
-_AT_ONCE = 6_000_000
+_AT_ONCE = 6_500_000
 """Characters of source that are worked on at a time where processes share the projects; each takes 60 to 70 bytes."""
 
-_BUNDLES = 16
+_BUNDLES = 64
 """Pieces of work for each process: enough that none waits long for the last one."""
 
 
