@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from speed_parts.bars import BARS, Bar, Results, measured
-from speed_parts.tools import COLD
+from speed_parts.bars import BARS, Bar, Results, cost_of_lines, measured, ratio
+from speed_parts.tools import COLD, FLAKE8, RUFF, TORCHFIX
 
 MISSING = "–"
 SHOWN_RULES = 10
@@ -24,6 +24,7 @@ def page(results: Results, picture: str) -> str:
     sections = (
         _opening(results),
         _bars(results),
+        _tree_by_tree(trees),
         *(_tree(name, tree, picture if name == next(iter(trees)) else "") for name, tree in trees.items()),
         *_others(parts),
         _scaling(parts.get("scaling")),
@@ -59,7 +60,7 @@ def _bars(results: Results) -> str:
     values = measured(results)
     table = _table(["what", "measured", "bar", "goal", ""], (_bar(bar, values[bar.key]) for bar in BARS))
     tree = next(iter(results["parts"].get("trees", {})), "")
-    where = f"The first four rows are on {tree}, each a ratio of wall times."
+    where = f"The first five rows are on {tree}, each a ratio of wall times."
     return f"## Against the bars\n\n{where}\n\n{table}\n\n{_missed(values)}"
 
 
@@ -81,6 +82,29 @@ def _amount(bar: Bar, value: float | None) -> str:
 
 def _bound(bar: Bar, value: float) -> str:
     return ("at least " if bar.higher else "at most ") + bar.unit.format(f"{value:g}")
+
+
+def _tree_by_tree(trees: Mapping[str, Results]) -> str:
+    """A row for each tree: what a line costs, and how the other tools compare."""
+    if len(trees) < 2:
+        return ""
+    rows = [
+        [
+            name,
+            f"{tree['lines']:,}",
+            *map(_figure_or_none, (tree["costs"].get(COLD, {}).get("wall"), cost_of_lines(tree))),
+            *(_figure_or_none(ratio(tree["costs"], other, COLD)) for other in (FLAKE8.title, TORCHFIX.title)),
+            _figure_or_none(ratio(tree["costs"], COLD, RUFF.title)),
+        ]
+        for name, tree in trees.items()
+    ]
+    head = ["", "lines", "cold s", "CPU s, 1,000 lines", "flake8", "TorchFix", "against Ruff"]
+    words = "How many times the time of perflint cold flake8 and TorchFix take, and how many times Ruff's it takes."
+    return f"## Tree by tree\n\n{words}\n\n{_table(head, rows)}"
+
+
+def _figure_or_none(value: float | None) -> str:
+    return MISSING if value is None else figure(value)
 
 
 def _tree(name: str, tree: Results, picture: str) -> str:
