@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from perflint.findings import Edit, in_order
 from perflint.fix.fixer import spliced
+from perflint.fix.parsed_text import Reading
+from perflint.syntax.tree import walk
 from perflint.text.source import LineTable
 
 _HEADERS = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith)
@@ -47,11 +49,13 @@ def fitted(text: str, edits: Sequence[Edit], limit: int, newline: str) -> list[E
     lines = LineTable(result)
     old = set(text.splitlines())
     long = [row for row in range(1, lines.rows + 1) if _width(lines.line(row)) > limit and lines.line(row) not in old]
-    if not long:
+    tree = Reading(result).tree if long else None
+    if tree is None:
         return list(edits)
+    nodes = walk(tree)
     breaks: list[Edit] = []
     for row in long:
-        breaks += _broken(result, lines, row, limit, newline)
+        breaks += _broken(result, lines, _statement(nodes, row), limit, newline)
     return composed(text, edits, breaks)
 
 
@@ -82,11 +86,11 @@ def composed(text: str, edits: Sequence[Edit], later: Sequence[Edit]) -> list[Ed
     return list(in_order(pieces))
 
 
-def _broken(text: str, lines: LineTable, row: int, limit: int, newline: str) -> list[Edit]:
-    """The changes that break one row; none where that does not help."""
-    statement = _statement(text, row)
-    if statement is None or statement.lineno != row or _last_row(statement) != row:
+def _broken(text: str, lines: LineTable, statement: ast.stmt | None, limit: int, newline: str) -> list[Edit]:
+    """The changes that break the row of a statement; none where that does not help."""
+    if statement is None or _last_row(statement) != statement.lineno:
         return []
+    row = statement.lineno
     indent = lines.line(row)[: len(lines.line(row)) - len(lines.line(row).lstrip())]
     unit = "\t" if indent.startswith("\t") else _STEP
     for start, end, opens in _splits(lines, statement):
@@ -103,13 +107,10 @@ def _width(row: str) -> int:
     return len(row.expandtabs(len(_STEP))) if "\t" in row else len(row)
 
 
-def _statement(text: str, row: int) -> ast.stmt | None:
-    """The innermost statement on a row."""
-    try:
-        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt) and node.lineno == row]
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    return nodes[0] if len(nodes) == 1 else None
+def _statement(nodes: Iterable[ast.AST], row: int) -> ast.stmt | None:
+    """The statement that begins on a row; None where several do."""
+    found = [node for node in nodes if isinstance(node, ast.stmt) and node.lineno == row]
+    return found[0] if len(found) == 1 else None
 
 
 def _last_row(node: ast.stmt) -> int:

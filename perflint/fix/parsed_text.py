@@ -7,6 +7,8 @@ from collections import Counter
 from functools import cached_property
 from typing import Any
 
+from perflint.syntax.tree import walk
+
 Message = tuple[str, str]
 Messages = dict[Message, str]
 """Messages of pyflakes, by kind (``UnusedImport``) and subject (``numpy as np``), each in words."""
@@ -50,10 +52,10 @@ class Reading:
         read: set[str] = set()
         bound: set[str] = set()
         texts = 0
-        for node in [] if self.tree is None else ast.walk(self.tree):
+        for node in [] if self.tree is None else walk(self.tree):
             if isinstance(node, ast.Name):
                 (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-            elif isinstance(node, (ast.FormattedValue, ast.Mod)):
+            elif isinstance(node, ast.FormattedValue) or isinstance(getattr(node, "op", None), ast.Mod):
                 texts += 1
         return frozenset(read), frozenset(bound), texts
 

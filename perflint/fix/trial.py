@@ -24,6 +24,7 @@ from perflint.fix.outline import Outline, Region
 from perflint.fix.parsed_text import Messages, Reading
 from perflint.fix.promises import broken_promise
 from perflint.fix.unused_imports import removals
+from perflint.syntax.tree import alike
 from perflint.text.source import Source
 
 _BUDGET = 4_000_000
@@ -89,15 +90,15 @@ class Trials:
         if extra is None:
             return _in_words(fix, f"the edit does not fit the code here: {next(iter(new.values()))}")
         broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
-        fix = replace(fix, edits=in_order((*self._fitted(region, edits), *extra)))
+        fix = replace(fix, edits=in_order((*self._fitted(region, edits, after), *extra)))
         return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
 
-    def _fitted(self, region: Region, edits: Sequence[Edit]) -> list[Edit]:
-        """The edits with the rows broken that they make too long."""
+    def _fitted(self, region: Region, edits: Sequence[Edit], after: Reading) -> list[Edit]:
+        """The edits with the rows broken that they make too long; ``after``: what they make of the region."""
         text, newline = self._source.text[region.start : region.end], self._source.newline
         near = [Edit(edit.start - region.start, edit.end - region.start, edit.content) for edit in edits]
         fitting = fitted(text, near, self._limit, newline)
-        if fitting == near or not _is_same(spliced(text, 0, len(text), near), spliced(text, 0, len(text), fitting)):
+        if fitting == near or not _is_same(after, Reading(spliced(text, 0, len(text), fitting))):
             return list(edits)
         return [Edit(edit.start + region.start, edit.end + region.start, edit.content) for edit in fitting]
 
@@ -153,12 +154,9 @@ def _is_valid(before: Reading, after: Reading) -> bool:
     return after.tree is not None and (after.compiles or not before.compiles)
 
 
-def _is_same(one: str, other: str) -> bool:
+def _is_same(one: Reading, other: Reading) -> bool:
     """Whether two texts are the same program."""
-    try:
-        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
-    except (SyntaxError, ValueError, RecursionError):
-        return False
+    return one.tree is not None and other.tree is not None and alike(one.tree, other.tree)
 
 
 def _in_words(fix: Fix, problem: str) -> Fix:
