@@ -11,8 +11,10 @@ import pytest
 from perflint.dataflow.opening import opened
 from perflint.dataflow.settled import Settled
 from perflint.dataflow.switches import Switches
+from perflint.dataflow.values import Values
 from perflint.facts.gradients import Gradients
 from perflint.facts.gradients_off import NoGrad
+from perflint.index.kinds import TENSOR_TAG
 from perflint.index.project import FileIndex, Project
 from perflint.syntax.scopes import Scope
 from perflint.text.source import Source
@@ -25,6 +27,7 @@ QUESTIONS: dict[str, Answer] = {
     "trains": lambda project, file, scope: TrainingCalls.of(project).trains(file, scope),
     "asks for gradients": lambda project, file, scope: Gradients.of(project).wanted_in(file, scope),
     "without gradients": lambda project, file, scope: NoGrad.of(project).over_scope(file, scope),
+    "gives": lambda project, file, scope: Values.of(project).result(file, scope, "", [], {}),
     "is on": lambda project, file, scope: Switches.of(project).state_of_calls(scope, file),
     "is settled": lambda project, file, scope: [
         constant and constant.value
@@ -43,12 +46,15 @@ CIRCLE = """
         loss.backward()
         opt.step()
         opt.clear_grad()
+        return loss
 
     def g(x, opt):
-        f(x, opt)
+        return f([x], opt)
     """
 CHAIN = (
-    "".join(f"def h{at}(flag):\n    h{at + 1}(flag)\n\n" for at in range(9)) + "def h9(flag):\n    pass\n\nh0(False)\n"
+    "import paddle\n\n"
+    + "".join(f"def h{at}(flag):\n    return h{at + 1}(flag)\n\n" for at in range(9))
+    + "def h9(flag):\n    return paddle.ones([1])\n\nh0(False)\n"
 )
 
 
@@ -73,6 +79,12 @@ def test_small_programs(text: str, what: str) -> None:
     for seed in range(20):
         order = random.Random(seed).sample(functions, len(functions))
         assert _asked(opened(sources), what, order) == alone
+
+
+def test_what_a_chain_of_functions_gives() -> None:
+    project = opened({"a/t.py": Source("a/t.py", dedent(CHAIN)), "a/u.py": Source("a/u.py", "")})
+    answers = _asked(project, "gives", [one for one in _functions(project) if one[1] > 0 and one[0] == "a/t.py"])
+    assert {getattr(kind, "tag", None) for kind in answers.values()} == {TENSOR_TAG}
 
 
 @pytest.mark.parametrize("what", QUESTIONS)

@@ -44,6 +44,11 @@ _LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_T
 """Kinds that an object keeps while the program runs; what a tensor is depends on where it is asked."""
 
 _MOST_SITES = 12
+_LONGEST = 200
+"""Statements of a function from which on it is not followed for what it returns."""
+
+Handed = tuple[str, tuple[tuple[str, Kind], ...]]
+"""What a function is called with: the class of its object (or ``""``), and the kinds of its parameters by name."""
 
 _NOTHING: Mapping[str, Kind] = {}
 
@@ -53,8 +58,8 @@ class Values(Part):
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
-        self._results: dict[tuple[Scope, tuple[tuple[str, Kind], ...]], Kind | None] = project.memory.table()
-        self._depth = 0
+        self._running: dict[Scope, Handed] = {}
+        """The functions that are being followed, with what each is handed."""
 
     # -- calls -------------------------------------------------------------------------------------------------
 
@@ -148,20 +153,23 @@ class Values(Part):
         self, file: FileIndex, scope: Scope, owner: str, arguments: list[Kind], keywords: dict[str, Kind]
     ) -> Kind | None:
         """What a function returns when it is called with these kinds."""
-        env = parameter_env(scope, arguments, keywords)
-        key = (scope, tuple(sorted(env.items(), key=lambda item: item[0])))
-        if key in self._results:
-            return self._results[key]
-        if self._depth >= MAX_DEPTH or len(scope.statements) > 200:
+        if len(scope.statements) > _LONGEST:
             return UNKNOWN
-        self._results[key] = UNKNOWN
-        self._depth += 1
+        env = parameter_env(scope, arguments, keywords)
+        handed = self._running.get(scope) or (owner, tuple(sorted(env.items(), key=lambda item: item[0])))
+        return self._returned(file, scope, handed)
+
+    @query(cycle=UNKNOWN)
+    def _returned(self, file: FileIndex, scope: Scope, handed: Handed) -> Kind:
+        """What a function returns for what it is handed; it hands the same to itself where it is recursive."""
+        is_inner, (owner, parameters) = scope in self._running, handed
+        self._running[scope] = handed
         try:
-            flow = Flow(scope, file, self.base_env(file, scope, env, owner), guess_losses=False).run()
+            flow = Flow(scope, file, self.base_env(file, scope, dict(parameters), owner), guess_losses=False).run()
         finally:
-            self._depth -= 1
-        self._results[key] = flow.result or UNKNOWN
-        return self._results[key]
+            if not is_inner:
+                del self._running[scope]
+        return flow.result or UNKNOWN
 
     def base_env(self, file: FileIndex, scope: Scope, parameters: Env, owner: str = "") -> Environment:
         """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
