@@ -14,8 +14,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import random
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -49,8 +51,9 @@ def main() -> int:
     warnings.simplefilter("ignore")
     known = json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else {}
     different = 0
+    os.chdir(tempfile.mkdtemp())  # a README in this directory would tell which files of a tree belong together
     for tree in options.trees:
-        name = tree.resolve().name
+        name = tree.name
         said, lines = _said(tree)
         if options.dump:
             options.dump.mkdir(parents=True, exist_ok=True)
@@ -68,18 +71,23 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, help="the file with the counts and hashes")
-    parser.add_argument("trees", nargs="+", type=Path)
+    parser.add_argument("results", type=_path, help="the file with the counts and hashes")
+    parser.add_argument("trees", nargs="+", type=_path)
     parser.add_argument("--write", action="store_true", help="write what is there now, rather than compare")
-    parser.add_argument("--dump", type=Path, help="a directory for the lines behind the hashes")
+    parser.add_argument("--dump", type=_path, help="a directory for the lines behind the hashes")
     return parser.parse_args()
+
+
+def _path(text: str) -> Path:
+    """A path that stays right when the directory is changed."""
+    return Path(text).resolve()
 
 
 def _said(tree: Path) -> tuple[dict[str, int | str], list[str]]:
     """What perflint says of a tree, in numbers and hashes, and the lines that are hashed."""
     sources = _sources(tree)
     alone, together = (list(map(_line, engine.check(sources, ALL, jobs=jobs))) for jobs in (1, 2))
-    steps, edited = list(_steps(sources)), list(_after_edits(sources, tree.resolve().name))
+    steps, edited = list(_steps(sources)), list(_after_edits(sources, tree.name))
     numbers: dict[str, int | str] = {
         "files": len(sources),
         "findings": len(alone),
@@ -97,7 +105,7 @@ def _said(tree: Path) -> tuple[dict[str, int | str], list[str]]:
 def _sources(tree: Path) -> dict[str, Source]:
     """The sources of a tree, by their paths in it."""
     found, _ = read_all(python_files([tree], Settings()).files)
-    inside = {Path(path).resolve().relative_to(tree.resolve()).as_posix(): source for path, source in found.items()}
+    inside = {Path(path).resolve().relative_to(tree).as_posix(): source for path, source in found.items()}
     return {path: Source(path, source.text, source.encoding) for path, source in sorted(inside.items())}
 
 
