@@ -38,7 +38,7 @@ def _rows(file: FileIndex) -> Iterator[int]:
 def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
     """The misaligned layers of a file that is trained under AMP; what few files need is asked last."""
     found = layers.misaligned(file) if may_be_misaligned(file) else {}
-    return found if found and file.source.path in amp_files(file.project) else {}
+    return found if found and file.path in amp_files(file.project) else {}
 
 
 row_gate(CODE, _rows)
@@ -54,7 +54,7 @@ def misaligned_layer(call: cst.Call, context: Context) -> None:
     found = known.get(start)
     if found is None or _span(context.file.source.lines, found.layer.call) != (start, end):
         return
-    confidence = amp_files(context.file.project)[context.file.source.path]
+    confidence = amp_files(context.file.project)[context.file.path]
     if found.assumed:
         confidence = min(confidence, Confidence.MEDIUM)
     inside = found.layer.inside

@@ -31,7 +31,7 @@ _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_
 
 
 def _rows(file: FileIndex) -> Iterator[int]:
-    for found in every_rank(file.project).get(file.source.path, {}).values():
+    for found in every_rank(file.project).get(file.path, {}).values():
         yield found.line
 
 
@@ -44,10 +44,10 @@ def save_on_every_rank(call: cst.Call, context: Context) -> None:
     name = context.name(call.func)
     if name not in SAVES or (context.step is not None and name != "paddle.async_save"):
         return  # at each step, that is what has to be said first (PPF401, which passes over saves in the background)
-    found = every_rank(context.file.project).get(context.file.source.path, {}).get(context.range(call)[0])
+    found = every_rank(context.file.project).get(context.file.path, {}).get(context.range(call)[0])
     if found is None:
         return
-    path = context.file.source.path
+    path = context.file.path
     related = [Related(*found.start, "the program becomes distributed here")]
     related += [Related(*place, "called here by every rank") for place in found.via]
     started, line = found.start

@@ -37,7 +37,7 @@ Symbol = tuple["FileIndex", str]
 @whole(by_path=True, portable=True)
 def amp_files(project: Project) -> Mapping[str, Confidence]:
     """The paths of the files whose layers are trained under AMP, and how sure that is."""
-    return {file.source.path: confidence for file, confidence in _driven(project).items()}
+    return {file.path: confidence for file, confidence in _driven(project).items()}
 
 
 def _driven(project: Project) -> Mapping[FileIndex, Confidence]:

@@ -196,7 +196,7 @@ def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound
 
 def _layer(call: ast.Call, kind: str, group: str, sizes: Sizes, site: ast.Call | None) -> LayerSize:
     first, second = width_arguments(call, kind)
-    inside = (sizes.file.source.path, call.lineno) if site is not None else None
+    inside = (sizes.file.path, call.lineno) if site is not None else None
     return LayerSize(site or call, kind, group, sizes.value(first), sizes.value(second), first, second, inside)
 
 

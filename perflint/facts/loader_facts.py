@@ -176,11 +176,11 @@ class _Facts:
         start = lines.offset(origin.node.lineno, origin.node.col_offset)
         end = lines.offset(origin.node.end_lineno or 0, origin.node.end_col_offset or 0)
         made, scope, _, call = self._made(origin) or loader.site.calls[0]
-        path, name = made.source.path, dotted(call.func) or "super().__init__"
+        path, name = made.path, dotted(call.func) or "super().__init__"
         little = value is Worth.LITTLE
         hinders = obstacle(loader.site.file, loader.site.scope, loader.call) or obstacle(made, scope, call)
         default = WorkerDefault(origin.kind, origin.insert, path, call.lineno, name, little, hinders)
-        places = found.setdefault(file.source.path, {})
+        places = found.setdefault(file.path, {})
         known = places.get((start, end))
         if known is None or (known.little and not little):
             places[start, end] = default

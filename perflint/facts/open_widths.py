@@ -32,7 +32,7 @@ def may_be_misaligned(file: FileIndex) -> bool:
     Of a project that is edited this is not asked: an edit would ask all files again, where what is remembered of each
     function is quick enough.
     """
-    return file.project.is_edited or file.source.path in files(file.project)
+    return file.project.is_edited or file.path in files(file.project)
 
 
 @whole(portable=True)
@@ -77,7 +77,7 @@ class _Search:
                 continue
             size = sizes.value(argument)
             if is_off(size, least):
-                self.found.add(file.source.path)
+                self.found.add(file.path)
             if _is_callable(scope) and _is_open(size):
                 self._makers[scope] = None
 

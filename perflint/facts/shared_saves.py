@@ -104,7 +104,7 @@ class _Finder:
                     for call, more in _first_of_each_block(together):
                         offset = file.source.lines.offset(call.lineno, call.col_offset)
                         entry = EveryRank(call.lineno, path.via, path.start, path.confidence, more)
-                        result.setdefault(file.source.path, {})[offset] = entry
+                        result.setdefault(file.path, {})[offset] = entry
         return result
 
     @cached_property
@@ -144,7 +144,7 @@ class _Finder:
                 # A method that nobody is seen to call is made for others; what it calls of its own runs on every rank.
                 own_method = scope.owner is not None and caller.owner is scope.owner
                 sure = max(path.confidence, Confidence.HIGH if own_method and not path.wrapped else Confidence.LOW)
-                via = (*path.via, (there.source.path, call.lineno))
+                via = (*path.via, (there.path, call.lineno))
                 return _Path(via, path.start, sure, wrapped=path.wrapped)
         return self._from_class(file, scope, sites, open_sites)
 
@@ -159,7 +159,7 @@ class _Finder:
         if not open_sites:
             return _Path((), found.start, Confidence.LOW, wrapped=found.wrapped)
         there, _, call = open_sites[0]
-        return _Path(((there.source.path, call.lineno),), found.start, found.confidence, wrapped=found.wrapped)
+        return _Path(((there.path, call.lineno),), found.start, found.confidence, wrapped=found.wrapped)
 
     def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
         """The statement of a function that makes the program distributed, or finds it so."""
@@ -171,7 +171,7 @@ class _Finder:
                 last = name.rpartition(".")[2] if name else ""
                 if not name or (last not in self._names and last not in _LAST):
                     continue
-                place = file.source.path, call.lineno
+                place = file.path, call.lineno
                 qualified = file.names.resolve(name)
                 if qualified in _STARTS or self._reaches_start(file, scope, name):
                     return _Path((), place, Confidence.HIGH, facts(statement.place))
@@ -232,7 +232,7 @@ class _Finder:
             if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
                 reached = Values.of(self._project).callee(file, scope, target, {})
                 if reached is not None:
-                    found[reached[1]] = (file.source.path, call.lineno)
+                    found[reached[1]] = (file.path, call.lineno)
         return found
 
 

@@ -75,12 +75,12 @@ class FileIndex(FileText):
     def tree(self) -> ast.Module:
         """The parsed file; an empty module where it does not parse, which the project is then told."""
         if self.project.parsed is not None:
-            self.project.parsed.take(self.source.path)
+            self.project.parsed.take(self.path)
         try:
             tree = ast.parse(self.source.text)
             self.scopes = FileScopes(tree, Names(self.module, self.is_package))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self.project.broken[self.source.path] = error
+            self.project.broken[self.path] = error
             tree = ast.Module([], [])
             self.scopes = FileScopes(tree, Names(self.module, self.is_package))
         return tree
@@ -113,10 +113,10 @@ class FileIndex(FileText):
         """What keeps Python from parsing the file; asks the compiler alone where the tree is not needed."""
         if not self.is_parsed:
             try:
-                symtable.symtable(self.source.text, self.source.path, "exec")
+                symtable.symtable(self.source.text, self.path, "exec")
             except Exception:  # also of what only the compiler minds, so the parser has to be asked
                 _ = self.tree  # tells the project what is wrong
-        return self.project.broken.get(self.source.path)
+        return self.project.broken.get(self.path)
 
     @property
     def is_parsed(self) -> bool:

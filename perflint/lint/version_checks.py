@@ -51,7 +51,7 @@ def oldest_for(file: FileIndex, settings: Settings) -> Admitted | None:
     if target is not None:
         return Admitted(target, "target-paddle")
     checked = [found for other in checking(file.project) for found in _of_file(other, file)]
-    required = nearest(file.source.path, settings.requirements)
+    required = nearest(file.path, settings.requirements)
     return oldest([*checked, *([required] if required is not None else [])])
 
 
@@ -89,7 +89,7 @@ def _row(text: str, offset: int) -> int:
 def _of_file(checking_file: FileIndex, file: FileIndex) -> Iterator[Admitted]:
     for version, row, is_defined in _stated_in(checking_file):
         if is_defined or _concerns(checking_file, file):
-            yield Admitted(version, checking_file.source.path, row)
+            yield Admitted(version, checking_file.path, row)
 
 
 def _concerns(checking_file: FileIndex, file: FileIndex) -> bool:

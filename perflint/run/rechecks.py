@@ -48,7 +48,7 @@ class Rechecks:
 
     def checked(self, file: FileIndex, check: Callable[[], Found]) -> Found:
         """Check a file, and note what that was worked out from; the points of the file must be there."""
-        path, start = file.source.path, len(self._log.asked)
+        path, start = file.path, len(self._log.asked)
         self._seen[path] = _Seen.of(file, len(self._moves))
         self._dropped.discard(path)
         self._asked.release(path)
@@ -75,7 +75,7 @@ class Rechecks:
         """
         stale: list[FileIndex] = []
         for file in files:
-            path = file.source.path
+            path = file.path
             seen, now = self._seen[path], _Seen.of(file, 0)
             moves = self._moves[seen.moves :]
             if (

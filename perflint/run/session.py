@@ -207,12 +207,12 @@ class _Kept:
         self._check_files(look, stale, again=not is_first)
         self._write()
         look.rest()
-        return [file.source.path for file in stale]
+        return [file.path for file in stale]
 
     def _check_files(self, look: _Look, files: Iterable[FileIndex], again: bool = False) -> None:
         """Check some files; ``again``: they may be checked many times more, so their units are kept."""
         for file in files:
-            path = file.source.path
+            path = file.path
             if again:
                 look.examination.readers.setdefault(path, units.Reader())
             self._drafts[path], error = look.find_in(file)
@@ -301,7 +301,7 @@ class _Look:
 
     def find_in(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
         """The drafts of a file, and what keeps it from being parsed."""
-        check = partial(self.examination.find_in, file.source.path)
+        check = partial(self.examination.find_in, file.path)
         return self.rechecks.checked(file, check) if self.notes else check()
 
     def follow(self) -> None:

@@ -40,6 +40,11 @@ class FileText:
     parts: tuple[str, ...]
 
     @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self.source.path
+
+    @property
     def is_package(self) -> bool:
         """Whether this is the ``__init__.py`` of a package."""
         return self.parts[-1] == "__init__"

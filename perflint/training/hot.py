@@ -69,7 +69,7 @@ class _Hot:
         for file in self._project.mentions.of(*sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS)):
             if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
                 for scope in _step_methods(file):
-                    self._queue.append((file, scope, {}, Step(file.source.path, 0, function=scope.qualname), 1))
+                    self._queue.append((file, scope, {}, Step(file.path, 0, function=scope.qualname), 1))
         self._follow_all()
         for file in self._project.mentions.of(*sorted(self._clues.names)):
             if "forward" in file.words and not file.is_quiet and not file.is_offline and self._may_follow_forward(file):
@@ -83,7 +83,7 @@ class _Hot:
         return file.of_text(("forward", names), lambda text: may_call(text, names)) and not file.is_foreign
 
     def _start_forward(self, file: FileIndex, scope: Scope) -> None:
-        step = Step(file.source.path, 0, function=scope.qualname, forward=True)
+        step = Step(file.path, 0, function=scope.qualname, forward=True)
         parameters = dict.fromkeys(required_parameters(scope), GUESS)
         self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
 
@@ -112,7 +112,7 @@ class _Hot:
 
     def _take(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int) -> None:
         """Enter what a look has found; ``step`` is the one that led to the function, None where steps begin there."""
-        path = file.source.path
+        path = file.path
         if self._only is None or file in self._only:
             self._put(look, file, scope, step)
         for way in look.ways:
@@ -128,7 +128,7 @@ class _Hot:
         steps: dict[Loop | None, Step] = {}
         points = points_of(file)
         if look.seen and not points and self._project.stepped is not None:
-            self._project.stepped.take(file.source.path)
+            self._project.stepped.take(file.path)
         for seen in look.seen:
             known = points.get(seen.statement.node)
             if known is None or known.step is None or seen.is_hot:
@@ -155,7 +155,7 @@ def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:
     if step is not None:
         return step
     assert root is not None
-    return Step(file.source.path, root.lineno)
+    return Step(file.path, root.lineno)
 
 
 @query

@@ -65,7 +65,7 @@ class Read:
     @property
     def path(self) -> str:
         """The file in which it stands."""
-        return self.file.source.path
+        return self.file.path
 
     @property
     def line(self) -> int:
