@@ -154,7 +154,7 @@ class Values(Part):
             return self._results[key]
         if self._depth >= MAX_DEPTH or len(scope.statements) > 200:
             return UNKNOWN
-        self._results[key] = UNKNOWN
+        self._results.setdefault(key, UNKNOWN)  # a function that calls itself
         self._depth += 1
         try:
             flow = Flow(scope, file, self.base_env(file, scope, env, owner), guess_losses=False).run()
@@ -204,7 +204,7 @@ class Values(Part):
             found += Modules.of(self._project).functions_of_kind(kind) if kind is not None else []
         return found
 
-    @query(cycle=_NOTHING, again=True)  # a recursive call adds nothing
+    @query(cycle=_NOTHING)  # a recursive call adds nothing
     def handed(self, scope: Scope) -> Mapping[str, Kind]:
         """The kinds of objects that the known callers hand to a function, by parameter."""
         env: dict[str, Kind] = {}
@@ -235,7 +235,7 @@ class Values(Part):
 
     # -- objects -----------------------------------------------------------------------------------------------
 
-    @query(cycle=None, again=True)
+    @query(cycle=None)
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of ``self.name`` from the assignments in the class and its bases."""
         found = Modules.of(self._project).class_named(owner)

@@ -14,7 +14,7 @@ from perflint.dataflow.sizes import Size, Sizes, Written, is_super_init
 from perflint.facts import amp
 from perflint.facts.layers import KINDS, MAX_DEPTH, MULTIPLE, SMALLEST, is_off, width_arguments
 from perflint.index.hierarchy import Hierarchy
-from perflint.query import whole
+from perflint.query import query
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.scopes import Class, Scope
 
@@ -35,7 +35,7 @@ def may_be_misaligned(file: FileIndex) -> bool:
     return file.project.is_edited or file.path in files(file.project)
 
 
-@whole(portable=True)
+@query(portable=True)
 def files(project: Project) -> frozenset[str]:
     """The paths of the files that can hold a misaligned layer under AMP: more than do, never fewer.
 

@@ -27,7 +27,7 @@ class Modules(Part):
         """The function or class a qualified name stands for, seen from a file (its directory and those above)."""
         key = (name, origin.parts if origin.names.stars else origin.parts[:-1])
         if key not in self._found:
-            self._found[key] = None  # a cycle of re-exports finds nothing
+            self._found.setdefault(key, None)  # a cycle of re-exports finds nothing
             self._found[key] = self._find(name, origin, depth)
         return self._found[key]
 
@@ -56,7 +56,7 @@ class Modules(Part):
         if not file.may_have_stars:
             return None
         for source in self._star_candidates(file, name):
-            binds = name in source.words and source.names.is_bound(name)
+            binds = source.has_words(name) and source.names.is_bound(name)
             found = source if binds else self._star_source(source, name)
             if found is not None:
                 return found
@@ -91,7 +91,7 @@ class Modules(Part):
 
     def _member(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
         first = rest[0]
-        if first not in file.words:
+        if not file.has_words(first):
             return self._starred(file, rest, depth)
         owner = file.scopes.classes.get(first)
         if owner is not None:

@@ -11,6 +11,7 @@ from perflint.configuration.settings import Settings
 from perflint.index.imports import Imports
 from perflint.inputs.paddle_versions import Admitted, Version, hold_back, oldest, version_of
 from perflint.inputs.requirements import nearest
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
@@ -61,8 +62,9 @@ def checking(project: Project) -> tuple[FileIndex, ...]:
     return tuple(file for file in named if _stated_in(file))
 
 
+@query
 def _stated_in(file: FileIndex) -> tuple[tuple[Version, int, bool], ...]:
-    return file.of_text(("version checks", ""), lambda text: tuple(stated(text)) if "paddle" in text else ())
+    return tuple(stated(file.source.text)) if file.has("paddle") else ()
 
 
 def stated(text: str) -> Iterator[tuple[Version, int, bool]]:
