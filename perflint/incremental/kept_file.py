@@ -6,19 +6,16 @@ import ast
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from perflint.incremental.renewed import note_looks, renew_body, renew_scopes, take_apart
+from perflint.incremental.renewed import note_looks, renew_body, renew_scopes
 from perflint.incremental.revisions import Part, RevisedMemory
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Project
 from perflint.query import query
 from perflint.syntax.names import Names
-from perflint.syntax.scopes import FileScopes
+from perflint.syntax.scopes import Class, FileScopes, Scope
 from perflint.syntax.words import folded
 from perflint.text.source import Source, lines_of
-
-if TYPE_CHECKING:
-    from perflint.incremental.kept_project import KeptProject
 
 _METHODS = (
     *("has", "has_words", "matches", "may_be_member", "may_assign", "renamings"),
@@ -36,12 +33,11 @@ class KeptFile(FileIndex):
     """
 
     memory: RevisedMemory
-    project: KeptProject
 
-    def __init__(self, source: Source, parts: tuple[str, ...], project: KeptProject) -> None:
+    def __init__(self, source: Source, parts: tuple[str, ...], project: Project, is_edited: bool) -> None:
         self._path = source.path
         self._named = {part: (source.path, part) for part in ("text", "names", "definitions")}
-        self._is_edited = source.path in project.paths
+        self._is_edited = is_edited
         super().__init__(source, parts, project)
 
     @property
@@ -78,43 +74,25 @@ class KeptFile(FileIndex):
         """Note who looks into the definitions from now on."""
         note_looks(self.scopes, self._named["text"], self.memory.note)
 
-    def put(self, text: str, anyway: bool = False) -> Exception | None:
-        """Put another text in the place of the old one; what keeps Python from parsing it.
+    def put(self, text: str, tree: ast.Module) -> tuple[list[Part], list[Scope | Class]]:
+        """Put another text, and its tree, in the place of the old ones.
 
-        Args:
-            text: the new one.
-            anyway: take one that does not parse as well, which then holds nothing.
+        Returns:
+            The parts of the file that are not as they were, and the functions and classes that are gone.
         """
-        error: Exception | None = None
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
-            error, tree = problem, ast.Module([], [])
-        if error is None or anyway:
-            self.project.broken.pop(self.path, None)
-            if error is not None:
-                self.project.broken[self.path] = error
-            self._renew(text, tree)
-        return error
-
-    def _renew(self, text: str, tree: ast.Module) -> None:
-        """Take another text and its tree, and say which parts of the file are not as they were."""
-        source, scopes, words = self.source, self.scopes, self.words
+        source, scopes = self.source, self.scopes
         renew_body(self.tree.body, tree.body, lines_of(source.text), lines_of(text))
         now = FileScopes(tree, Names(self.module, self.is_package))
         changed, gone = renew_scopes(scopes, now)
         vars(self).update(source=replace(source, text=text), tree=tree, scopes=now, _asked_calls=None)
         del vars(self)["words"]
         self.open()
-        parts: list[Part] = [self._named["text"], *changed, *self.project.mentions.move(self, words)]
+        parts: list[Part] = [self._named["text"], *changed]
         if scopes.scopes != now.scopes or scopes.classes != now.classes:
             parts.append(self._named["definitions"])
         if not scopes.names.same(now.names):
             parts.append(self._named["names"])
-        self.memory.change(parts)
-        self.memory.forget(gone)
-        for part in gone:
-            take_apart(part)
+        return parts, gone
 
 
 def _noted(name: str) -> property:

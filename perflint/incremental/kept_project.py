@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
 from typing import cast
 
 from perflint.configuration.settings import DeclaredCall
 from perflint.dataflow.resolving import Resolving
 from perflint.incremental.kept_file import KeptFile
+from perflint.incremental.renewed import take_apart
 from perflint.incremental.revisions import Part, RevisedMemory
 from perflint.index.mentions import Mentions
 from perflint.index.project import FileIndex, Project
@@ -42,10 +44,10 @@ class KeptProject(Project):
         self._earlier = {}
         self.resolving = Resolving.of(self)
         for path in paths:
-            self.kept(path).open()
+            self._edited(path).open()
 
     def _file(self, source: Source, parts: tuple[str, ...]) -> FileIndex:
-        made = KeptFile(source, parts, self)
+        made = KeptFile(source, parts, self, source.path in self.paths)
         before = self._earlier.get(source.path)
         if before is not None and before.source is source and source.path not in self.paths:
             made.take_over(before)
@@ -56,9 +58,37 @@ class KeptProject(Project):
     def _mentions(self) -> Mentions[FileIndex]:
         return KeptMentions(self.files.values(), self.memory)
 
-    def kept(self, path: str) -> KeptFile:
-        """A file."""
+    def _edited(self, path: str) -> KeptFile:
         return cast("KeptFile", self.files[path])
+
+    def put(self, path: str, text: str, anyway: bool = False) -> Exception | None:
+        """Put another text in the place of that of a file; what keeps Python from parsing it.
+
+        Args:
+            path: one of those that may be edited.
+            text: the new one.
+            anyway: take one that does not parse as well, which then holds nothing.
+        """
+        error: Exception | None = None
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+            error, tree = problem, ast.Module([], [])
+        if error is None or anyway:
+            self.broken.pop(path, None)
+            if error is not None:
+                self.broken[path] = error
+            self._renew(self._edited(path), text, tree)
+        return error
+
+    def _renew(self, file: KeptFile, text: str, tree: ast.Module) -> None:
+        """Say what an edit changes: parts of the file, and which files have a word."""
+        words = file.words
+        changed, gone = file.put(text, tree)
+        self.memory.change([*changed, *self.mentions.move(file, words)])
+        self.memory.forget(frozenset(gone))
+        for part in gone:
+            take_apart(part)
 
 
 class KeptMentions(Mentions[FileIndex]):

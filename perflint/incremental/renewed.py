@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping
+from itertools import chain
 from typing import Any, cast
 
 from perflint.syntax.scopes import FUNCTIONS, Class, FileScopes, Scope
@@ -28,21 +29,26 @@ def renew_body(old: list[ast.stmt], new: list[ast.stmt], before: list[str], now:
         now: the text after it.
     """
     by_text: dict[Hashable, list[ast.stmt]] = defaultdict(list)
-    by_name: dict[Hashable, ast.stmt] = {}
     for node in old:
         by_text[_text(node, before)].append(node)
-        by_name[node.__class__, getattr(node, "name", None)] = node
+    others: list[tuple[int, Any]] = []
     for at, node in enumerate(new):
         same = by_text.get(_text(node, now))
-        named: Any = by_name.get((node.__class__, getattr(node, "name", None)))
         if same:
             new[at] = _moved(same.pop(0), node.lineno)
-        elif isinstance(node, ast.ClassDef) and named is not None:
-            renew_body(named.body, node.body, before, now)
-        elif isinstance(node, FUNCTIONS) and named is not None and alike(named, node):
-            for one, other in zip(walk(named), walk(node), strict=True):
-                _place(one, other)
-            new[at] = named
+        else:
+            others.append((at, node))
+    left: dict[Hashable, Any] = {_called(node): node for node in chain(*by_text.values())}
+    for at, node in others:
+        known = left.pop(_called(node), None)
+        if isinstance(known, ast.ClassDef):
+            renew_body(known.body, node.body, before, now)
+        elif isinstance(known, FUNCTIONS) and alike(known, node):  # but for comments and layout
+            new[at] = _placed(known, node)
+
+
+def _called(node: ast.stmt) -> Hashable:
+    return node.__class__, getattr(node, "name", None)
 
 
 def _text(node: ast.stmt, rows: list[str]) -> Hashable:
@@ -62,11 +68,12 @@ def _moved(node: ast.stmt, row: int) -> ast.stmt:
     return node
 
 
-def _place(node: ast.AST, other: ast.AST) -> None:
-    """Let a node stand where another one does."""
-    if hasattr(other, "lineno"):
-        for name in _POSITION:
-            setattr(node, name, getattr(other, name))
+def _placed(node: ast.stmt, other: ast.stmt) -> ast.stmt:
+    """A statement, put where one stands that says the same."""
+    for one, there in zip(walk(node), walk(other), strict=True):
+        for name in _POSITION if hasattr(there, "lineno") else ():
+            setattr(one, name, getattr(there, name))
+    return node
 
 
 class NotedScope(Scope):

@@ -12,7 +12,7 @@ another answer has only changed if it comes out as something else.  Then it is n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from perflint.query import Memory, Question
@@ -80,7 +80,7 @@ class RevisedMemory(Memory):
             if need is None:
                 each.right_at = self.revision
                 waiting.pop()
-            elif isinstance(need, Answer) and need.right_at != self.revision and need not in tried:
+            elif need.__class__ is Answer and need.right_at != self.revision and need not in tried:
                 tried.add(need)
                 waiting.append((need, [*reversed(need.needs)]))
             elif self._has_changed(need, each.right_at):
@@ -103,10 +103,13 @@ class RevisedMemory(Memory):
         for table in self._tables:
             table.started.clear()
 
-    def forget(self, gone: Collection[Part]) -> None:
-        """Forget the answers that need parts which are no longer there: nobody will ask for them."""
-        for table in self._tables if gone else ():
-            table.keep(lambda answer: not any(need in gone for need in answer.needs))
+    def forget(self, gone: frozenset[Part]) -> None:
+        """Forget the answers that need parts which are no longer there."""
+        if not gone:
+            return
+        for table in self._tables:
+            for answer in table.keep(lambda answer: gone.isdisjoint(answer.needs)):
+                answer.changed_at, answer.needs = self.revision, ()
 
     def sweep(self) -> None:
         """Once all has been asked that is ever asked: forget what nobody has needed since the last edit."""
@@ -145,10 +148,10 @@ class Answers(dict[Any, Any]):
             answer = self._known.get(key)
             if answer is None:
                 return True
-            if memory.is_right(answer):
+            if memory.is_right(answer) and super().__contains__(key):  # which a circle may have let go of meanwhile
                 memory.note(answer)
                 return True
-            del self[key]
+            self.pop(key, None)
         before = self._known.pop(key, None)
         if before is None and key in self.started:
             before = self.started[key][1]
@@ -170,9 +173,10 @@ class Answers(dict[Any, Any]):
         self._known[key] = answer
         memory.asked[start:] = [answer]
 
-    def keep(self, wanted: Any) -> None:
-        """Forget the answers that are not wanted."""
-        for key, answer in list(self._known.items()):
-            if not wanted(answer):
-                del self._known[key]
-                self.pop(key, None)
+    def keep(self, is_wanted: Callable[[Answer], bool]) -> list[Answer]:
+        """Forget the answers that are not wanted; these."""
+        others = [answer for answer in self._known.values() if not is_wanted(answer)]
+        for answer in others:
+            del self._known[answer.key]
+            self.pop(answer.key, None)
+        return others

@@ -175,13 +175,13 @@ class _Kept:
             gc.freeze()
         self.sources[path] = source
         self._is_behind = True
-        error = look.put(path, source.text)
+        error = look.project.put(path, source.text)
         if error is not None:
             return self._unparsable(path, error)
         self.unparsed.pop(path, None)
         if self.unparsed:
             for other, text in self.unparsed.items():
-                look.put(other, text, anyway=True)
+                look.project.put(other, text, anyway=True)
             self.unparsed.clear()
         look.follow([look.project.files[path]])
         self._check_files(look, [look.project.files[path]])
@@ -280,10 +280,6 @@ class _Look:
         self._again = set(project.paths)
         """The files that may be checked many times, so that their units are kept."""
         self.follow()
-
-    def put(self, path: str, text: str, anyway: bool = False) -> Exception | None:
-        """Put another text in the place of a file (``anyway``: even if it does not parse); what is wrong with it."""
-        return self.project.kept(path).put(text, anyway)
 
     @query
     def check(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
