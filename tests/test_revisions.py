@@ -121,6 +121,6 @@ def test_what_nobody_needs_any_more_is_swept_away() -> None:
     sheet.value("a")
     sheet.sums["a"] = "c"
     sheet.after(lambda: sheet.value("a"), a=0)
-    sheet.memory.sweep()
+    sheet.memory.sweep(sheet.memory.revision)
     assert {key[1] for table in sheet.memory.values() for key in table} == {"a", "c"}
     assert sheet.after(lambda: sheet.value("a"), c=4) == ["c", "a"]

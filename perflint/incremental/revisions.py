@@ -111,11 +111,11 @@ class RevisedMemory(Memory):
             for answer in table.keep(lambda answer: gone.isdisjoint(answer.needs)):
                 answer.changed_at, answer.needs = self.revision, ()
 
-    def sweep(self) -> None:
-        """Once all has been asked that is ever asked: forget what nobody has needed since the last edit."""
+    def sweep(self, since: int) -> None:
+        """Forget what nobody has needed since a revision, in which all has been asked that is ever asked."""
         for table in self._tables:
-            table.keep(lambda answer: answer.right_at == self.revision)
-        self._changed_at.clear()
+            table.keep(lambda answer: answer.right_at >= since)
+        self._changed_at = {part: revision for part, revision in self._changed_at.items() if revision > since}
 
 
 class Answers(dict[Any, Any]):

@@ -199,12 +199,13 @@ class _Kept:
         if self.unparsed:
             self._check_apart()
             return list(self.sources)
+        since = look.memory.revision
         look.follow()
         self._check_files(look, look.project.files.values())
         self._write()
         checked = list(look.checked)
         look.rest()
-        look.project.memory.sweep()
+        look.memory.sweep(since)
         return checked
 
     def _check_files(self, look: _Look, files: Iterable[FileIndex]) -> None:
@@ -301,7 +302,8 @@ class _Look:
                 self._steps[file.path] = now
                 changed.append(steps_part(file))
         self.memory.rest()
-        self.memory.change(changed)
+        if changed:
+            self.memory.change(changed)
 
     def rest(self) -> None:
         """Let go of what only the last question needed."""
