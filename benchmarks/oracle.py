@@ -38,7 +38,7 @@ from perflint.run.intake import read_all
 from perflint.run.session import Session
 from perflint.text.source import Source
 from perflint.training import hot
-from perflint.training.steps import points_of
+from perflint.training.steps import Step, points_of
 
 ALL = Settings(select=("ALL",), min_confidence=Confidence.LOW)
 _FILES = 3
@@ -135,8 +135,15 @@ def _steps(sources: Mapping[str, Source]) -> Iterator[str]:
         for path, file in project.files.items():
             for node, point in sorted(points_of(file).items(), key=lambda item: (item[0].lineno, item[0].col_offset)):
                 if point.step is not None:
-                    yield f"step {path}:{node.lineno}:{node.col_offset} {point.step}"
+                    yield f"step {path}:{node.lineno}:{node.col_offset} {_told(point.step)}"
         project.close()
+
+
+def _told(step: Step) -> str:
+    return (
+        f"Step(path={step.path!r}, line={step.line}, via={step.via!r}, function={step.function!r}, "
+        f"forward={step.forward}, sure={step.sure})"
+    )
 
 
 def _after_edits(sources: dict[str, Source], name: str) -> Iterator[str]:

@@ -29,14 +29,8 @@ class Question(Protocol):
 
     __module__: str
     __qualname__: str
-    again: bool
-    """Whether an answer that may have changed is worked out at once, to see whether it has."""
-    whole: bool
-    """Whether it is about all files at once, asked with the project alone."""
-    by_path: bool
-    """Of a question about all files: whether its answer is asked path by path."""
     portable: bool
-    """Of a question about all files: whether its answer can be sent to another process."""
+    """Whether it is about a whole project, and its answer can be sent to another process."""
 
     def __call__(self, *arguments: Any) -> Any:
         """The answer for these arguments."""
@@ -62,19 +56,18 @@ class Memory(dict[Any, dict[Any, Any]]):
         """A table for the answers to one question."""
         return {}
 
-    def registry(self) -> dict[str, Any]:
-        """A table of what was met, by name: each value is a file, and a function or class in it."""
-        return {}
+    def note(self, part: Hashable) -> None:
+        """Say that a part of a file is asked for, which matters to a memory that knows of edits."""
 
     @property
     def portable(self) -> dict[Question, Any]:
-        """What was worked out of all files so far and can be sent to another process."""
-        return {question: table[()] for question, table in self.items() if question.portable and table}
+        """What was worked out of the whole project so far and can be sent to another process."""
+        return {question: next(iter(table.values())) for question, table in self.items() if question.portable and table}
 
-    def take(self, answers: Mapping[Question, Any]) -> None:
+    def take(self, answers: Mapping[Question, Any], project: Hashable) -> None:
         """Enter what another process has worked out of the same project."""
         for question, answer in answers.items():
-            self[question][()] = answer
+            self[question][project,] = answer
 
 
 class _Run:
@@ -100,50 +93,14 @@ class _Run:
 
 
 @overload
-def whole(work_out: Callable[P, R], /) -> Callable[P, R]: ...
-
-
-@overload
-def whole(*, by_path: bool = ..., portable: bool = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-
-
-def whole(work_out: Any = None, /, *, by_path: bool = False, portable: bool = False) -> Any:
-    """Let a function of a project remember what it works out of all files at once.
-
-    After an edit it is worked out again, and only where it comes out as something else does that matter to whoever has
-    asked for it.
-
-    Args:
-        work_out: the function; it takes the project.
-        by_path: the answer is a mapping that is asked path by path; what it says of other paths does not matter.
-        portable: the answer holds no nodes, so that a process can send it to another one that has the same project.
-    """
-    if work_out is None:
-        return partial(_of_the_whole, by_path=by_path, portable=portable)
-    return _of_the_whole(work_out, by_path, portable)
-
-
-def _of_the_whole(work_out: Callable[..., Any], by_path: bool, portable: bool) -> Any:
-    def ask(project: Any) -> Any:
-        answers = project.memory[ask]
-        if () not in answers:
-            answers[()] = work_out(project)
-        return answers[()]
-
-    made: Any = update_wrapper(ask, work_out)
-    made.again, made.whole, made.by_path, made.portable = False, True, by_path, portable
-    return made
-
-
-@overload
 def query(work_out: Callable[P, R], /) -> Callable[P, R]: ...
 
 
 @overload
-def query(*, cycle: Any = ..., again: bool = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def query(*, cycle: Any = ..., portable: bool = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
-def query(work_out: Any = None, /, *, cycle: Any = _NONE, again: bool = False) -> Any:
+def query(work_out: Any = None, /, *, cycle: Any = _NONE, portable: bool = False) -> Any:
     """Let a function remember its answers.  It takes its arguments by position, and each of them has a hash.
 
     Args:
@@ -151,15 +108,15 @@ def query(work_out: Any = None, /, *, cycle: Any = _NONE, again: bool = False) -
         cycle: the answer that is begun with where a question leads back to itself, as that of a function that calls
             itself does.  It is worked out again until it comes out as what it was worked out with, so it does not
             depend on which question of a circle was asked first.  Without it, such a question never ends.
-        again: an answer that an edit may have changed is worked out at once; where it comes out as it was, what was
-            worked out from it is kept.  For answers that take little time and that many others go by.
+        portable: the question is about a whole project, and its answer holds no nodes, so that a process can send it
+            to another one that has the same project.
     """
     if work_out is None:
-        return partial(_remembering, cycle=cycle, again=again)
-    return _remembering(work_out, cycle, again)
+        return partial(_remembering, cycle=cycle, portable=portable)
+    return _remembering(work_out, cycle, portable)
 
 
-def _remembering(work_out: Callable[..., Any], cycle: Any, again: bool) -> Any:
+def _remembering(work_out: Callable[..., Any], cycle: Any, portable: bool) -> Any:
     def ask(*key: Hashable) -> Any:
         memory: Memory = key[0].memory  # type: ignore[attr-defined]  # a project, or a part of one
         answers = memory[ask]
@@ -191,7 +148,7 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, again: bool) -> Any:
         return _to_a_fixed_point(work_out, ask_in_circles, key, cycle)
 
     made: Any = update_wrapper(ask if cycle is _NONE else ask_in_circles, work_out)
-    made.again, made.whole, made.portable = again, False, False
+    made.portable = portable
     return made
 
 

@@ -14,7 +14,7 @@ HOME = "def run():\n    pass\n\n\nrun()\n"
 def calling(files: Files) -> list[str]:
     """The files with calls that may mean the function ``run`` of ``home.py``."""
     project = opened(sources(files))
-    return [file.source.path for file, _, _ in Callers.of(project).each("run", project.files["home.py"])]
+    return [file.path for file, _, _ in Callers.of(project).each("run", project.files["home.py"])]
 
 
 @pytest.mark.parametrize(

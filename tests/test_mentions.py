@@ -101,7 +101,7 @@ def test_one_name_is_told_as_all_are_in_real_code() -> None:
 )
 def test_what_may_bind_a_function_is_told(text: str, expected: bool) -> None:
     files = project({"a.py": text, "b.py": "x = 1"}).mentions.assigned("f")
-    assert [file.source.path for file in files] == ["a.py"] * expected
+    assert [file.path for file in files] == ["a.py"] * expected
 
 
 def test_other_names_are_followed_through_several_files() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from perflint.text.source import LineTable, Source, UnreadableSource, decode, read
+from perflint.text.source import LineTable, Source, UnreadableSource, decode, lines_of, read
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -213,3 +213,9 @@ def test_ast_positions_become_offsets_behind_wide_characters_and_tabs() -> None:
             start = lines.offset(node.lineno, node.col_offset)
             end = lines.offset(node.end_lineno or 0, node.end_col_offset or 0)
             assert text[start:end] == node.id
+
+
+def test_rows_are_those_that_python_counts() -> None:
+    text = "a\r\nb\rc\n\x0cd \u2028 e\n\nf"
+    assert "".join(lines_of(text)) == text
+    assert lines_of(text) == ["a\r\n", "b\r", "c\n", "\x0cd \u2028 e\n", "\n", "f"]

@@ -1,10 +1,12 @@
-"""``walk`` gives what ``ast.walk`` gives, operators and contexts left out, in the same order."""
+"""``walk`` gives what ``ast.walk`` gives, operators and contexts left out, in the same order; trees that are alike."""
 
 from __future__ import annotations
 
 import ast
 
-from perflint.syntax.tree import children, walk
+import pytest
+
+from perflint.syntax.tree import alike, children, walk
 from tests import corpus
 
 LEFT_OUT = (ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.expr_context, ast.TypeIgnore)
@@ -44,3 +46,17 @@ def test_all_kinds_of_nodes() -> None:
 def test_real_code() -> None:
     for source in list(corpus.sources().values())[::20]:
         same(ast.parse(source.text))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are"),
+    [
+        ("a + 1", "(a  +\n1)", True),
+        ("1", "1.0", False),
+        ("True", "1", False),
+        ("a - 1", "a + 1", False),
+        ("f()", "f(a)", False),
+    ],
+)
+def test_nodes_that_say_the_same(one: str, other: str, are: bool) -> None:
+    assert alike(ast.parse(one), ast.parse(other)) is are

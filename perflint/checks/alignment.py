@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from perflint.facts import layers, width_flow
-from perflint.facts.amp import amp_files
+from perflint.facts.amp import confidence_in
 from perflint.facts.layers import Misaligned
 from perflint.facts.open_widths import may_be_misaligned
 from perflint.findings import Confidence, Edit, Fix, Level, Related
@@ -38,7 +38,7 @@ def _rows(file: FileIndex) -> Iterator[int]:
 def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
     """The misaligned layers of a file that is trained under AMP; what few files need is asked last."""
     found = layers.misaligned(file) if may_be_misaligned(file) else {}
-    return found if found and file.source.path in amp_files(file.project) else {}
+    return found if found and confidence_in(file) is not None else {}
 
 
 row_gate(CODE, _rows)
@@ -47,14 +47,13 @@ row_gate(CODE, _rows)
 @check("Call")
 def misaligned_layer(call: cst.Call, context: Context) -> None:
     """Report a layer whose width is no multiple of 8."""
-    known = _misaligned(context.file)
-    if not known:
+    known, confidence = _misaligned(context.file), confidence_in(context.file)
+    if not known or confidence is None:
         return
     start, end = context.range(call)
     found = known.get(start)
     if found is None or _span(context.file.source.lines, found.layer.call) != (start, end):
         return
-    confidence = amp_files(context.file.project)[context.file.source.path]
     if found.assumed:
         confidence = min(confidence, Confidence.MEDIUM)
     inside = found.layer.inside

@@ -36,8 +36,8 @@ def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     mentions = file.project.mentions
     if not amp.mentions_amp(file) or not mentions.of("Conv2D", "Conv2DTranspose"):
         return
-    confidence = amp.amp_files(file.project).get(file.source.path)
-    if confidence is None or any("set_config" in other.words for other in mentions.of("autotune")):
+    confidence = amp.confidence_in(file)
+    if confidence is None or any(other.has_words("set_config") for other in mentions.of("autotune")):
         return
     for _, statement, _ in amp.places(file):
         yield statement, confidence
@@ -60,7 +60,7 @@ def channels_first(call: cst.Call, context: Context) -> None:
     first = [model for model in models if channels_of(*model) == {Channels.FIRST}]
     if len(first) == 1 == len([model for model in models if channels_of(*model)]):
         ((file, owner),) = first
-        related = (Related(file.source.path, owner.node.lineno, "the model"),)
+        related = (Related(file.path, file.row(owner.node), "the model"),)
         fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
         context.report(CODE, call, fix, related=related, confidence=confidence, model=owner.name)
 

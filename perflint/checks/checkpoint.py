@@ -9,7 +9,7 @@ import libcst as cst
 from perflint.checks import async_save, guard
 from perflint.checks.declarations import declaration
 from perflint.facts import epochs
-from perflint.facts.shared_saves import every_rank
+from perflint.facts.shared_saves import every_rank_in
 from perflint.findings import Related
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
@@ -51,7 +51,7 @@ def save_each_epoch(call: cst.Call, context: Context) -> None:
     loop = epochs.loop_of(statement) if statement is not None else None
     if loop is None or context.step is not None:
         return
-    if context.range(call)[0] in every_rank(context.file.project).get(context.file.source.path, {}):
+    if context.range(call)[0] in every_rank_in(context.file):
         return  # one writer is enough: PPF403 says so, and once it is one, how it writes can be seen to
-    related = (Related(context.file.source.path, loop.lineno, "the epoch loop"),)
+    related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
     context.report(EACH_EPOCH, call, async_save.fix(call, loop, context), related=related, line=str(loop.lineno))

@@ -10,7 +10,7 @@ import libcst as cst
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import block_and_line
 from perflint.checks.guard import guard_edits
-from perflint.facts.shared_saves import SAVES, EveryRank, every_rank
+from perflint.facts.shared_saves import SAVES, EveryRank, every_rank_in
 from perflint.findings import Fix, Level, Related
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name
@@ -31,7 +31,7 @@ _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_
 
 
 def _rows(file: FileIndex) -> Iterator[int]:
-    for found in every_rank(file.project).get(file.source.path, {}).values():
+    for found in every_rank_in(file).values():
         yield found.line
 
 
@@ -44,10 +44,10 @@ def save_on_every_rank(call: cst.Call, context: Context) -> None:
     name = context.name(call.func)
     if name not in SAVES or (context.step is not None and name != "paddle.async_save"):
         return  # at each step, that is what has to be said first (PPF401, which passes over saves in the background)
-    found = every_rank(context.file.project).get(context.file.source.path, {}).get(context.range(call)[0])
+    found = every_rank_in(context.file).get(context.range(call)[0])
     if found is None:
         return
-    path = context.file.source.path
+    path = context.file.path
     related = [Related(*found.start, "the program becomes distributed here")]
     related += [Related(*place, "called here by every rank") for place in found.via]
     started, line = found.start

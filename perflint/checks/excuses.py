@@ -72,7 +72,7 @@ def in_inner_loop(context: Context) -> bool:
     statement, step = context.ast_statement, context.step
     if statement is None or statement.loop is None or step is None:
         return False
-    return (step.path, step.line) != (context.file.source.path, statement.loop.lineno)
+    return (step.path, step.line) != (context.file.path, statement.loop.lineno)
 
 
 def goes_nowhere(context: Context) -> bool:

@@ -52,6 +52,6 @@ def words(found: Obstacle, title: str, context: Context, shared_memory: bool = F
         reason = _ONE_ROW
     else:
         reason = _TRANSFORMS if found.text.endswith("ToTensor") else _ARRAYS
-    here = found.path == context.file.source.path
+    here = found.path == context.file.path
     place = f"line {found.line}" if here else f"{found.path}:{found.line}"
     return Fix(title, (), Level.DISPLAY, reason.format(text=found.text, place=place))

@@ -10,7 +10,7 @@ from perflint import catalogue
 from perflint.checks import loader_samples
 from perflint.checks.edits import insert_argument
 from perflint.checks.excuses import explained
-from perflint.facts.loader_facts import WorkerDefault, worker_defaults
+from perflint.facts.loader_facts import WorkerDefault, worker_defaults_in
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, shorten
@@ -36,7 +36,7 @@ _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": 
 
 
 def _rows(file: FileIndex) -> Iterator[int]:
-    for start, _ in worker_defaults(file.project).get(file.source.path, {}):
+    for start, _ in worker_defaults_in(file):
         yield file.source.lines.position(start)[0]
 
 
@@ -49,13 +49,12 @@ def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
     """Report the place that leaves a training loader in this file, or in another, without workers."""
     if CODE not in context.codes:  # nothing is claimed here, so the other rules see no difference
         return
-    places = worker_defaults(context.file.project).get(context.file.source.path)
-    found = places.get(context.range(node)) if places else None
+    found = worker_defaults_in(context.file).get(context.range(node))
     if found is None or explained(node, catalogue.shipped()[CODE].match[0].unless_comment, context):
         return
     shown = node if isinstance(node, cst.Call) else _shown(context) or node
     written = f"{shown.name.value}=0" if isinstance(shown, cst.Param) else shorten(context.text(shown))
-    path = context.file.source.path
+    path = context.file.path
     where = f"line {found.line}" if found.path == path else f"{found.path}:{found.line}"
     related = () if isinstance(node, cst.Call) else (Related(found.path, found.line, f"feeds `{found.loader}` here"),)
     context.report(

@@ -25,7 +25,7 @@ _NAME_TAKEN = "`paddle` is another name in this file"
 
 
 def _evaluating(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    candidates = evaluations(file) if "for" in file.words else {}
+    candidates = evaluations(file) if file.has_words("for") else {}
     if candidates:
         for scope in file.scopes.scopes:
             for statement in scope.statements:

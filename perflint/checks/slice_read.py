@@ -47,9 +47,9 @@ class _Read:
 
 
 def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    if file.words.isdisjoint(_LOOP_WORDS) or file.is_offline:
+    if not file.has_words(*_LOOP_WORDS) or file.is_offline:
         return
-    if not file.of_text(CODE, _may_read_a_slice) or file.is_foreign:
+    if not _may_read_a_slice(file.source.text) or file.is_foreign:
         return
     for _, statement in file.statements_at(_READ_CALL):
         best = max((found for call in statement.calls if (found := _best(call)) is not None), default=None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import partial
 
 import libcst as cst
 
@@ -36,8 +35,8 @@ def _may_wrap(call: ast.Call, _: FileIndex) -> bool:
 
 
 def _setting(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for scope in file.scopes.scopes if PARAMETER in file.words else ():
-        for statement in file.of_scope("unused parameters", scope, partial(_set_in, scope)):
+    for scope in file.scopes.scopes if file.has_words(PARAMETER) else ():
+        for statement in _set_in(scope):
             yield statement, Confidence.HIGH
 
 

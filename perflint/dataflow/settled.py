@@ -170,7 +170,7 @@ class Settled(Part):
         """Every store of an attribute of this name: the class whose ``self`` it is on, None for another object."""
         return [where for file in self._project.mentions.of(name) for where in self._stored_in(file).get(name, ())]
 
-    @query(again=True)
+    @query
     def _stored_in(self, file: FileIndex) -> Mapping[str, list[Class | None]]:
         found: dict[str, list[Class | None]] = defaultdict(list)
         for scope in file.scopes.scopes:
@@ -201,12 +201,8 @@ class Settled(Part):
         """Whether a file uses a name as a value, or may find it by a text that is worked out."""
         if not file.has(name):
             return False
-        values = self._values(file)
+        values = _values_of(file)
         return name in values.held or (values.finds_methods if method else values.finds_names)
-
-    @query
-    def _values(self, file: FileIndex) -> _Values:
-        return file.of_itself("values", _values_of)
 
 
 def _is_plainly_decorated(target: Scope | Class) -> bool:
@@ -250,6 +246,7 @@ class _Values:
     finds_methods: bool
 
 
+@query
 def _values_of(file: FileIndex) -> _Values:
     called: set[int] = set()
     finds_names = finds_methods = False

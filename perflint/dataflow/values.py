@@ -212,7 +212,7 @@ class Values(Part):
             found += Modules.of(self._project).functions_of_kind(kind) if kind is not None else []
         return found
 
-    @query(cycle=_NOTHING, again=True)  # a recursive call adds nothing
+    @query(cycle=_NOTHING)  # a recursive call adds nothing
     def handed(self, scope: Scope) -> Mapping[str, Kind]:
         """The kinds of objects that the known callers hand to a function, by parameter."""
         env: dict[str, Kind] = {}
@@ -243,7 +243,7 @@ class Values(Part):
 
     # -- objects -----------------------------------------------------------------------------------------------
 
-    @query(cycle=None, again=True)
+    @query(cycle=None)
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of ``self.name`` from the assignments in the class and its bases."""
         found = Modules.of(self._project).class_named(owner)

@@ -13,7 +13,7 @@ from perflint.index.callers import Callers
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
-from perflint.query import query, whole
+from perflint.query import query
 from perflint.syntax.names import Names, dotted
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.vocabulary import is_no_training
@@ -34,10 +34,16 @@ Symbol = tuple["FileIndex", str]
 """A top-level function or class of a file; ``""`` stands for the module's own code."""
 
 
-@whole(by_path=True, portable=True)
+@query(portable=True)
 def amp_files(project: Project) -> Mapping[str, Confidence]:
     """The paths of the files whose layers are trained under AMP, and how sure that is."""
-    return {file.source.path: confidence for file, confidence in _driven(project).items()}
+    return {file.path: confidence for file, confidence in _driven(project).items()}
+
+
+@query
+def confidence_in(file: FileIndex) -> Confidence | None:
+    """How sure it is that the layers of a file are trained under AMP; None where they are not."""
+    return amp_files(file.project).get(file.path)
 
 
 def _driven(project: Project) -> Mapping[FileIndex, Confidence]:
@@ -88,7 +94,7 @@ def places(file: FileIndex) -> list[tuple[Scope, Statement, State]]:
 
 def _places(file: FileIndex) -> Iterator[tuple[Scope, Statement, State]]:
     switches = Switches.of(file.project)
-    for scope, statement, call in amp_calls(file.scopes_where("amp", _uses_amp), file.names):
+    for scope, statement, call in amp_calls(file.scopes_where(_uses_amp), file.names):
         if is_no_training(scope.name):
             continue
         state = min(

@@ -85,7 +85,7 @@ class Devices(Part):
         name, depth = file.module.rpartition(".")[2], len(file.parts) - 1
         for other in self._project.files.values():
             is_below = file.is_package and other.parts[:depth] == file.parts[:depth]
-            if (name and name in other.words and _imports(other, name)) or (is_below and other.matches(_DOTS_ALONE)):
+            if (name and other.has_words(name) and _imports(other, name)) or (is_below and other.matches(_DOTS_ALONE)):
                 yield other
 
     @query
@@ -98,9 +98,11 @@ class Devices(Part):
         return found or Modules.of(self._project).module_named(name.rpartition(".")[0], file)
 
 
+@query
 def _imports(file: FileIndex, name: str) -> bool:
     """Whether the text of a file allows for an import of a module of this name, or from it."""
-    return file.of_text(("imports", name), lambda text: any(_is_imported(text, at, name) for at in places(text, name)))
+    text = file.source.text
+    return any(_is_imported(text, at, name) for at in places(text, name))
 
 
 def _is_imported(text: str, at: int, name: str) -> bool:

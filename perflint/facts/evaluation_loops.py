@@ -98,20 +98,21 @@ class Evaluation:
 @query
 def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
     """The loops of a file that may evaluate and keep a graph for a backward pass that never comes."""
-    if file.is_quiet or any(map(_DEPLOYED.match, file.parts)) or not file.of_text("evaluates", _names_evaluation):
+    if file.is_quiet or any(map(_DEPLOYED.match, file.parts)) or not _names_evaluation(file.source.text):
         return {}
     if file.is_foreign:
         return {}
-    switches = "eval" in file.words
+    switches = file.has_words("eval")
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
     if not scopes or not knows_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
     return {found.loop: found for scope in scopes for found in _in_scope(file, scope)}
 
 
+@query
 def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
-    """The loops of one function that may evaluate, found again where it, or what it asks, has changed."""
-    return file.of_scope("evaluations", scope, lambda: list(Finder(file).in_scope(scope)))
+    """The loops of one function that may evaluate."""
+    return list(Finder(file).in_scope(scope))
 
 
 def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:

@@ -45,7 +45,7 @@ class Gradients(Part):
         """Whether any of a scope's statements asks for gradients or trains."""
         return any(self._wants(file, scope, statement) for statement in statements)
 
-    @query(cycle=False, again=True)  # a recursive call asks for nothing more
+    @query(cycle=False)  # a recursive call asks for nothing more
     def wanted_in(self, file: FileIndex, scope: Scope) -> bool:
         """Whether a function asks for gradients anywhere, its nested functions included."""
         return self.wanted_by(file, scope, scope.statements) or any(

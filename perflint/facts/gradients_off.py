@@ -37,7 +37,7 @@ class NoGrad(Part):
         """
         return self._is_over(file, scope, guesses)
 
-    @query(cycle=False, again=True)  # a recursive call decides nothing
+    @query(cycle=False)  # a recursive call decides nothing
     def _is_over(self, file: FileIndex, scope: Scope, guesses: int) -> bool:
         return self.decorated(file, scope) or self._by_callers(file, scope, guesses)
 

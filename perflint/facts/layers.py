@@ -6,7 +6,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.sizes import Bound, Size, Sizes, default_holds, is_super_init
@@ -116,9 +115,10 @@ def is_off(size: Size | None, least: int = SMALLEST) -> bool:
 
 def _layers(file: FileIndex) -> Iterator[LayerSize]:
     for scope in file.scopes.scopes:
-        yield from file.of_scope("layers", scope, partial(layers_in, file, scope))
+        yield from layers_in(file, scope)
 
 
+@query
 def layers_in(file: FileIndex, scope: Scope) -> list[LayerSize]:
     """The layers that a function of a file makes."""
     group = scope.owner.qualname if scope.owner else scope.qualname
@@ -196,7 +196,7 @@ def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound
 
 def _layer(call: ast.Call, kind: str, group: str, sizes: Sizes, site: ast.Call | None) -> LayerSize:
     first, second = width_arguments(call, kind)
-    inside = (sizes.file.source.path, call.lineno) if site is not None else None
+    inside = (sizes.file.path, sizes.file.row(call)) if site is not None else None
     return LayerSize(site or call, kind, group, sizes.value(first), sizes.value(second), first, second, inside)
 
 

@@ -18,7 +18,7 @@ from perflint.facts.worker_values import WorkerOrigin, WorkerValues
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
-from perflint.query import whole
+from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_zero
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
@@ -55,10 +55,16 @@ class WorkerDefault:
 Found = dict[str, dict[tuple[int, int], WorkerDefault]]
 
 
-@whole(by_path=True, portable=True)
+@query(portable=True)
 def worker_defaults(project: Project) -> Mapping[str, Mapping[tuple[int, int], WorkerDefault]]:
     """The places of a whole project, by path and by the offsets of the 0 or of the call."""
     return _Facts(project).found()
+
+
+@query
+def worker_defaults_in(file: FileIndex) -> Mapping[tuple[int, int], WorkerDefault]:
+    """The places of a file, by the offsets of the 0 or of the call."""
+    return worker_defaults(file.project).get(file.path, {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +182,11 @@ class _Facts:
         start = lines.offset(origin.node.lineno, origin.node.col_offset)
         end = lines.offset(origin.node.end_lineno or 0, origin.node.end_col_offset or 0)
         made, scope, _, call = self._made(origin) or loader.site.calls[0]
-        path, name = made.source.path, dotted(call.func) or "super().__init__"
+        path, name = made.path, dotted(call.func) or "super().__init__"
         little = value is Worth.LITTLE
         hinders = obstacle(loader.site.file, loader.site.scope, loader.call) or obstacle(made, scope, call)
-        default = WorkerDefault(origin.kind, origin.insert, path, call.lineno, name, little, hinders)
-        places = found.setdefault(file.source.path, {})
+        default = WorkerDefault(origin.kind, origin.insert, path, made.row(call), name, little, hinders)
+        places = found.setdefault(file.path, {})
         known = places.get((start, end))
         if known is None or (known.little and not little):
             places[start, end] = default

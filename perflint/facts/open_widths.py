@@ -14,7 +14,7 @@ from perflint.dataflow.sizes import Size, Sizes, Written, is_super_init
 from perflint.facts import amp
 from perflint.facts.layers import KINDS, MAX_DEPTH, MULTIPLE, SMALLEST, is_off, width_arguments
 from perflint.index.hierarchy import Hierarchy
-from perflint.query import whole
+from perflint.query import query
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.scopes import Class, Scope
 
@@ -32,10 +32,10 @@ def may_be_misaligned(file: FileIndex) -> bool:
     Of a project that is edited this is not asked: an edit would ask all files again, where what is remembered of each
     function is quick enough.
     """
-    return file.project.is_edited or file.source.path in files(file.project)
+    return file.project.is_edited or file.path in files(file.project)
 
 
-@whole(portable=True)
+@query(portable=True)
 def files(project: Project) -> frozenset[str]:
     """The paths of the files that can hold a misaligned layer under AMP: more than do, never fewer.
 
@@ -77,7 +77,7 @@ class _Search:
                 continue
             size = sizes.value(argument)
             if is_off(size, least):
-                self.found.add(file.source.path)
+                self.found.add(file.path)
             if _is_callable(scope) and _is_open(size):
                 self._makers[scope] = None
 

@@ -97,7 +97,7 @@ class _Search:
         is_tensor = _TENSORS.match(qualified) is not None or _is_graph_tensor(call)
         if is_tensor or _is_empty(call, qualified):
             text = qualified if is_tensor and qualified else ast.unparse(call)
-            self.found.append(Obstacle(file.source.path, call.lineno, text, not is_tensor))
+            self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
 
     def _named(self, file: FileIndex, scope: Scope, name: str | None) -> None:
         """Look at what a name stands for: a class, a function, what is bound to it, or what callers hand over."""

@@ -17,7 +17,7 @@ from perflint.findings import Confidence
 from perflint.index.callers import Callers, Site
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
-from perflint.query import Memory, query, whole
+from perflint.query import Memory, query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Place, Scope
 from perflint.syntax.vocabulary import is_no_training
@@ -79,10 +79,16 @@ class _Path:
     """Whether only a wrapped model says so, in a program that nothing else is seen to distribute."""
 
 
-@whole(by_path=True, portable=True)
+@query(portable=True)
 def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
     """The saves of a project that every rank makes, by path and by the offset of the call."""
     return _Finder(project).found()
+
+
+@query
+def every_rank_in(file: FileIndex) -> Mapping[int, EveryRank]:
+    """The saves of a file that every rank makes, by the offset of the call."""
+    return every_rank(file.project).get(file.path, {})
 
 
 class _Finder:
@@ -103,8 +109,8 @@ class _Finder:
                     together = [save for save in saves if not contradict(facts(save[1]), path.facts)]
                     for call, more in _first_of_each_block(together):
                         offset = file.source.lines.offset(call.lineno, call.col_offset)
-                        entry = EveryRank(call.lineno, path.via, path.start, path.confidence, more)
-                        result.setdefault(file.source.path, {})[offset] = entry
+                        entry = EveryRank(file.row(call), path.via, path.start, path.confidence, more)
+                        result.setdefault(file.path, {})[offset] = entry
         return result
 
     @cached_property
@@ -144,7 +150,7 @@ class _Finder:
                 # A method that nobody is seen to call is made for others; what it calls of its own runs on every rank.
                 own_method = scope.owner is not None and caller.owner is scope.owner
                 sure = max(path.confidence, Confidence.HIGH if own_method and not path.wrapped else Confidence.LOW)
-                via = (*path.via, (there.source.path, call.lineno))
+                via = (*path.via, (there.path, there.row(call)))
                 return _Path(via, path.start, sure, wrapped=path.wrapped)
         return self._from_class(file, scope, sites, open_sites)
 
@@ -159,7 +165,7 @@ class _Finder:
         if not open_sites:
             return _Path((), found.start, Confidence.LOW, wrapped=found.wrapped)
         there, _, call = open_sites[0]
-        return _Path(((there.source.path, call.lineno),), found.start, found.confidence, wrapped=found.wrapped)
+        return _Path(((there.path, there.row(call)),), found.start, found.confidence, wrapped=found.wrapped)
 
     def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
         """The statement of a function that makes the program distributed, or finds it so."""
@@ -171,7 +177,7 @@ class _Finder:
                 last = name.rpartition(".")[2] if name else ""
                 if not name or (last not in self._names and last not in _LAST):
                     continue
-                place = file.source.path, call.lineno
+                place = file.path, file.row(call)
                 qualified = file.names.resolve(name)
                 if qualified in _STARTS or self._reaches_start(file, scope, name):
                     return _Path((), place, Confidence.HIGH, facts(statement.place))
@@ -210,7 +216,7 @@ class _Finder:
             (file, scope)
             for file in self._files
             if any(file.has(word) for word in ("init_parallel_env", "fleet", "prepare_context"))
-            for scope in file.scopes_where("starts", _starts)
+            for scope in file.scopes_where(_starts)
         }
         return frozenset(found)
 
@@ -232,7 +238,7 @@ class _Finder:
             if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
                 reached = Values.of(self._project).callee(file, scope, target, {})
                 if reached is not None:
-                    found[reached[1]] = (file.source.path, call.lineno)
+                    found[reached[1]] = (file.path, file.row(call))
         return found
 
 
@@ -242,7 +248,7 @@ _LAST = frozenset(name.rpartition(".")[2] for name in _STARTS | PARALLEL)
 @query
 def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None]]]:
     """The saves of a file that no rank test of their own function stands before, and that write one file for all."""
-    found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where("saves", _saves)}
+    found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where(_saves)}
     return {scope: saves for scope, saves in found.items() if saves}
 
 

@@ -1,79 +1,120 @@
-"""A file of a project that is kept: what it remembers of other files is tracked."""
+"""A file of a project that is kept: what it says of itself is remembered like any answer, as an edit may change it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import cached_property
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
-from perflint.incremental.tracking import Table, TrackedMemory
-from perflint.index.project import FileIndex, NamedLoad
-from perflint.syntax.file_text import Answer
-from perflint.syntax.scopes import Scope, Statement
+from perflint.incremental.renewed import note_looks, renew_body, renew_scopes
+from perflint.incremental.revisions import Part, RevisedMemory
+from perflint.index.project import FileIndex, Project
+from perflint.query import query
+from perflint.syntax.names import Names
+from perflint.syntax.scopes import Class, FileScopes, Scope
+from perflint.syntax.words import folded
+from perflint.text.source import Source, lines_of
 
-OF_TEXT = ("is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
-"""Answers about the text of a file that an edit seldom changes."""
-OWN = ("tree", "scopes", "words", "uses", "identifiers", "loads", "is_quiet", "module", *OF_TEXT)
-"""What a file remembers of itself alone."""
+_METHODS = (
+    *("has", "has_words", "matches", "may_be_member", "may_assign", "renamings"),
+    *("calls_named", "loads_named", "scopes_where"),
+)
+_PROPERTIES = ("identifiers", "loads", "is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
+_PARTS = {"source": "text", "words": "text", "tree": "text", "scopes": "definitions"}
+"""What holds nodes and text, and the part of the file that it counts as."""
 
 
 class KeptFile(FileIndex):
-    """A file of a project that is kept: what it remembers of other files is tracked."""
+    """A file of a project that is kept; who asks for the parts of one that is edited is noted.
 
-    memory: TrackedMemory
+    These are its text, the names that it binds, which definitions it has, and each of those.
+    """
 
-    @cached_property
-    def _calls_by_name(self) -> Table:
-        return Table(self.memory.log)
+    memory: RevisedMemory
 
-    def calls_named(self, name: str) -> list[tuple[Scope, Statement, Any]]:
-        """The calls whose last name is this one, each with its statement."""
-        known = self._calls_by_name
-        if name not in known:
-            known[name] = super().calls_named(name)
-        return cast("list[tuple[Scope, Statement, Any]]", known[name])
+    def __init__(self, source: Source, parts: tuple[str, ...], project: Project, is_edited: bool) -> None:
+        self._path = source.path
+        self._named = {part: (source.path, part) for part in ("text", "names", "definitions")}
+        self._is_edited = is_edited
+        super().__init__(source, parts, project)
 
-    @cached_property
-    def _loads_by_name(self) -> Table:
-        return Table(self.memory.log)
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self._path
 
-    def loads_named(self, name: str) -> list[NamedLoad]:
-        """The places in statements that read a name or an attribute."""
-        known = self._loads_by_name
-        if name not in known:
-            known[name] = super().loads_named(name)
-        return cast("list[NamedLoad]", known[name])
+    @property
+    def names(self) -> Names:
+        """What the file's imports and definitions bind."""
+        self.note("names")
+        return cast("FileScopes", vars(self)["scopes"]).names if self._is_edited else super().names
 
-    def of_text(self, question: Hashable, answer: Callable[[str], Answer]) -> Answer:
-        """What a function of the text alone says of it."""
-        if question not in self._questions:
-            self._questions[question] = answer, answer(self.source.text)
-        return cast("Answer", self._questions[question][1])
+    @query
+    def row(self, node: ast.AST) -> int:
+        """The row of a node, which an edit may move."""
+        self.note("text")
+        return super().row(node)
 
-    def of_itself(self, question: str, answer: Callable[[FileIndex], Answer]) -> Answer:
-        """What a function of this file alone says of it."""
-        return self.of_text(question, lambda _: answer(self))
+    @query
+    def _told(self, how: str, name: str, answer: Callable[[str, str], bool]) -> bool:
+        return answer(folded(self.source.text), name)
 
-    def scopes_where(self, question: str, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
-        """The functions for which a function says so that looks at them and at the names of the file alone."""
-        return self.of_itself(question, lambda file: FileIndex.scopes_where(file, question, answer))
-
-    def of_scope(self, question: Hashable, scope: Scope, answer: Callable[[], Answer]) -> Answer:
-        """What a function says of one function of the file, whatever it asks; no rows and offsets."""
-        key = scope, question
-        if key not in self._of_scopes:
-            self._of_scopes[key] = answer()
-        return cast("Answer", self._of_scopes[key])
-
-    @cached_property
-    def _of_scopes(self) -> Table:
-        return Table(self.memory.log)
-
-    @cached_property
-    def _questions(self) -> dict[Hashable, tuple[Callable[[str], Any], Any]]:
-        return {}
+    def note(self, part: str) -> None:
+        """Say that a part of the file is asked for."""
+        if self._is_edited:
+            self.memory.note(self._named[part])
 
     def take_over(self, other: FileIndex) -> None:
-        """Take what another project's index of the same text remembers of the text alone."""
-        known = vars(other)
-        vars(self).update({name: known[name] for name in OWN if name in known})
+        """Take what another project's index of the same text has."""
+        vars(self).update({name: known for name, known in vars(other).items() if name in _PARTS})
+
+    def open(self) -> None:
+        """Note who looks into the definitions from now on."""
+        note_looks(self.scopes, self._named["text"], self.memory.note)
+
+    def put(self, text: str, tree: ast.Module) -> tuple[list[Part], list[Scope | Class]]:
+        """Put another text, and its tree, in the place of the old ones.
+
+        Returns:
+            The parts of the file that are not as they were, and the functions and classes that are gone.
+        """
+        source, scopes = self.source, self.scopes
+        renew_body(self.tree.body, tree.body, lines_of(source.text), lines_of(text))
+        now = FileScopes(tree, Names(self.module, self.is_package))
+        changed, gone = renew_scopes(scopes, now)
+        vars(self).update(source=replace(source, text=text), tree=tree, scopes=now, _asked_calls=None)
+        del vars(self)["words"]
+        self.open()
+        parts: list[Part] = [self._named["text"], *changed]
+        if scopes.scopes != now.scopes or scopes.classes != now.classes:
+            parts.append(self._named["definitions"])
+        if not scopes.names.same(now.names):
+            parts.append(self._named["names"])
+        return parts, gone
+
+
+def _noted(name: str) -> property:
+    """What a file is given, or remembers of its text, with a note of who asks."""
+    original = inspect.getattr_static(FileIndex, name, None)
+
+    def get(self: KeptFile) -> Any:
+        self.note(_PARTS[name])
+        known = vars(self)
+        if name not in known:
+            known[name] = original.func(self)
+        return known[name]
+
+    def put(self: KeptFile, value: object) -> None:
+        vars(self)[name] = value
+
+    return property(get, put, doc=getattr(original, "__doc__", None))
+
+
+for _name in _PARTS:
+    setattr(KeptFile, _name, _noted(_name))
+for _name in _METHODS:
+    setattr(KeptFile, _name, query(getattr(FileIndex, _name)))
+for _name in _PROPERTIES:
+    setattr(KeptFile, _name, property(query(inspect.getattr_static(FileIndex, _name).func)))

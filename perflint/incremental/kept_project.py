@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from perflint.configuration.settings import DeclaredCall
 from perflint.dataflow.resolving import Resolving
 from perflint.incremental.kept_file import KeptFile
-from perflint.incremental.kept_mentions import KeptMentions
-from perflint.incremental.tracking import Log, Need, Registry, Remembered, TrackedMemory
-from perflint.incremental.watched_file import WatchedFile
+from perflint.incremental.renewed import take_apart
+from perflint.incremental.revisions import Part, RevisedMemory
 from perflint.index.mentions import Mentions
 from perflint.index.project import FileIndex, Project
-from perflint.syntax.scopes import Class, FileScopes, Scope
+from perflint.query import query
 from perflint.text.source import Source
 
 
@@ -26,7 +27,7 @@ class KeptProject(Project):
         known: an index of an earlier state; files with the same source are not parsed again.
     """
 
-    memory: TrackedMemory
+    memory: RevisedMemory
     mentions: KeptMentions
     is_edited = True
 
@@ -37,17 +38,16 @@ class KeptProject(Project):
         paths: frozenset[str] = frozenset(),
         known: Project | None = None,
     ) -> None:
-        self.log = Log()
         self.paths = paths
         self._earlier = known.files if known is not None else {}
-        super().__init__(sources, loaders, TrackedMemory(self.log))
+        super().__init__(sources, loaders, RevisedMemory())
         self._earlier = {}
         self.resolving = Resolving.of(self)
         for path in paths:
-            self.watched(path).open()
+            self._edited(path).open()
 
     def _file(self, source: Source, parts: tuple[str, ...]) -> FileIndex:
-        made: KeptFile = (WatchedFile if source.path in self.paths else KeptFile)(source, parts, self)
+        made = KeptFile(source, parts, self, source.path in self.paths)
         before = self._earlier.get(source.path)
         if before is not None and before.source is source and source.path not in self.paths:
             made.take_over(before)
@@ -56,53 +56,68 @@ class KeptProject(Project):
         return made
 
     def _mentions(self) -> Mentions[FileIndex]:
-        return KeptMentions(self.files.values(), self.log)
+        return KeptMentions(self.files.values(), self.memory)
 
-    def watched(self, path: str) -> WatchedFile:
-        """A file that may be edited."""
-        file = self.files[path]
-        assert isinstance(file, WatchedFile)
-        return file
+    def _edited(self, path: str) -> KeptFile:
+        return cast("KeptFile", self.files[path])
 
-    def _definitions_in(self, path: str) -> Mapping[str, tuple[FileIndex, Scope | Class]]:
-        """The functions and classes of a file, by the names that registries have for them."""
-        file = self.watched(path)
-        scopes: FileScopes = vars(file)["scopes"]
-        found: dict[str, tuple[FileIndex, Scope | Class]] = {}
-        for scope in scopes.scopes:
-            found[f"{file.module}:{scope.qualname}"] = file, scope
-        for owner in (*(scope.owner for scope in scopes.scopes if scope.owner), *scopes.classes.values()):
-            found[f"{file.module}.{owner.qualname}"] = file, owner
-        return found
+    def put(self, path: str, text: str, anyway: bool = False) -> Exception | None:
+        """Put another text in the place of that of a file; what keeps Python from parsing it.
 
-    def _renew(self, file: FileIndex, now: Mapping[str, tuple[FileIndex, Scope | Class]]) -> None:
-        for registry in self.memory.registries:
-            registry.renew(file, now)
+        Args:
+            path: one of those that may be edited.
+            text: the new one.
+            anyway: take one that does not parse as well, which then holds nothing.
+        """
+        error: Exception | None = None
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+            error, tree = problem, ast.Module([], [])
+        if error is None or anyway:
+            self.broken.pop(path, None)
+            if error is not None:
+                self.broken[path] = error
+            self._renew(self._edited(path), text, tree)
+        return error
 
-    def _outdate(self, path: str, changed: Iterable[Need]) -> None:
-        """Let go of answers that hold nodes which are gone, or rows and offsets in an edited file."""
-        renewed = self.watched(path).renewed
-        if renewed is None:
-            self.log.outdate(self.log.needs_of(path))
-            return
-        self.log.outdate([*changed, *renewed])
-        self.log.outdate(self.log.needs_of(path), moved=True)
+    def _renew(self, file: KeptFile, text: str, tree: ast.Module) -> None:
+        """Say what an edit changes: parts of the file, and which files have a word."""
+        words = file.words
+        changed, gone = file.put(text, tree)
+        self.memory.change([*changed, *self.mentions.move(file, words)])
+        self.memory.forget(frozenset(gone))
+        for part in gone:
+            take_apart(part)
 
-    def replace(self, path: str, text: str) -> list[Remembered]:
-        """Put another text in the place of a watched file's; the answers that had to be forgotten."""
-        file, known = self.watched(path), self._definitions_in(path)
-        whole = [table for table in self.memory.whole if table.is_filled(())]
-        before = [dict.__getitem__(table, ()) for table in whole]
-        changed = file.replace(text)
-        now = self._definitions_in(path)
-        changed += Registry.met(known if file.is_grafted else (), now)
-        self._renew(file, now)
-        self._outdate(path, changed)  # first: the nodes of the old tree are gone
-        dropped = self.log.dropped(changed)
-        self._renew(file, now)  # again: an answer that is out of date by now may have met what is gone meanwhile
-        while outdated := [at for at, table in enumerate(whole) if not table.is_filled(())]:
-            for at in outdated:
-                whole[at].question(self)  # which works it out
-                dropped += self.log.dropped(whole[at].changes(before[at]))
-                before[at] = dict.__getitem__(whole[at], ())
-        return dropped
+
+class KeptMentions(Mentions[FileIndex]):
+    """The inverted index of a project that is kept; who asks for a word is noted."""
+
+    def __init__(self, files: Iterable[FileIndex], memory: RevisedMemory) -> None:
+        super().__init__(files)
+        self.memory = memory
+        self._other_names = memory.table()
+        _ = self._by_word  # before anything notes who asks for words
+
+    @query
+    def of(self, *names: str) -> list[FileIndex]:
+        """The files in which one of these words stands."""
+        for name in names:
+            self.memory.note((name, "word"))
+        found = {id(file) for name in names for file in self._by_word.get(name, ())}
+        return [file for file in self._files if id(file) in found]
+
+    def move(self, file: FileIndex, before: frozenset[str]) -> list[Part]:
+        """Enter a file under the words that it has gained, and take it out under those that it has lost; these words.
+
+        Args:
+            file: one of the files, which has another text now.
+            before: the words that it had.
+        """
+        known, words = cast("dict[str, list[FileIndex]]", self._by_word), file.words
+        for word in before - words:
+            known[word].remove(file)
+        for word in words - before:
+            known.setdefault(word, []).append(file)
+        return [(word, "word") for word in before ^ words]

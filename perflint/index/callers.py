@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.scopes import Scope, Statement
-from perflint.syntax.words import is_member
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -55,8 +54,8 @@ class Callers(Part):
         """
         if file.may_hold(name) or file.may_have_stars:
             return True
-        is_near = not module or module in file.words
-        return is_near and file.of_text(("member", name), lambda text: is_member(text, name))
+        is_near = not module or file.has_words(module)
+        return is_near and file.may_be_member(name)
 
     @query
     def _in_file(self, name: str, file: FileIndex) -> list[Placed]:

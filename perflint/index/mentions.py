@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Generic, TypeVar
 
 from perflint.syntax.file_text import FileText
-from perflint.syntax.words import places
 
 F = TypeVar("F", bound=FileText)
-
-_ENDS = re.compile(r"\s*(?:[)#;\\]|$)", re.MULTILINE)
-_AS = re.compile(r"\s+as\s+(\w+)")
 
 _FEW = 500
 """Words for which all files are looked through: an index of all words takes as long as so many."""
@@ -39,7 +34,7 @@ class Mentions(Generic[F]):
         if not names:
             return []
         if names not in self._several:
-            self._several[names] = [file for file in self._files if not file.words.isdisjoint(names)]
+            self._several[names] = [file for file in self._files if file.has_words(*names)]
         return self._several[names]
 
     def _with(self, word: str) -> list[F]:
@@ -68,11 +63,7 @@ class Mentions(Generic[F]):
 
     def assigned(self, name: str) -> list[F]:
         """The files that can bind something to a function of this name: it ends a statement with a ``=`` before it."""
-
-        def is_assigned(text: str) -> bool:
-            return any(_ENDS.match(text, at + len(name)) and _follows_equals(text, at) for at in places(text, name))
-
-        return [file for file in self.values(name) if file.of_text(("assigned", name), is_assigned)]
+        return [file for file in self.values(name) if file.may_assign(name)]
 
     def bases(self, name: str) -> list[F]:
         """The files in which a class can name this one as its base."""
@@ -84,21 +75,9 @@ class Mentions(Generic[F]):
             found, queue = {name}, [name]
             while queue:
                 known = queue.pop()
-
-                def renamed(text: str, known: str = known) -> list[str]:
-                    after = (_AS.match(text, at + len(known)) for at in places(text, known))
-                    return [match[1] for match in after if match is not None]
-
                 for file in self.of(known):
-                    others = file.of_text(("renamed", known), renamed) if "as" in file.words else ()
-                    new = set(others) - found
+                    new = set(file.renamings(known)) - found
                     found |= new
                     queue += new
             self._other_names[name] = frozenset(found)
         return self._other_names[name]
-
-
-def _follows_equals(text: str, at: int) -> bool:
-    """Whether a ``=`` stands before a place in its row, or the row goes on from the one before it."""
-    row = text.rfind("\n", 0, at) + 1
-    return "=" in text[row:at] or text[:row].rstrip()[-1:] in tuple("=(,\\")

@@ -20,8 +20,6 @@ class Modules(Part):
     def __init__(self, project: Project) -> None:
         super().__init__(project)
         self._found: dict[tuple[str, tuple[str, ...]], tuple[FileIndex, Scope | Class] | None] = project.memory.table()
-        self._classes: dict[str, tuple[FileIndex, Class]] = project.memory.registry()
-        self._functions: dict[str, tuple[FileIndex, Scope]] = project.memory.registry()
 
     # -- names across files ------------------------------------------------------------------------------------
 
@@ -29,7 +27,7 @@ class Modules(Part):
         """The function or class a qualified name stands for, seen from a file (its directory and those above)."""
         key = (name, origin.parts if origin.names.stars else origin.parts[:-1])
         if key not in self._found:
-            self._found[key] = None  # a cycle of re-exports finds nothing
+            self._found.setdefault(key, None)  # a cycle of re-exports finds nothing
             self._found[key] = self._find(name, origin, depth)
         return self._found[key]
 
@@ -58,7 +56,7 @@ class Modules(Part):
         if not file.may_have_stars:
             return None
         for source in self._star_candidates(file, name):
-            binds = name in source.words and source.names.is_bound(name)
+            binds = source.has_words(name) and source.names.is_bound(name)
             found = source if binds else self._star_source(source, name)
             if found is not None:
                 return found
@@ -93,7 +91,7 @@ class Modules(Part):
 
     def _member(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
         first = rest[0]
-        if first not in file.words:
+        if not file.has_words(first):
             return self._starred(file, rest, depth)
         owner = file.scopes.classes.get(first)
         if owner is not None:
@@ -112,9 +110,16 @@ class Modules(Part):
 
     # -- classes -----------------------------------------------------------------------------------------------
 
+    @query
     def class_named(self, qualified: str) -> tuple[FileIndex, Class] | None:
-        """A project class by the qualified name that ``Kind.type`` holds."""
-        return self._classes.get(qualified)
+        """A project class by the qualified name that ``Kind.type`` holds: ``package.module.Class``."""
+        parts = tuple(qualified.split("."))
+        for split in range(len(parts) - 1, -1, -1):
+            file = self._project.modules.get(tuple(filter(None, parts[:split])))
+            owner = file.scopes.classes_by_qualname.get(".".join(parts[split:])) if file is not None else None
+            if file is not None and owner is not None:
+                return file, owner
+        return None
 
     def method(self, owner: str, name: str) -> tuple[FileIndex, Scope] | None:
         """A method of a project class or of its bases (of the first that has it, for one of several classes)."""
@@ -142,7 +147,6 @@ class Modules(Part):
     def kind_of_instance(self, file: FileIndex, owner: Class) -> Kind:
         """What constructing a project class gives."""
         qualified = f"{file.module}.{owner.qualname}"
-        self._classes.setdefault(qualified, (file, owner))
         family = self._family(file, owner)
         if family == "loader":
             return LOADER
@@ -167,9 +171,13 @@ class Modules(Part):
 
     # -- functions as values -----------------------------------------------------------------------------------
 
+    @query
     def function_named(self, qualified: str) -> tuple[FileIndex, Scope] | None:
-        """A project function by the qualified name that ``Kind.type`` holds."""
-        return self._functions.get(qualified)
+        """A project function by the qualified name that ``Kind.type`` holds: ``package.module:Class.method``."""
+        module, _, name = qualified.partition(":")
+        file = self._project.modules.get(tuple(filter(None, module.split("."))))
+        scope = file.scopes.scopes_by_qualname.get(name) if file is not None else None
+        return (file, scope) if file is not None and scope is not None else None
 
     def functions_of_kind(self, kind: Kind) -> list[tuple[FileIndex, Scope]]:
         """The project functions that a value may be."""
@@ -195,9 +203,7 @@ class Modules(Part):
 
     def as_value(self, file: FileIndex, scope: Scope) -> Kind:
         """A function of the project as a value."""
-        qualified = f"{file.module}:{scope.qualname}"
-        self._functions[qualified] = (file, scope)
-        return function(qualified)
+        return function(f"{file.module}:{scope.qualname}")
 
     def functions_of(self, file: FileIndex, scope: Scope) -> dict[str, Kind]:
         """The nested functions that a scope sees, as values."""

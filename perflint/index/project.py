@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import symtable
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -20,7 +20,7 @@ from perflint.index.kinds import Kind
 from perflint.index.mentions import Mentions
 from perflint.inputs.projects import common_root, relative_parts
 from perflint.query import Memory
-from perflint.syntax.file_text import Answer, FileText, module_parts
+from perflint.syntax.file_text import FileText, module_parts
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes, Scope, Statement, headers, statements_on, terminal
 from perflint.syntax.tree import walk
@@ -75,12 +75,12 @@ class FileIndex(FileText):
     def tree(self) -> ast.Module:
         """The parsed file; an empty module where it does not parse, which the project is then told."""
         if self.project.parsed is not None:
-            self.project.parsed.take(self.source.path)
+            self.project.parsed.take(self.path)
         try:
             tree = ast.parse(self.source.text)
             self.scopes = FileScopes(tree, Names(self.module, self.is_package))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self.project.broken[self.source.path] = error
+            self.project.broken[self.path] = error
             tree = ast.Module([], [])
             self.scopes = FileScopes(tree, Names(self.module, self.is_package))
         return tree
@@ -91,17 +91,13 @@ class FileIndex(FileText):
         _ = self.tree  # sets the scopes of its file when it is first asked for
         return self.scopes
 
-    def of_itself(self, question: str, answer: Callable[[FileIndex], Answer]) -> Answer:
-        """What a function of this file alone says of it, which it says again after most edits; no nodes of the tree."""
-        return answer(self)
-
-    def scopes_where(self, question: str, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
+    def scopes_where(self, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
         """The functions for which a function says so that looks at them and at the names of the file alone."""
         return [scope for scope in self.scopes.scopes if answer(self, scope)]
 
-    def of_scope(self, question: Hashable, scope: Scope, answer: Callable[[], Answer]) -> Answer:
-        """What a function says of one function of the file, whatever it asks; no rows and offsets."""
-        return answer()
+    def row(self, node: ast.AST) -> int:
+        """The row of a node.  An answer that is remembered asks for it here, since an edit above moves the node."""
+        return node.lineno  # type: ignore[attr-defined, no-any-return]  # a statement or an expression
 
     @property
     def names(self) -> Names:
@@ -113,10 +109,10 @@ class FileIndex(FileText):
         """What keeps Python from parsing the file; asks the compiler alone where the tree is not needed."""
         if not self.is_parsed:
             try:
-                symtable.symtable(self.source.text, self.source.path, "exec")
+                symtable.symtable(self.source.text, self.path, "exec")
             except Exception:  # also of what only the compiler minds, so the parser has to be asked
                 _ = self.tree  # tells the project what is wrong
-        return self.project.broken.get(self.source.path)
+        return self.project.broken.get(self.path)
 
     @property
     def is_parsed(self) -> bool:
@@ -200,7 +196,7 @@ class FileIndex(FileText):
     @cached_property
     def is_foreign(self) -> bool:
         """Code for another framework: it imports one, and nothing of Paddle's."""
-        if self.words.isdisjoint(_OTHER_FRAMEWORKS):
+        if not self.has_words(*_OTHER_FRAMEWORKS):
             return False
         packages = self.names.packages
         return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 from perflint.configuration.settings import Settings
 from perflint.dataflow.flow import Flow
@@ -17,6 +17,7 @@ from perflint.dataflow.values import Values
 from perflint.findings import Confidence
 from perflint.index.project import FileIndex
 from perflint.lint import registry
+from perflint.query import query
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.scopes import Scope, Statement
 from perflint.training.clues import Clues
@@ -146,15 +147,15 @@ def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
     _, methods, words = _wanted_calls(codes)
     methods = methods if file.has("paddle") else frozenset()
     found: set[int] = set()
-    if file.words.isdisjoint(words | methods):
+    if not file.has_words(*words, *methods):
         return found
     for scope in file.scopes.scopes:
-        held = file.of_scope(("calls", codes, methods), scope, partial(_with_calls, scope, file, codes, methods))
-        found.update(node.lineno for node in held)
+        found.update(node.lineno for node in _with_calls(file, scope, codes, methods))
     return found
 
 
-def _with_calls(scope: Scope, file: FileIndex, codes: frozenset[str], methods: frozenset[str]) -> list[ast.stmt]:
+@query
+def _with_calls(file: FileIndex, scope: Scope, codes: frozenset[str], methods: frozenset[str]) -> list[ast.stmt]:
     """The statements of a function with calls that have gates, and are let through."""
     wanted, names = _wanted_calls(codes)[0], file.names
     found: list[ast.stmt] = []

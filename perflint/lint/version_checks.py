@@ -11,6 +11,7 @@ from perflint.configuration.settings import Settings
 from perflint.index.imports import Imports
 from perflint.inputs.paddle_versions import Admitted, Version, hold_back, oldest, version_of
 from perflint.inputs.requirements import nearest
+from perflint.query import query
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
@@ -51,7 +52,7 @@ def oldest_for(file: FileIndex, settings: Settings) -> Admitted | None:
     if target is not None:
         return Admitted(target, "target-paddle")
     checked = [found for other in checking(file.project) for found in _of_file(other, file)]
-    required = nearest(file.source.path, settings.requirements)
+    required = nearest(file.path, settings.requirements)
     return oldest([*checked, *([required] if required is not None else [])])
 
 
@@ -61,8 +62,9 @@ def checking(project: Project) -> tuple[FileIndex, ...]:
     return tuple(file for file in named if _stated_in(file))
 
 
+@query
 def _stated_in(file: FileIndex) -> tuple[tuple[Version, int, bool], ...]:
-    return file.of_text(("version checks", ""), lambda text: tuple(stated(text)) if "paddle" in text else ())
+    return tuple(stated(file.source.text)) if file.has("paddle") else ()
 
 
 def stated(text: str) -> Iterator[tuple[Version, int, bool]]:
@@ -89,7 +91,7 @@ def _row(text: str, offset: int) -> int:
 def _of_file(checking_file: FileIndex, file: FileIndex) -> Iterator[Admitted]:
     for version, row, is_defined in _stated_in(checking_file):
         if is_defined or _concerns(checking_file, file):
-            yield Admitted(version, checking_file.source.path, row)
+            yield Admitted(version, checking_file.path, row)
 
 
 def _concerns(checking_file: FileIndex, file: FileIndex) -> bool:

@@ -152,7 +152,7 @@ def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draf
     others = [other for other in file.project.mentions.of(file.parts[-1]) if other is not file]
 
     def is_taken(name: str) -> bool:
-        return any(other.matches(taking(name, file.source.path)) for other in others)
+        return any(other.matches(taking(name, file.path)) for other in others)
 
     trials = Trials(file.source, file.tree, limit, is_taken)
     return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]

@@ -1,38 +1,39 @@
 """A process that stays up: one file is edited, and what that may have changed is checked again, and nothing else.
 
 The index is kept.  Each answer in it knows which parts of an edited file it was worked out from
-(``incremental/tracking``), so that an edit drops those answers and no others: the steps are followed again, and only
-the functions that look different now are looked at again.  What the check of a file was worked out from is known as
-well (``rechecks``).
+(``incremental/revisions``), and so does the check of each file, which is an answer like any other.  After an edit the
+steps are followed again, and only the functions that look different now are looked at again.
 """
 
 from __future__ import annotations
 
+import ast
 import gc
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 
 from perflint import catalogue
 from perflint.checks import load_checks
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
+from perflint.dataflow.evaluate import Env
 from perflint.findings import Finding
 from perflint.incremental.kept_project import KeptProject
-from perflint.incremental.splice import Window
+from perflint.incremental.revisions import Part
 from perflint.index.project import FileIndex
 from perflint.inputs.projects import split
 from perflint.lint import gates, messages, units, unused_noqa
 from perflint.lint.context import Draft
+from perflint.query import query
 from perflint.run import engine
 from perflint.run.examination import Examination
-from perflint.run.rechecks import Rechecks, moved
 from perflint.suppress import noqa
+from perflint.syntax.scopes import Loop, Scope
 from perflint.text.source import Source
 from perflint.training import hot
-from perflint.training.steps import points_of, reads_of
+from perflint.training.steps import Read, Step, points_of, reads_of, steps_part
 
 
 class Session:
@@ -159,7 +160,6 @@ class _Kept:
         before = earlier._look.project if earlier is not None and earlier._look is not None else None
         watched = edited | before.paths if before is not None else edited
         self._look = self._opened(watched & self.sources.keys(), before)
-        self._look.notes = bool(self._look.project.paths)
         self._check_files(self._look, self._look.project.files.values())
         self._write()
         self._look.rest()
@@ -175,17 +175,16 @@ class _Kept:
             gc.freeze()
         self.sources[path] = source
         self._is_behind = True
-        error = look.project.watched(path).parse(source.text)
+        error = look.project.put(path, source.text)
         if error is not None:
             return self._unparsable(path, error)
         self.unparsed.pop(path, None)
-        for other, text in self.unparsed.items():
-            look.replace(other, text)
-            look.rest()
-        self.unparsed.clear()
-        self._move(path, look.project.watched(path).window)
-        look.replace(path, source.text)
-        self._check_files(look, [look.project.files[path]], again=True)
+        if self.unparsed:
+            for other, text in self.unparsed.items():
+                look.project.put(other, text, anyway=True)
+            self.unparsed.clear()
+        look.follow([look.project.files[path]])
+        self._check_files(look, [look.project.files[path]])
         drafts = [*self._drafts[path], *(draft for other in self._others(path) for draft in other)]
         self.found[path] = self._findings(drafts, path)
         look.rest()
@@ -200,25 +199,22 @@ class _Kept:
         if self.unparsed:
             self._check_apart()
             return list(self.sources)
-        is_first, look.notes = not look.notes, True
+        since = look.memory.revision
         look.follow()
-        files = list(look.project.files.values())
-        stale = files if is_first else look.rechecks.take_stale(files, self._drafts)
-        self._check_files(look, stale, again=not is_first)
+        self._check_files(look, look.project.files.values())
         self._write()
+        checked = list(look.checked)
         look.rest()
-        return [file.source.path for file in stale]
+        look.memory.sweep(since)
+        return checked
 
-    def _check_files(self, look: _Look, files: Iterable[FileIndex], again: bool = False) -> None:
-        """Check some files; ``again``: they may be checked many times more, so their units are kept."""
+    def _check_files(self, look: _Look, files: Iterable[FileIndex]) -> None:
+        """Bring what is known of some files up to date."""
         for file in files:
-            path = file.source.path
-            if again:
-                look.examination.readers.setdefault(path, units.Reader())
-            self._drafts[path], error = look.find_in(file)
-            self._broken.pop(path, None)
+            self._drafts[file.path], error = look.check(file)
+            self._broken.pop(file.path, None)
             if error is not None:
-                self._broken[path] = error
+                self._broken[file.path] = error
 
     def _check_apart(self) -> None:
         """Check everything in an index of its own: this one still has what the edited files said before."""
@@ -264,65 +260,60 @@ class _Kept:
         found += unused_noqa.find(about, found, self._settings, self._codes, is_whole)
         return _in_order(engine.kept(found, self.sources, self._settings))
 
-    def _move(self, path: str, rows: Window) -> None:
-        """Let the drafts of other files say where the rows of an edited file are now."""
-        assert self._look is not None
-        for other, drafts in self._drafts.items():
-            if other == path or all(draft.step is None for draft in drafts):
-                continue
-            now = [_moved(draft, path, rows) for draft in drafts]
-            if None in now:
-                self._look.rechecks.drop(other)
-            self._drafts[other] = [draft for draft in now if draft is not None]
+
+_Steps = tuple[dict[ast.stmt, tuple[Scope, Step | None, Loop | None, Env]], dict[int, Read]]
+"""What is known of the steps in a file."""
 
 
-@dataclass
 class _Look:
-    """The index of a project with where its steps lead.
+    """The index of a project with where its steps lead, and what was found in each file.
 
-    ``notes``: what each check of a file is worked out from is noted.
+    ``checked``: the files that have been checked since ``rest``, though they may be checked again after more edits.
     """
 
-    project: KeptProject
-    examination: Examination
-    notes: bool = False
-    rechecks: Rechecks = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.rechecks = Rechecks(self.project.log)
-        self._clues = gates.forward_clues(self.examination.codes)
+    def __init__(self, project: KeptProject, examination: Examination) -> None:
+        self.project = project
+        self.memory = project.memory
+        self.checked: list[str] = []
+        self._examination = examination
+        self._clues = gates.forward_clues(examination.codes)
+        self._steps: dict[str, _Steps] = {}
+        self._again = set(project.paths)
+        """The files that may be checked many times, so that their units are kept."""
         self.follow()
 
-    def replace(self, path: str, text: str) -> None:
-        """Put another text in the place of a file, and find what runs at each step in it now."""
-        dropped = self.project.replace(path, text)
-        self.rechecks.edited(path, self.project.watched(path).window, dropped)
-        hot.analyse(self.project, self._clues, [self.project.files[path]])
-
-    def find_in(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
+    @query
+    def check(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
         """The drafts of a file, and what keeps it from being parsed."""
-        check = partial(self.examination.find_in, file.source.path)
-        return self.rechecks.checked(file, check) if self.notes else check()
+        self.checked.append(file.path)
+        if file.path in self._again:
+            self._examination.readers.setdefault(file.path, units.Reader())
+        self._again.add(file.path)
+        return self._examination.find_in(file.path)
 
-    def follow(self) -> None:
-        """Find what runs at each step, in all files."""
-        hot.analyse(self.project, self._clues)
+    def follow(self, only: Collection[FileIndex] | None = None) -> None:
+        """Find what runs at each step, in some files or in all of them."""
+        hot.analyse(self.project, self._clues, only)
+        changed: list[Part] = []
+        for file in self.project.files.values() if only is None else only:
+            points = points_of(file).items()
+            now = {node: (at.scope, at.step, at.loop, at.env) for node, at in points}, dict(reads_of(file))
+            if self._steps.get(file.path) != now:
+                self._steps[file.path] = now
+                changed.append(steps_part(file))
+        self.memory.rest()
+        if changed:
+            self.memory.change(changed)
 
     def rest(self) -> None:
         """Let go of what only the last question needed."""
-        self.project.log.rest()
-        self.examination.rows.clear()
+        self.memory.rest()
+        self.checked.clear()
+        self._examination.rows.clear()
         for file in self.project.files.values():
             points_of(file).clear()
             reads_of(file).clear()
-
-
-def _moved(draft: Draft, path: str, rows: Window) -> Draft | None:
-    """A draft after an edit of another file; None where a row on the way to it is gone."""
-    step = moved(draft.step, [(path, rows)]) if draft.step is not None else None
-    if step is draft.step:
-        return draft
-    return replace(draft, step=step) if step is not None else None
+        self.memory.rest()
 
 
 def _in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -95,7 +95,7 @@ class Together:
 
     def _take(self, answer: _Answer) -> list[str]:
         """Enter what another process has found out; the files that it checks if they have no steps."""
-        self._project.memory.take(answer.worked)
+        self._project.memory.take(answer.worked, self._project)
         rows = self._examination.rows
         for path, found in answer.rows.items():
             rows[path] = rows.get(path, Rows()) | found

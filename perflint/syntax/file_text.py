@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
-from perflint.syntax.words import Uses, folded, is_called, is_derived, is_held, uses, words
+from perflint.syntax.words import Uses, folded, is_called, is_derived, is_held, is_member, places, uses, words
 from perflint.text.source import Source
 
 _QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
@@ -21,11 +20,11 @@ _STATIC = re.compile(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\
 _STATIC_WORDS = frozenset({"enable_static", "program_guard", "Executor"})
 
 
+_ENDS = re.compile(r"\s*(?:[)#;\\]|$)", re.MULTILINE)
+_AS = re.compile(r"\s+as\s+(\w+)")
 _STAR = re.compile(r"import[\s\\(]*\*")
 _MOST_LOOKS = 64
 """Names that a text is searched for one by one; where more are asked for, it is read once for all of them."""
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(eq=False)
@@ -38,6 +37,11 @@ class FileText:
 
     source: Source
     parts: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self.source.path
 
     @property
     def is_package(self) -> bool:
@@ -86,17 +90,32 @@ class FileText:
         """Whether a class has a base of this name, as the text has it."""
         return self._told("bases", name, is_derived)
 
-    def of_text(self, question: Hashable, answer: Callable[[str], Answer]) -> Answer:
-        """What a function of the text alone says of it; ``question`` names the function and what else it is given."""
-        return answer(self.source.text)
+    def may_be_member(self, name: str) -> bool:
+        """Whether a name stands behind a dot somewhere."""
+        return is_member(self.source.text, name)
+
+    def may_assign(self, name: str) -> bool:
+        """Whether something may be bound to what has this name: it ends a statement with a ``=`` before it."""
+        text = self.source.text
+        return any(_ENDS.match(text, at + len(name)) and _follows_equals(text, at) for at in places(text, name))
+
+    def renamings(self, name: str) -> list[str]:
+        """What an import may call something of this name: ``import name as other``."""
+        text = self.source.text
+        after = (_AS.match(text, at + len(name)) for at in places(text, name)) if self.has_words("as") else ()
+        return [match[1] for match in after if match is not None]
+
+    def has_words(self, *names: str) -> bool:
+        """Whether one of these words stands in the text."""
+        return not self.words.isdisjoint(names)
 
     def has(self, piece: str) -> bool:
         """Whether a piece of text stands in the file, be it in a comment."""
-        return self.of_text(("has", piece), lambda text: piece in text)
+        return piece in self.source.text
 
     def matches(self, pattern: re.Pattern[str]) -> bool:
         """Whether a pattern matches somewhere in the text."""
-        return self.of_text(("matches", pattern.pattern), lambda text: pattern.search(text) is not None)
+        return pattern.search(self.source.text) is not None
 
     @cached_property
     def may_have_stars(self) -> bool:
@@ -116,12 +135,18 @@ class FileText:
     @cached_property
     def is_static(self) -> bool:
         """Whether the file builds static graphs."""
-        return not self.words.isdisjoint(_STATIC_WORDS) and bool(_STATIC.search(self.source.text))
+        return self.has_words(*_STATIC_WORDS) and bool(_STATIC.search(self.source.text))
 
     @cached_property
     def is_offline(self) -> bool:
         """Code that only predicts, exports or serves: its speed is not the ips of a training run."""
         return any(_OFFLINE_PARTS.search(part) for part in self.parts) and ".backward(" not in self.source.text
+
+
+def _follows_equals(text: str, at: int) -> bool:
+    """Whether a ``=`` stands before a place in its row, or the row goes on from the one before it."""
+    row = text.rfind("\n", 0, at) + 1
+    return "=" in text[row:at] or text[:row].rstrip()[-1:] in tuple("=(,\\")
 
 
 def module_parts(parts: tuple[str, ...]) -> tuple[str, ...]:

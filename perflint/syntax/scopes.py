@@ -7,6 +7,7 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from perflint.syntax.names import Names, dotted
@@ -202,6 +203,17 @@ class FileScopes:
         names.add_definitions(own)
         for owner in self.classes.values():
             owner.bases = tuple(names.resolve(base) for base in owner.bases)
+
+    @cached_property
+    def classes_by_qualname(self) -> dict[str, Class]:
+        """The classes by their names with those of the classes and functions around them; of several the first."""
+        owners = (*self.classes.values(), *(scope.owner for scope in self.scopes if scope.owner is not None))
+        return {owner.qualname: owner for owner in reversed(owners)}
+
+    @cached_property
+    def scopes_by_qualname(self) -> dict[str, Scope]:
+        """The functions by their names with those of the classes and functions around them; of several the last."""
+        return {scope.qualname: scope for scope in self.scopes}
 
     def _block(self, scope: Scope, body: list[ast.stmt], place: Place | None) -> None:
         for index, node in enumerate(body):

@@ -220,7 +220,7 @@ def over_evaluation_batches(loop: Loop) -> bool:
 @query
 def optimizing(file: FileIndex) -> frozenset[Scope]:
     """The functions of a file that take an optimizer step themselves."""
-    return frozenset(file.scopes_where("optimizes", _optimizes))
+    return frozenset(file.scopes_where(_optimizes))
 
 
 def _optimizes(_: FileIndex, scope: Scope) -> bool:

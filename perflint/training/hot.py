@@ -69,21 +69,22 @@ class _Hot:
         for file in self._project.mentions.of(*sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS)):
             if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
                 for scope in _step_methods(file):
-                    self._queue.append((file, scope, {}, Step(file.source.path, 0, function=scope.qualname), 1))
+                    self._queue.append((file, scope, {}, Step(file.path, function=scope.qualname), 1))
         self._follow_all()
         for file in self._project.mentions.of(*sorted(self._clues.names)):
-            if "forward" in file.words and not file.is_quiet and not file.is_offline and self._may_follow_forward(file):
+            if (
+                file.has_words("forward")
+                and not file.is_quiet
+                and not file.is_offline
+                and _may_follow_forward(file, self._clues.names)
+            ):
                 for scope in _forwards(file, self._clues):
                     if scope not in self._seen:
                         self._start_forward(file, scope)
         self._follow_all()
 
-    def _may_follow_forward(self, file: FileIndex) -> bool:
-        names = self._clues.names
-        return file.of_text(("forward", names), lambda text: may_call(text, names)) and not file.is_foreign
-
     def _start_forward(self, file: FileIndex, scope: Scope) -> None:
-        step = Step(file.source.path, 0, function=scope.qualname, forward=True)
+        step = Step(file.path, function=scope.qualname, forward=True)
         parameters = dict.fromkeys(required_parameters(scope), GUESS)
         self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
 
@@ -112,7 +113,7 @@ class _Hot:
 
     def _take(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int) -> None:
         """Enter what a look has found; ``step`` is the one that led to the function, None where steps begin there."""
-        path = file.source.path
+        path = file.path
         if self._only is None or file in self._only:
             self._put(look, file, scope, step)
         for way in look.ways:
@@ -120,7 +121,7 @@ class _Hot:
                 self._take_defaults(way.scope, way.values)
                 continue
             base = _step_at(file, way.root, step)
-            reached = replace(base, via=(*base.via, (path, way.at.lineno)), sure=base.sure and way.sure)
+            reached = replace(base, calls=(*base.calls, (path, way.at)), sure=base.sure and way.sure)
             self._queue.append((way.file, way.scope, way.handed, reached, depth + 1))
 
     def _put(self, look: Look, file: FileIndex, scope: Scope, step: Step | None) -> None:
@@ -128,7 +129,7 @@ class _Hot:
         steps: dict[Loop | None, Step] = {}
         points = points_of(file)
         if look.seen and not points and self._project.stepped is not None:
-            self._project.stepped.take(file.source.path)
+            self._project.stepped.take(file.path)
         for seen in look.seen:
             known = points.get(seen.statement.node)
             if known is None or known.step is None or seen.is_hot:
@@ -155,7 +156,7 @@ def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:
     if step is not None:
         return step
     assert root is not None
-    return Step(file.source.path, root.lineno)
+    return Step(file.path, root)
 
 
 @query
@@ -169,6 +170,11 @@ def _step_methods(file: FileIndex) -> list[Scope]:
         if any(base.startswith("paddle.callbacks.") for base in bases):
             found += [owner.methods[name] for name in sorted(evidence.STEP_CALLBACKS & owner.methods.keys())]
     return found
+
+
+@query
+def _may_follow_forward(file: FileIndex, names: frozenset[str]) -> bool:
+    return may_call(file.source.text, names) and not file.is_foreign
 
 
 @query
@@ -197,4 +203,4 @@ def _same(first: ast.expr, second: ast.expr) -> bool:
 
 def _rank(step: Step) -> tuple[bool, bool, bool]:
     """Which of two ways to a function is told: a training step, one that is sure, one whose loop is known."""
-    return not step.forward, step.sure, bool(step.line)
+    return not step.forward, step.sure, step.loop is not None

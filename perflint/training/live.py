@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.query import whole
+from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
@@ -54,7 +54,7 @@ class Live(NamedTuple):
     files: tuple[FileIndex, ...]
 
 
-@whole
+@query
 def live(project: Project) -> Live:
     """Find what may train: the functions with a ``backward()`` of their own, and all that call one of them."""
     closure = _Closure(project)
@@ -86,7 +86,7 @@ class _Closure:
         for file in self._project.files.values():
             if has_evidence(file):
                 self.files.add(file)
-                for scope in file.scopes_where("holds a training step", _holds_a_step):
+                for scope in file.scopes_where(_holds_a_step):
                     self._add(file, scope)
         while self._queue:
             function = self._queue.pop()
@@ -241,7 +241,7 @@ def _is_called(node: ast.expr, statement: Statement) -> bool:
 
 
 def _has_loops(file: FileIndex) -> bool:
-    return "for" in file.words or "while" in file.words
+    return file.has_words("for", "while")
 
 
 def _holds_a_step(_: FileIndex, scope: Scope) -> bool:
@@ -274,7 +274,6 @@ def _name(scope: Scope) -> str:
 
 def has_evidence(file: FileIndex) -> bool:
     """Whether a file's words allow for a call that makes a training step."""
-    words = file.words
-    if not words.isdisjoint(evidence.STEPS) or {"run", "fetch_list"} <= words:
+    if file.has_words(*evidence.STEPS) or (file.has_words("run") and file.has_words("fetch_list")):
         return True
-    return ("step" in words and not words.isdisjoint(evidence.CLEARS)) or file.scales
+    return (file.has_words("step") and file.has_words(*evidence.CLEARS)) or file.scales

@@ -81,9 +81,6 @@ class Look:
     ways: list[Way | Defaults] = field(default_factory=list)
     reads: list[tuple[ast.Call, Read]] = field(default_factory=list)
 
-    moves_along = True
-    """It names nodes, and no rows."""
-
 
 _NOTHING = Look()
 
@@ -239,9 +236,10 @@ class _Looking:
 _NO_HANDED: tuple[list[Kind], dict[str, Kind], list[Kind]] = ([], {}, [])
 
 
+@query
 def holds_clues(file: FileIndex, scope: Scope, clues: Clues) -> bool:
-    """Whether a function of a forward pass is worth a look."""
-    return file.of_scope(("clues", clues), scope, lambda: clues.are_in(scope.statements))
+    """Whether a function of a forward pass of a file is worth a look."""
+    return clues.are_in(scope.statements)
 
 
 # -- where steps begin -------------------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from perflint.dataflow.values import Values
 from perflint.index.project import FileIndex, Project
-from perflint.query import query, whole
+from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope
 from perflint.training import evidence
 
 
-@query(again=True)
+@query
 def optimizes(file: FileIndex) -> bool:
     """Whether a file takes optimizer steps, itself or through functions it calls."""
     return any(
@@ -32,13 +32,13 @@ def _calls_optimizer(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
     return found is not None and found[1] in _optimizing(file.project)
 
 
-@whole
+@query
 def _names(project: Project) -> frozenset[str]:
     """Names of the functions that take an optimizer step themselves."""
     return frozenset(scope.name for scope in _optimizing(project))
 
 
-@whole
+@query
 def _optimizing(project: Project) -> frozenset[Scope]:
     return frozenset().union(*(evidence.optimizing(file) for file in _may_optimize(project)))
 

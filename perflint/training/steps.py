@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from perflint.dataflow.evaluate import Env
 from perflint.dataflow.flow import with_comprehensions
@@ -17,18 +18,38 @@ from perflint.syntax.scopes import Loop, Scope, Statement
 class Step:
     """What makes a statement run at each training step.
 
-    ``path``/``line``: the step loop (line 0: a step function that is known by its name alone).  ``via``: the calls
-    that lead from the loop to the statement, outermost first, as (path, line).  ``function``: the step function's
-    name where ``line`` is 0.  ``forward``: the statement belongs to a model's forward pass.
+    ``path``/``loop``: the step loop (None: a step function that is known by its name alone).  ``calls``: those that
+    lead from the loop to the statement, outermost first, each with the path of its file.  ``function``: the step
+    function's name where there is no loop.  ``forward``: the statement belongs to a model's forward pass.
     ``sure``: names and types lead there; a method that was found by its name alone is not.
     """
 
     path: str
-    line: int
-    via: tuple[tuple[str, int], ...] = ()
+    loop: ast.stmt | None = None
+    calls: tuple[tuple[str, ast.AST], ...] = ()
     function: str = ""
     forward: bool = False
     sure: bool = True
+
+    @property
+    def line(self) -> int:
+        """The row of the step loop; 0 where there is none."""
+        return self.loop.lineno if self.loop is not None else 0
+
+    @property
+    def via(self) -> tuple[tuple[str, int], ...]:
+        """The paths and rows of the calls."""
+        return tuple((path, node.lineno) for path, node in self.calls)  # type: ignore[attr-defined]  # expressions
+
+    def __reduce__(self) -> tuple[type[Step], tuple[Any, ...]]:
+        """Tell another process the rows alone: each node would go with all that is below it."""
+        loop = _at(self.line) if self.loop is not None else None
+        calls = tuple((path, _at(row)) for path, row in self.via)
+        return Step, (self.path, loop, calls, self.function, self.forward, self.sure)
+
+
+def _at(row: int) -> ast.stmt:
+    return ast.Pass(lineno=row)
 
 
 @dataclass(eq=False)
@@ -59,18 +80,15 @@ class Read:
     call: ast.Call
     sure: bool = True
 
-    moves_along = True
-    """It holds no rows, so it stays what it is where the helper moves."""
-
     @property
     def path(self) -> str:
         """The file in which it stands."""
-        return self.file.source.path
+        return self.file.path
 
     @property
     def line(self) -> int:
         """The row on which it stands."""
-        return self.call.lineno
+        return self.file.row(self.call)
 
 
 class Points(Part):
@@ -83,16 +101,18 @@ class Points(Part):
 
     def points(self, file: FileIndex) -> dict[ast.stmt, Point]:
         """What is known at the statements of a file."""
+        self.memory.note(steps_part(file))
         return self._points.setdefault(file, {})
 
     def reads(self, file: FileIndex) -> dict[int, Read]:
         """The calls in step loops of a file, by offset, for which a helper reads the device; with its read."""
+        self.memory.note(steps_part(file))
         return self._reads.setdefault(file, {})
 
-    def forget(self, file: FileIndex) -> None:
-        """Forget what is known of a file."""
-        self._points.pop(file, None)
-        self._reads.pop(file, None)
+
+def steps_part(file: FileIndex) -> tuple[str, str]:
+    """The name of what is known of the steps in a file, for a memory that notes who asks."""
+    return file.path, "steps"
 
 
 def points_of(file: FileIndex) -> dict[ast.stmt, Point]:

@@ -34,7 +34,7 @@ Place = tuple["FileIndex", Scope]
 class TrainingCalls(Part):
     """Asks of calls and functions of one project whether they train."""
 
-    @query(cycle=False, again=True)
+    @query(cycle=False)
     def trains(self, file: FileIndex, scope: Scope) -> bool:
         """Whether one call of a function makes one training step."""
         return evidence.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call))

@@ -1,0 +1,182 @@
+"""A memory that knows what each answer was worked out from, as salsa does for rust-analyzer, in miniature.
+
+A *part* is something that an edit may change: the text of a file, the contents of a function, the files with a word.
+While an answer is worked out, the parts and the other answers that are asked for are noted as its *needs*.  An edit
+raises the number of the revision and notes which parts it has changed; no answer is touched.  When one is asked for
+again, its needs are looked at in the order in which they were asked: it is right if none of them has changed, where
+another answer has only changed if it comes out as something else.  Then it is not worked out again:
+
+    text of a.py  ->  names of a.py  ->  who calls train()
+                      the same after an edit of a number: so is the last one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+from perflint.query import Memory, Question
+
+Part = Hashable
+"""A part of a file, or of all files, by name: ``("a.py", "text")``, a function, a class."""
+
+
+class Answer:
+    """One remembered answer that an edit may change.
+
+    ``right_at``: the last revision in which it was known to be right.  ``changed_at``: that in which it became what it
+    is.
+    """
+
+    __slots__ = ("changed_at", "key", "needs", "right_at", "table", "value")
+
+    def __init__(self, table: Answers, key: Any, changed_at: int) -> None:
+        self.table = table
+        self.key = key
+        self.changed_at = changed_at
+        self.right_at = changed_at
+        self.needs: tuple[Answer | Part, ...] = ()
+        self.value: Any = None
+
+
+class RevisedMemory(Memory):
+    """The remembered answers of a project whose files are edited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.revision = 0
+        self.asked: list[Answer | Part] = []
+        """What has been asked for so far: an answer takes what was asked since it was begun, and stands for it."""
+        self._changed_at: dict[Part, int] = {}
+        self._tables: list[Answers] = []
+
+    def table(self, question: Question | None = None) -> Answers:
+        """A table that notes what its answers need."""
+        self._tables.append(Answers(self, question))
+        return self._tables[-1]
+
+    def note(self, part: Part) -> None:
+        """Say that a part of a file is asked for."""
+        self.asked.append(part)
+
+    def change(self, parts: Iterable[Part]) -> None:
+        """Begin a revision in which these parts are not as they were."""
+        self.revision += 1
+        self._changed_at.update(dict.fromkeys(parts, self.revision))
+
+    def is_right(self, answer: Answer) -> bool:
+        """Whether an answer still is what it would be worked out as; brings up to date what it needs.
+
+        No recursion: answers that were asked for one after the other may need one another in a long chain.
+        """
+        if answer.right_at == self.revision:
+            return True
+        start = len(self.asked)
+        tried = {answer}
+        waiting = [(answer, [*reversed(answer.needs)])]
+        while waiting:
+            each, needs = waiting[-1]
+            need = needs[-1] if needs else None
+            if need is None:
+                each.right_at = self.revision
+                waiting.pop()
+            elif need.__class__ is Answer and need.right_at != self.revision and need not in tried:
+                tried.add(need)
+                waiting.append((need, [*reversed(need.needs)]))
+            elif self._has_changed(need, each.right_at):
+                waiting.pop()
+                if each is not answer:
+                    each.table.renew(each.key)
+            else:
+                needs.pop()
+        del self.asked[start:]
+        return answer.right_at == self.revision
+
+    def _has_changed(self, need: Answer | Part, since: int) -> bool:
+        if isinstance(need, Answer):
+            return need.right_at != self.revision or need.changed_at > since
+        return self._changed_at.get(need, 0) > since
+
+    def rest(self) -> None:
+        """Between two questions from outside: nothing is being worked out."""
+        self.asked.clear()
+        for table in self._tables:
+            table.started.clear()
+
+    def forget(self, gone: frozenset[Part]) -> None:
+        """Forget the answers that need parts which are no longer there."""
+        if not gone:
+            return
+        for table in self._tables:
+            for answer in table.keep(lambda answer: gone.isdisjoint(answer.needs)):
+                answer.changed_at, answer.needs = self.revision, ()
+
+    def sweep(self, since: int) -> None:
+        """Forget what nobody has needed since a revision, in which all has been asked that is ever asked."""
+        for table in self._tables:
+            table.keep(lambda answer: answer.right_at >= since)
+        self._changed_at = {part: revision for part, revision in self._changed_at.items() if revision > since}
+
+
+class Answers(dict[Any, Any]):
+    """The answers to one question, used as ``if key not in answers: answers[key] = work_out(key)``.
+
+    Those that no edit can change are there as in any dict.
+    """
+
+    def __init__(self, memory: RevisedMemory, question: Question | None) -> None:
+        super().__init__()
+        self.started: dict[Any, tuple[int, Answer | None]] = {}
+        """The answers that are being worked out: how much had been asked before, and the last answer."""
+        self._memory = memory
+        self._question = question
+        self._known: dict[Any, Answer] = {}
+
+    def renew(self, key: Any) -> None:
+        """Work an answer out again, where it is known how."""
+        if self._question is not None:
+            self.pop(key, None)
+            self._question(*key)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """Let a question that leads back to itself have this answer until there is one; nothing needs it."""
+        super().__setitem__(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        memory = self._memory
+        if super().__contains__(key):
+            answer = self._known.get(key)
+            if answer is None:
+                return True
+            if memory.is_right(answer) and super().__contains__(key):  # which a circle may have let go of meanwhile
+                memory.note(answer)
+                return True
+            self.pop(key, None)
+        before = self._known.pop(key, None)
+        if before is None and key in self.started:
+            before = self.started[key][1]
+        self.started[key] = len(memory.asked), before
+        return False
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        memory = self._memory
+        start, answer = self.started.get(key, (len(memory.asked), None))
+        needs = tuple(dict.fromkeys(memory.asked[start:]))
+        if not needs:
+            return
+        if answer is None:
+            answer = Answer(self, key, memory.revision)
+        elif answer.value != value:
+            answer.changed_at = memory.revision
+        answer.value, answer.needs, answer.right_at = value, needs, memory.revision
+        self._known[key] = answer
+        memory.asked[start:] = [answer]
+
+    def keep(self, is_wanted: Callable[[Answer], bool]) -> list[Answer]:
+        """Forget the answers that are not wanted; these."""
+        others = [answer for answer in self._known.values() if not is_wanted(answer)]
+        for answer in others:
+            del self._known[answer.key]
+            self.pop(answer.key, None)
+        return others
