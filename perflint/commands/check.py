@@ -97,7 +97,7 @@ def _phases() -> dict[object, str]:
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     if batch.is_nothing_checked:
         return _nothing_checked(options, batch, console)
-    for line in () if options.quiet else batch.skipped:
+    for line in () if options.quiet else (*batch.skipped, *batch.settings.inputs.problems):
         console.note(f"warning: {line}")
     for path in () if options.quiet else batch.finished:
         console.note(f"note: {path}: the fixes that a killed run had begun to write are all in it now")

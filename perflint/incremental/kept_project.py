@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from perflint.configuration.settings import DeclaredCall
+from perflint.configuration.settings import Settings
 from perflint.dataflow.resolving import Resolving
 from perflint.incremental.kept_file import KeptFile
 from perflint.incremental.kept_mentions import KeptMentions
@@ -21,7 +21,7 @@ class KeptProject(Project):
 
     Args:
         sources: every readable file by path.
-        loaders: the functions that make loaders, by qualified name.
+        settings: of the run.
         paths: the files that may be edited.
         known: an index of an earlier state; files with the same source are not parsed again.
     """
@@ -33,14 +33,14 @@ class KeptProject(Project):
     def __init__(
         self,
         sources: Mapping[str, Source],
-        loaders: Mapping[str, DeclaredCall],
+        settings: Settings,
         paths: frozenset[str] = frozenset(),
         known: Project | None = None,
     ) -> None:
         self.log = Log()
         self.paths = paths
         self._earlier = known.files if known is not None else {}
-        super().__init__(sources, loaders, TrackedMemory(self.log))
+        super().__init__(sources, settings, TrackedMemory(self.log))
         self._earlier = {}
         self.resolving = Resolving.of(self)
         for path in paths:

@@ -1,0 +1,198 @@
+"""Files of other kinds than Python that facts are drawn from: where they are looked for, and what each of them says.
+
+A kind is declared once, as ``requirements.REQUIREMENTS`` is, and listed in ``input_kinds.KINDS``.  What its files say
+is part of the settings of a run, so the cache, an open session, the server and a watch go by it without more ado; facts
+and checks ask ``project.inputs``.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from perflint.files import plain_files
+from perflint.files.inside import outwards
+
+T = TypeVar("T")
+
+_MOST_BYTES = 1_000_000
+_MOST_REMEMBERED = 4_096
+_MARKS = frozenset({".git", "setup.py", "pyproject.toml", "setup.cfg"})
+"""What stands in the top directory of a project."""
+_ANY_DIRECTORIES = "**"
+
+
+@dataclass(frozen=True)
+class InputKind(Generic[T]):
+    """A kind of file that facts are drawn from.
+
+    Args:
+        name: no two kinds have the same.
+        places: patterns of paths, seen from the directory of a checked file or one above it in the same project:
+            ``setup.cfg``, ``requirements/*.txt``, ``configs/**/*.yml``.  Upper and lower case are alike.
+        read: what a file says, from its name and its bytes; None where it says nothing.  That is plain data, such as
+            tuples of texts: findings are worked out again once it is no longer equal, and the cache goes by its
+            ``repr``.  A ValueError says in words why the file cannot be used.
+    """
+
+    name: str
+    places: tuple[str, ...]
+    read: Callable[[str, bytes], T | None]
+
+
+@dataclass(frozen=True)
+class InputFile(Generic[T]):
+    """A file that says something: its path from the top of the project, and what it says."""
+
+    path: str
+    said: T
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the files of all kinds say that belong to the checked files.
+
+    ``said``: by the name of the kind, then by the absolute path of the directory that the patterns are seen from.
+    ``problems``: a sentence for each file that cannot be used.
+    """
+
+    said: Mapping[str, Mapping[str, tuple[InputFile[Any], ...]]] = field(default_factory=dict)
+    problems: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    def around(self, kind: InputKind[T], path: str) -> Iterator[tuple[InputFile[T], ...]]:
+        """The files of a kind that belong to a checked file: those of its directory, then those of each one above."""
+        known = self.said.get(kind.name)
+        if known:
+            directory = _normal(Path(path).parent)
+            yield from (known[str(place)] for place in (directory, *directory.parents) if str(place) in known)
+
+
+class WantedFile(NamedTuple):
+    """A file that a kind asks for; ``place``: the directory that the pattern is seen from, in the project ``top``."""
+
+    kind: InputKind[Any]
+    file: Path
+    place: Path
+    top: Path
+
+
+def wanted(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> Iterator[WantedFile]:
+    """The files of some kinds that are there.
+
+    Looked at are the directories of the checked files and those above them, up to the top of the project: the outermost
+    one with a ``setup.py``, ``setup.cfg``, ``pyproject.toml`` or configuration of perflint, and never above a ``.git``.
+    Where there is none of these, only the directories of the files count.
+
+    Args:
+        kinds: what is looked for.
+        paths: of the files that are checked.
+        root: the directory of the configuration.
+    """
+    listing = _Listing()
+    climbed: set[Path] = set()
+    for directory in dict.fromkeys(Path(path).parent for path in paths):
+        places = _up_to_the_top(_normal(directory), _normal(root), listing)
+        for place in places:
+            if place in climbed:
+                break
+            climbed.add(place)
+            for kind in kinds:
+                files = (file for pattern in kind.places for file in listing.matching(place, _parts(pattern)))
+                yield from (WantedFile(kind, file, place, places[-1]) for file in dict.fromkeys(files))
+
+
+def read(files: Iterable[WantedFile]) -> Inputs:
+    """What files say; those that cannot be used are among the problems, and those that are gone are passed over."""
+    said: dict[str, dict[str, tuple[InputFile[Any], ...]]] = {}
+    problems: dict[str, None] = {}
+    for kind, file, place, top in files:
+        try:
+            data, problem = _understood(kind, file.name, plain_files.read(file, _MOST_BYTES))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            data, problem = None, error.strerror or str(error)
+        if problem:
+            problems[f"{file} is not taken into account: {problem}"] = None
+        if data is not None:
+            known = said.setdefault(kind.name, {})
+            found = InputFile(file.relative_to(top).as_posix(), data)
+            known[str(place)] = (*known.get(str(place), ()), found)
+    ordered = {name: dict(sorted(places.items())) for name, places in sorted(said.items())}
+    return Inputs(ordered, tuple(problems))
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _understood(kind: InputKind[Any], name: str, data: bytes) -> tuple[Any, str]:
+    """What a file says, and why it cannot be used, remembered by its content."""
+    try:
+        return kind.read(name, data), ""
+    except (ValueError, RecursionError, MemoryError) as error:
+        return None, str(error) or type(error).__name__
+
+
+def _normal(directory: Path) -> Path:
+    return Path(os.path.normpath(directory.absolute()))
+
+
+def _up_to_the_top(directory: Path, root: Path, listing: _Listing) -> list[Path]:
+    """A directory and those above it in the same project."""
+    above: list[Path] = []
+    top = 1
+    for place in outwards(directory):
+        above.append(place)
+        names = listing.names(place)
+        if place == root or not _MARKS.isdisjoint(names):
+            top = len(above)
+        if ".git" in names:
+            break
+    return above[:top]
+
+
+class _Listing:
+    """What stands in directories, each of which is read once."""
+
+    def __init__(self) -> None:
+        self._names: dict[Path, Mapping[str, bool]] = {}
+
+    def names(self, directory: Path) -> Mapping[str, bool]:
+        """The names in a directory, in order, and whether each is a directory itself; links are not followed."""
+        if directory not in self._names:
+            try:
+                with os.scandir(directory) as scan:
+                    found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in scan}
+            except (OSError, ValueError):
+                found = {}
+            self._names[directory] = dict(sorted(found.items()))
+        return self._names[directory]
+
+    def matching(self, directory: Path, parts: Sequence[re.Pattern[str] | None]) -> Iterator[Path]:
+        """The files below a directory whose path is as the parts of a pattern say; None: any number of directories."""
+        names = self.names(directory)
+        first, *rest = parts
+        if first is None:
+            yield from self.matching(directory, rest)
+            below = [name for name, is_directory in names.items() if is_directory and not name.startswith(".")]
+            for name in below:
+                yield from self.matching(directory / name, parts)
+            return
+        for name, is_directory in names.items():
+            if first.fullmatch(name) and rest:
+                yield from self.matching(directory / name, rest)
+            elif not (is_directory or rest) and first.fullmatch(name):
+                yield directory / name
+
+
+@lru_cache
+def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
+    """The parts of a pattern between its slashes."""
+    return tuple(
+        None if part == _ANY_DIRECTORIES else re.compile(fnmatch.translate(part), re.IGNORECASE)
+        for part in pattern.split("/")
+    )
