@@ -51,11 +51,7 @@ def graph_grows(statement: cst.AugAssign | cst.Assign | cst.Expr, context: Conte
 
 
 def _fix(found: Growth, context: Context) -> Fix:
-    lines = context.file.source.lines
-    ends = []
-    for name in found.names:
-        assert name.end_lineno is not None and name.end_col_offset is not None
-        ends.append(lines.offset(name.end_lineno, name.end_col_offset))
+    ends = [context.file.source.lines.span(name)[1] for name in found.names]
     reason = "; ".join(filter(None, ("" if found.sure else _PLAIN, found.seen)))
     level = Level.UNSAFE if reason else Level.SAFE
     return Fix(_TITLE, tuple(Edit(end, end, ".detach()") for end in sorted(ends)), level, reason)

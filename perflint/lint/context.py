@@ -326,8 +326,7 @@ def _by_range(statement: Statement, lines: LineTable) -> Mapping[tuple[int, int]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.expr):
-            end = lines.offset(node.end_lineno or 0, node.end_col_offset or 0)
-            found[lines.offset(node.lineno, node.col_offset), end] = node
+            found[lines.span(node)] = node
         if not isinstance(node, ast.JoinedStr):
             waiting += children(node)
     return found
