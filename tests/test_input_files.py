@@ -24,7 +24,7 @@ from perflint.flake8_run import Run
 from perflint.index.project import FileIndex
 from perflint.inputs import input_kinds
 from perflint.inputs.input_files import InputFile, InputKind
-from perflint.inputs.input_kinds import files_of, patterns, read_inputs
+from perflint.inputs.input_kinds import patterns, read_inputs
 from perflint.lint import registry
 from perflint.lint.context import Context
 from perflint.query import query
@@ -248,8 +248,8 @@ def test_which_files_belong_to_a_checked_file(tmp_path: Path) -> None:
         (InputFile("b/configs/x/y/train.json", True),),
         (InputFile("configs/train.json", True),),
     ]
-    assert [os.path.relpath(file, tmp_path) for file in files_of(paths, tmp_path / "elsewhere")] == [
-        *("a/b/configs/x/y/train.json", "a/setup.cfg", "a/configs/other.json", "a/configs/train.json")
+    assert [os.path.relpath(file, tmp_path) for file in inputs.files] == [
+        *("a/setup.cfg", "a/configs/other.json", "a/configs/train.json", "a/b/configs/x/y/train.json")
     ]
 
 

@@ -21,8 +21,7 @@ from perflint.commands.run_settings import common_directory, resolve
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.inputs.input_files import Inputs
-from perflint.inputs.input_kinds import files_of, read_inputs
+from perflint.inputs.input_kinds import read_inputs
 from perflint.output.console import Console
 from perflint.output.formats import FOR_PEOPLE
 from perflint.run import intake
@@ -197,8 +196,6 @@ class Files:
         """None while the configuration cannot be used: then files are looked for under the settings before."""
         self.code: Stamps = {}
         """The stamps of the files to check."""
-        self._beside: Stamps = {}
-        self._inputs = Inputs()
 
     def look(self) -> Stamps:
         """The stamps of all files that are there, by path."""
@@ -208,14 +205,12 @@ class Files:
             self.settings = None
             with suppress(CommandError):  # the next check says what is wrong
                 self.settings = self._last = resolve(self._options, self._paths)
-        found, root = [str(path) for path in self._found()], self._last.root
-        beside = stamps(map(_shown, files_of(found, root)))
-        if beside != self._beside:
-            self._beside, self._inputs = beside, read_inputs(found, root)
+        found = [str(path) for path in self._found()]
+        inputs = read_inputs(found, self._last.root)
         if self.settings is not None:
-            self.settings = replace(self.settings, inputs=self._inputs)
+            self.settings = replace(self.settings, inputs=inputs)
         self.code = stamps(found)
-        return {**configuration, **beside, **self.code}
+        return {**configuration, **stamps(map(_shown, inputs.files)), **self.code}
 
     def _found(self) -> list[Path]:
         there = [path for path in self._paths if path.exists()]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from perflint.files import plain_files
 from perflint.files.inside import outwards
@@ -59,10 +59,12 @@ class Inputs:
     """What the files of all kinds say that belong to the checked files.
 
     ``said``: by the name of the kind, then by the absolute path of the directory that the patterns are seen from.
+    ``files``: all that are there, those that say nothing among them.
     ``problems``: a sentence for each file that cannot be used.
     """
 
     said: Mapping[str, Mapping[str, tuple[InputFile[Any], ...]]] = field(default_factory=dict)
+    files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
     problems: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def around(self, kind: InputKind[T], path: str) -> Iterator[tuple[InputFile[T], ...]]:
@@ -73,17 +75,8 @@ class Inputs:
             yield from (known[str(place)] for place in (directory, *directory.parents) if str(place) in known)
 
 
-class WantedFile(NamedTuple):
-    """A file that a kind asks for; ``place``: the directory that the pattern is seen from, in the project ``top``."""
-
-    kind: InputKind[Any]
-    file: Path
-    place: Path
-    top: Path
-
-
-def wanted(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> Iterator[WantedFile]:
-    """The files of some kinds that are there.
+def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> Inputs:
+    """What the files of some kinds say that are there.
 
     Looked at are the directories of the checked files and those above them, up to the top of the project: the outermost
     one with a ``setup.py``, ``setup.cfg``, ``pyproject.toml`` or configuration of perflint, and never above a ``.git``.
@@ -94,38 +87,33 @@ def wanted(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) ->
         paths: of the files that are checked.
         root: the directory of the configuration.
     """
-    listing = _Listing()
-    climbed: set[Path] = set()
+    listing, tops = _Listing(), dict[Path, Path]()
     for directory in dict.fromkeys(Path(path).parent for path in paths):
-        places = _up_to_the_top(_normal(directory), _normal(root), listing)
-        for place in places:
-            if place in climbed:
-                break
-            climbed.add(place)
-            for kind in kinds:
-                files = (file for pattern in kind.places for file in listing.matching(place, _parts(pattern)))
-                yield from (WantedFile(kind, file, place, places[-1]) for file in dict.fromkeys(files))
-
-
-def read(files: Iterable[WantedFile]) -> Inputs:
-    """What files say; those that cannot be used are among the problems, and those that are gone are passed over."""
+        above = _up_to_the_top(_normal(directory), _normal(root), listing)
+        for place in above:
+            tops.setdefault(place, above[-1])
     said: dict[str, dict[str, tuple[InputFile[Any], ...]]] = {}
-    problems: dict[str, None] = {}
-    for kind, file, place, top in files:
-        try:
-            data, problem = _understood(kind, file.name, plain_files.read(file, _MOST_BYTES))
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            data, problem = None, error.strerror or str(error)
-        if problem:
-            problems[f"{file} is not taken into account: {problem}"] = None
-        if data is not None:
-            known = said.setdefault(kind.name, {})
-            found = InputFile(file.relative_to(top).as_posix(), data)
-            known[str(place)] = (*known.get(str(place), ()), found)
-    ordered = {name: dict(sorted(places.items())) for name, places in sorted(said.items())}
-    return Inputs(ordered, tuple(problems))
+    files: dict[Path, str] = {}
+    for kind in kinds:
+        for place, top in sorted(tops.items()):
+            wanted = dict.fromkeys(file for pattern in kind.places for file in listing.matching(place, _parts(pattern)))
+            answers = [(file, *_answer(kind, file)) for file in wanted]
+            files |= {file: problem for file, _, problem in answers}
+            found = [InputFile(file.relative_to(top).as_posix(), data) for file, data, _ in answers if data is not None]
+            if found:
+                said.setdefault(kind.name, {})[str(place)] = tuple(found)
+    problems = [f"{file} is not taken into account: {problem}" for file, problem in files.items() if problem]
+    return Inputs(said, tuple(files), tuple(problems))
+
+
+def _answer(kind: InputKind[Any], file: Path) -> tuple[Any, str]:
+    """What a file says, and why it cannot be used; neither for one that is gone."""
+    try:
+        return _understood(kind, file.name, plain_files.read(file, _MOST_BYTES))
+    except FileNotFoundError:
+        return None, ""
+    except OSError as error:
+        return None, error.strerror or str(error)
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)

@@ -21,12 +21,7 @@ def read_inputs(paths: Iterable[str], root: Path) -> Inputs:
         paths: of the files that are checked.
         root: the directory of the configuration.
     """
-    return input_files.read(input_files.wanted(KINDS, paths, root))
-
-
-def files_of(paths: Iterable[str], root: Path) -> list[Path]:
-    """The files that ``read_inputs`` reads."""
-    return list(dict.fromkeys(each.file for each in input_files.wanted(KINDS, paths, root)))
+    return input_files.read(KINDS, paths, root)
 
 
 def patterns() -> list[str]:
