@@ -96,8 +96,8 @@ def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> I
     files: dict[Path, str] = {}
     for kind in kinds:
         for place, top in sorted(tops.items()):
-            wanted = dict.fromkeys(file for pattern in kind.places for file in listing.matching(place, _parts(pattern)))
-            answers = [(file, *_answer(kind, file)) for file in wanted]
+            wanted = {file for pattern in kind.places for file in listing.matching(place, pattern)}
+            answers = [(file, *_answer(kind, file)) for file in sorted(wanted)]
             files |= {file: problem for file, _, problem in answers}
             found = [InputFile(file.relative_to(top).as_posix(), data) for file, data, _ in answers if data is not None]
             if found:
@@ -150,36 +150,35 @@ class _Listing:
         self._names: dict[Path, Mapping[str, bool]] = {}
 
     def names(self, directory: Path) -> Mapping[str, bool]:
-        """The names in a directory, in order, and whether each is a directory itself; links are not followed."""
+        """The names in a directory, and whether each is a directory itself; links are not followed."""
         if directory not in self._names:
             try:
                 with os.scandir(directory) as scan:
-                    found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in scan}
+                    self._names[directory] = {entry.name: entry.is_dir(follow_symlinks=False) for entry in scan}
             except (OSError, ValueError):
-                found = {}
-            self._names[directory] = dict(sorted(found.items()))
+                self._names[directory] = {}
         return self._names[directory]
 
-    def matching(self, directory: Path, parts: Sequence[re.Pattern[str] | None]) -> Iterator[Path]:
-        """The files below a directory whose path is as the parts of a pattern say; None: any number of directories."""
-        names = self.names(directory)
-        first, *rest = parts
-        if first is None:
-            yield from self.matching(directory, rest)
-            below = [name for name, is_directory in names.items() if is_directory and not name.startswith(".")]
-            for name in below:
-                yield from self.matching(directory / name, parts)
-            return
-        for name, is_directory in names.items():
-            if first.fullmatch(name) and rest:
-                yield from self.matching(directory / name, rest)
-            elif not (is_directory or rest) and first.fullmatch(name):
-                yield directory / name
+    def matching(self, directory: Path, pattern: str) -> Iterator[Path]:
+        """The files below a directory whose path is as a pattern says, in no order."""
+        waiting = [(directory, _parts(pattern))]
+        while waiting:
+            place, (first, *rest) = waiting.pop()
+            names = self.names(place)
+            if first is None:
+                below = [name for name, is_directory in names.items() if is_directory and not name.startswith(".")]
+                waiting += [(place, tuple(rest)), *((place / name, (None, *rest)) for name in below)]
+                continue
+            fitting = [name for name in names if first.fullmatch(name)]
+            if rest:
+                waiting += [(place / name, tuple(rest)) for name in fitting]
+            else:
+                yield from (place / name for name in fitting if not names[name])
 
 
 @lru_cache
 def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
-    """The parts of a pattern between its slashes."""
+    """The parts of a pattern between its slashes; None: any number of directories."""
     return tuple(
         None if part == _ANY_DIRECTORIES else re.compile(fnmatch.translate(part), re.IGNORECASE)
         for part in pattern.split("/")
