@@ -130,7 +130,7 @@ def _steps(sources: Mapping[str, Source]) -> Iterator[str]:
     """Each statement that runs at each step, with the way that leads there."""
     codes = selection.selected(ALL, catalogue.shipped())
     for group in split(sources).projects:
-        project = opened(group, ALL.loaders)
+        project = opened(group, ALL)
         hot.analyse(project, gates.forward_clues(codes))
         for path, file in project.files.items():
             for node, point in sorted(points_of(file).items(), key=lambda item: (item[0].lineno, item[0].col_offset)):

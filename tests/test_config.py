@@ -68,7 +68,7 @@ def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
 
 def test_each_key_is_a_field_and_each_field_a_key() -> None:
     assert {key.replace("-", "_") for key in KEYS} == {field.name for field in fields(Settings)} - {
-        *("root", "origins", "whole_project", "noqa", "requirements", "passed_over")
+        *("root", "origins", "whole_project", "noqa", "inputs", "passed_over")
     }
 
 

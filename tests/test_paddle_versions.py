@@ -14,8 +14,10 @@ from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.dataflow.opening import opened
 from perflint.findings import Edit, Fix, Level
+from perflint.inputs.input_files import InputFile
+from perflint.inputs.input_kinds import read_inputs
 from perflint.inputs.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of
-from perflint.inputs.requirements import nearest, on_disk
+from perflint.inputs.requirements import nearest
 from perflint.lint.version_checks import oldest_for
 from perflint.run import cache, engine
 from perflint.run.session import Session
@@ -91,7 +93,7 @@ def test_the_numbers_of_a_release(text: str, version: tuple[int, ...] | None) ->
 )
 def test_requirements_are_read(name: str, text: str, version: tuple[int, ...], line: int, tmp_path: Path) -> None:
     _write(tmp_path, {name: text, "train.py": ""})
-    admitted = nearest(str(tmp_path / "train.py"), on_disk([str(tmp_path / "train.py")], tmp_path))
+    admitted = nearest(str(tmp_path / "train.py"), read_inputs([str(tmp_path / "train.py")], tmp_path))
     assert admitted is not None
     assert (admitted.version, admitted.path, admitted.line) == (version, name, line)
 
@@ -109,7 +111,7 @@ def test_requirements_are_read(name: str, text: str, version: tuple[int, ...], l
 )
 def test_what_says_nothing_of_paddle(name: str, text: str, tmp_path: Path) -> None:
     _write(tmp_path, {name: text, "train.py": ""})
-    assert not on_disk([str(tmp_path / "train.py")], tmp_path)
+    assert not read_inputs([str(tmp_path / "train.py")], tmp_path).said
 
 
 def test_the_nearest_requirements_hold_and_none_above_the_repository(tmp_path: Path) -> None:
@@ -125,7 +127,7 @@ def test_the_nearest_requirements_hold_and_none_above_the_repository(tmp_path: P
         },
     )
     paths = [str(tmp_path / "repo" / part) for part in ("new/src/train.py", "old/train.py")]
-    found = on_disk(paths, tmp_path / "repo")
+    found = read_inputs(paths, tmp_path / "repo")
     assert [nearest(path, found) for path in paths] == [
         Admitted((2, 6), "new/requirements.txt", 1),
         Admitted((2, 2), "requirements.txt", 1),
@@ -137,7 +139,7 @@ def test_a_pipe_a_device_and_a_large_file_say_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "requirements.txt")
     (tmp_path / "requirements-gpu.txt").symlink_to("/dev/zero")
     _write(tmp_path, {"requirements-all.txt": "#" * 1_000_001 + "\npaddlepaddle>=2.2\n", "train.py": ""})
-    assert not on_disk([str(tmp_path / "train.py")], tmp_path)
+    assert not read_inputs([str(tmp_path / "train.py")], tmp_path).said
 
 
 @pytest.mark.parametrize(
@@ -255,17 +257,17 @@ def test_an_editor_hears_of_requirements_too(tmp_path: Path) -> None:
         def complain(self, text: str) -> None: ...
 
     _write(tmp_path, {"train.py": SCRIPT, "requirements.txt": "paddlepaddle>=2.2\n"})
-    expected = {str(tmp_path): Admitted((2, 2), "requirements.txt", 1)}
+    expected = {"requirements": {str(tmp_path): (InputFile("requirements.txt", ((1, (2, 2), False),)),)}}
     configured = Configured(tmp_path, Quiet())  # type: ignore[arg-type]  # all that it needs here
     configured.look(EditorSettings())
     assert configured.settings is not None
-    assert configured.settings.requirements == expected
+    assert configured.settings.inputs.said == expected
     disk = Disk(str(tmp_path), Quiet())  # type: ignore[arg-type]
     disk.look(configured.settings)
-    assert disk.requirements == expected
+    assert disk.inputs.said == expected
     _write(tmp_path, {"requirements.txt": "paddlepaddle>=2.6\n"})
     configured.look(EditorSettings())
-    assert configured.settings.requirements == {str(tmp_path): Admitted((2, 6), "requirements.txt", 1)}
+    assert nearest(str(tmp_path / "train.py"), configured.settings.inputs) == Admitted((2, 6), "requirements.txt", 1)
 
 
 def _write(directory: Path, files: Mapping[str, str]) -> None:

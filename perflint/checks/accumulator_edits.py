@@ -107,16 +107,14 @@ def _place(node: ast.AST, end: str) -> tuple[int, int]:
 
 
 def _is_in(node: cst.CSTNode, outer: ast.stmt, context: Context) -> bool:
-    lines = context.file.source.lines
-    start = lines.offset(outer.lineno, outer.col_offset)
-    end = lines.offset(outer.end_lineno or outer.lineno, outer.end_col_offset or 0)
+    start, end = context.file.source.lines.span(outer)
     return start <= context.range(node)[0] < end
 
 
 def _comes_first(node: cst.CSTNode, loop: Loop, last: ast.stmt, context: Context) -> bool:
     """Whether a place in the ``try`` around a loop stands before the loop, where the sum is still a number."""
     lines = context.file.source.lines
-    return last is not loop and context.range(node)[0] < lines.offset(loop.lineno, loop.col_offset)
+    return last is not loop and context.range(node)[0] < lines.span(loop)[0]
 
 
 def _shows_its_text(node: cst.CSTNode) -> bool:
@@ -169,7 +167,7 @@ def _by_name(root: cst.CSTNode) -> dict[str, list[tuple[cst.Name, tuple[cst.CSTN
 
 def _node_of(statement: ast.stmt, context: Context) -> cst.CSTNode | None:
     lines = context.file.source.lines
-    start = lines.offset(statement.lineno, statement.col_offset)
+    start = lines.span(statement)[0]
     kinds = (cst.For, cst.While, cst.Try, cst.TryStar, cst.With)
     return next((item for item in context.parents if isinstance(item, kinds) and context.range(item)[0] == start), None)
 

@@ -144,7 +144,8 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
     """Whether the loop reads, moves or removes files, or hands the path to something that may."""
     path = context.expression(call.args[1].value) if len(call.args) > 1 else None
-    own = {id(item) for save in _saves(call, loop, context) for item in walk(save)}
+    save = context.expression(call)
+    own = {id(item) for item in walk(save)} if save is not None else set()
     harmless: set[int] = set()
     for item in walk(loop):
         if isinstance(item, ast.Call):
@@ -158,12 +159,6 @@ def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
         id(item) not in own | harmless and isinstance(item, ast.expr) and ast.dump(item) == wanted
         for item in walk(loop)
     )
-
-
-def _saves(call: cst.Call, loop: Loop, context: Context) -> list[ast.Call]:
-    start = context.range(call)[0]
-    offset = context.file.source.lines.offset
-    return [item for item in walk(loop) if isinstance(item, ast.Call) and offset(item.lineno, item.col_offset) == start]
 
 
 def _model(call: cst.Call, context: Context) -> str | None:

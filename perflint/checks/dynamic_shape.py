@@ -17,7 +17,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.scopes import headers
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import snake
-from perflint.training.steps import Point
+from perflint.training.steps import Point, of_point
 
 CODE = "PPF207"
 MASK = "x[mask]"
@@ -50,7 +50,8 @@ _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cro
 forward_clue(CODE, (_ADVICE.keys() - {MASK}) | _BESIDE)
 
 
-def dynamic_op(node: ast.expr, point: Point) -> tuple[str, Confidence] | None:
+@of_point
+def dynamic_op(point: Point, node: ast.expr) -> tuple[str, Confidence] | None:
     """Which operation of unknown size an expression is, and how sure that is; None for any other."""
     evaluator = Evaluator(point.file, point.full_env)
     if isinstance(node, ast.Subscript):
@@ -110,7 +111,7 @@ def _is_mask(index: ast.expr, point: Point, evaluator: Evaluator, depth: int = 0
 def _may_match(point: Point) -> bool | Confidence:
     step = point.step
     found = step is not None and any(
-        _is_worth_asking(item) and dynamic_op(item, point) is not None
+        _is_worth_asking(item) and dynamic_op(point, item) is not None
         for header in headers(point.statement.node)
         for item in walk(header)
         if isinstance(item, (ast.Call, ast.Subscript))
@@ -139,7 +140,7 @@ def dynamic_shape(node: cst.Call | cst.Subscript, context: Context) -> None:
     if isinstance(node, cst.Subscript) and _is_set(node, context):
         return
     expression = context.expression(node)
-    found = dynamic_op(expression, point) if expression is not None else None
+    found = dynamic_op(point, expression) if expression is not None else None
     if found is None or expression is None:
         return
     name, confidence = found

@@ -92,22 +92,7 @@ def goes_nowhere(context: Context) -> bool:
 
 def worth_of_loader(call: cst.Call, context: Context) -> Worth:
     """What the speed of the loader that a call makes is worth to a training run."""
-    point, made = context.point, indexed(call, context)
-    return (
-        worth(point.file, point.scope, point.statement, made) if point is not None and made is not None else Worth.FULL
-    )
-
-
-def indexed(call: cst.Call, context: Context) -> ast.Call | None:
-    """A call of the current statement as the index holds it; None where it does not know the statement."""
-    point = context.point
-    if point is None:
-        return None
-    offset, (start, end) = point.file.source.lines.offset, context.range(call)
-    for made in point.statement.calls:
-        if (
-            offset(made.lineno, made.col_offset) == start
-            and offset(made.end_lineno or 0, made.end_col_offset or 0) == end
-        ):
-            return made
-    return None
+    point, made = context.point, context.expression(call)
+    if point is None or not isinstance(made, ast.Call):
+        return Worth.FULL
+    return worth(point.file, point.scope, point.statement, made)

@@ -17,20 +17,20 @@ _TITLE = "keep the value without its graph: `.detach()`"
 _PLAIN = "a part of the loss that is a plain number at some steps has no `detach`"
 
 
-def _may_grow(point: Point) -> bool:
+def _growth(point: Point) -> Growth | None:
     node = point.statement.node
     if point.step is None or point.step.forward:
-        return False
+        return None
     if isinstance(node, ast.Expr):
         call = node.value
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
-            return False
+            return None
     elif not isinstance(node, (ast.AugAssign, ast.Assign)):
-        return False
-    return growth(point) is not None
+        return None
+    return growth(point)
 
 
-step_gate(CODE, _may_grow)
+step_gate(CODE, lambda point: _growth(point) is not None)
 
 
 @check("AugAssign")
@@ -39,9 +39,7 @@ step_gate(CODE, _may_grow)
 def graph_grows(statement: cst.AugAssign | cst.Assign | cst.Expr, context: Context) -> None:
     """Report a statement that adds the graph of a step to something that outlives the step."""
     step, point = context.step, context.point
-    if step is None or point is None or not _may_grow(point):
-        return
-    found = growth(point)
+    found = _growth(point) if step is not None and point is not None else None
     if found is None:
         return
     node = statement.value if isinstance(statement, cst.Expr) else statement
@@ -51,11 +49,7 @@ def graph_grows(statement: cst.AugAssign | cst.Assign | cst.Expr, context: Conte
 
 
 def _fix(found: Growth, context: Context) -> Fix:
-    lines = context.file.source.lines
-    ends = []
-    for name in found.names:
-        assert name.end_lineno is not None and name.end_col_offset is not None
-        ends.append(lines.offset(name.end_lineno, name.end_col_offset))
+    ends = [context.file.source.lines.span(name)[1] for name in found.names]
     reason = "; ".join(filter(None, ("" if found.sure else _PLAIN, found.seen)))
     level = Level.UNSAFE if reason else Level.SAFE
     return Fix(_TITLE, tuple(Edit(end, end, ".detach()") for end in sorted(ends)), level, reason)

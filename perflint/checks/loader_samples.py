@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+
 import libcst as cst
 
-from perflint.checks.excuses import indexed
 from perflint.facts import samples
 from perflint.facts.loader_sites import LOADER
 from perflint.facts.samples import Obstacle
@@ -33,8 +34,8 @@ def of_call(call: cst.Call, callee: str, context: Context) -> Obstacle | None:
         callee: the qualified name of what it calls.
     """
     point, datasets = context.point, _DATASETS.get(callee)
-    made = indexed(call, context) if datasets is not None else None
-    if point is None or datasets is None or made is None:
+    made = context.expression(call) if datasets is not None else None
+    if point is None or datasets is None or not isinstance(made, ast.Call):
         return None
     return samples.obstacle(context.file, point.scope, made, *datasets)
 

@@ -45,7 +45,7 @@ def _as_buffer(call: cst.Call, text: str, name: str, point: Point, context: Cont
     if made is None or not _is_global(call, context):
         return []
     last = made.end_lineno or made.lineno
-    after = source.text[source.lines.offset(last, made.end_col_offset or 0) : source.lines.line_end(last)]
+    after = source.text[source.lines.span(made)[1] : source.lines.line_end(last)]
     if after.strip() and not after.lstrip().startswith("#"):
         return []
     row = f'{indentation(source, made.lineno)}self.register_buffer("{name}", {text}, persistable=False)'

@@ -19,7 +19,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import check, step_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope
-from perflint.training.steps import Point
+from perflint.training.steps import Point, of_point
 
 CODE = "PPF208"
 _METRICS = "paddle.metric."
@@ -38,7 +38,7 @@ def metric_in_step(call: cst.Call, context: Context) -> None:
     if not isinstance(call.func, (cst.Attribute, cst.Name)):
         return
     expression = context.expression(call)
-    confidence = _confidence(expression, point) if isinstance(expression, ast.Call) else None
+    confidence = _confidence(point, expression) if isinstance(expression, ast.Call) else None
     if confidence is not None:
         context.report(CODE, call, _fix(context), step, confidence=confidence)
 
@@ -62,13 +62,14 @@ def _is_at(scope: Scope, name: str, row: int) -> bool:
 
 
 def _may_match(point: Point) -> bool:
-    return any(_confidence(call, point) is not None for call in point.statement.calls)
+    return any(_confidence(point, call) is not None for call in point.statement.calls)
 
 
 step_gate(CODE, _may_match)
 
 
-def _confidence(call: ast.Call, point: Point) -> Confidence | None:
+@of_point
+def _confidence(point: Point, call: ast.Call) -> Confidence | None:
     """How sure it is that a call works out a metric on the host; None when it does not look like one."""
     name = dotted(call.func)
     if name is not None and point.file.names.resolve(name).startswith(_HOST_LIBRARIES):

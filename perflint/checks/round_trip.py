@@ -144,9 +144,7 @@ def _sent_back(name: str, context: Context) -> Edit | None:
             return None
     if back is None:
         return None
-    lines = context.file.source.lines
-    end = lines.offset(back.end_lineno or back.lineno, back.end_col_offset or 0)
-    return Edit(lines.offset(back.lineno, back.col_offset), end, name)
+    return Edit(*context.file.source.lines.span(back), name)
 
 
 def _at(statement: Statement) -> tuple[int, int]:

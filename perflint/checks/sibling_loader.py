@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint.catalogue import ArgumentMatch
-from perflint.checks.excuses import indexed
 from perflint.facts.loader_sites import LOADER
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
@@ -31,14 +30,14 @@ def sibling_workers(call: cst.Call, match: ArgumentMatch, context: Context) -> s
     to mean the same here: it is made of numbers, of names that the module binds once, or, in the same function, of its
     parameters and of what stands above both loaders.
     """
-    point, own = context.point, indexed(call, context)
-    if match.parameter != WORKERS or point is None or own is None:
+    point, own = context.point, context.expression(call)
+    if match.parameter != WORKERS or point is None or not isinstance(own, ast.Call):
         return ""
-    lines = context.file.source.lines
+    source = context.file.source
     for scope, statement, value in _given(context.file, own):
         if _means_the_same(value, scope, statement, point):
-            start = lines.offset(value.lineno, value.col_offset)
-            text = context.file.source.text[start : lines.offset(value.end_lineno or 0, value.end_col_offset or 0)]
+            start, end = source.lines.span(value)
+            text = source.text[start:end]
             return text if "\n" not in text else ""
     return ""
 

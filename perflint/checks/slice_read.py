@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import libcst as cst
 
 from perflint.checks.slices import Sweep, is_in_order, is_moving, levels_of, loops_around, sweep
+from perflint.dataflow.evaluate import Evaluator
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
+from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Statement, headers
 from perflint.syntax.tree import walk
 
@@ -39,10 +41,9 @@ _AMP_REASON = "under auto_cast the copy may be made in another dtype"
 
 @dataclass(frozen=True)
 class _Read:
-    """A read of a slice: what is sliced, where the fix goes in, and how the value is read."""
+    """A read of a slice (``x[i]``), and how the value is read."""
 
-    slice: cst.Subscript
-    receiver: cst.BaseExpression
+    slice: ast.Subscript
     spelling: str
 
 
@@ -52,7 +53,8 @@ def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     if not _may_read_a_slice(file.source.text) or file.is_foreign:
         return
     for _, statement in file.statements_at(_READ_CALL):
-        best = max((found for call in statement.calls if (found := _best(call)) is not None), default=None)
+        reads = (_read(call, file) for call in statement.calls)
+        best = max((most for read in reads if read is not None and (most := _most(read)) is not None), default=None)
         if best is not None and _is_repeated(statement) and knows_paddle(file):
             yield statement, best
 
@@ -97,23 +99,31 @@ def _is_repeated(statement: Statement) -> bool:
     )
 
 
-def _best(call: ast.Call) -> Confidence | None:
-    """The most that a call can be sure of by its looks, None where it reads no slice."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    if name in _METHODS and isinstance(call.func, ast.Attribute):
-        receiver = call.func.value
-        if isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Attribute):
-            receiver = receiver.func.value
-    elif name in (*_CONVERSIONS, "array", "asarray") and call.args:
-        receiver = call.args[0]
-    else:
+def _read(call: ast.Call, file: FileIndex) -> _Read | None:
+    """What slice a call reads by its looks; None where it reads none."""
+    function, first = call.func, call.args[0] if call.args else None
+    if isinstance(function, ast.Attribute) and function.attr in _METHODS:
+        return _of(function.value, function.attr)
+    if first is None or isinstance(first, ast.Starred):
         return None
-    if not isinstance(receiver, ast.Subscript):
+    if isinstance(function, ast.Name) and function.id in _CONVERSIONS:
+        is_alone = len(call.args) + len(call.keywords) == 1
+        return _of(first, function.id) if is_alone and not file.names.is_bound(function.id) else None
+    return _of(first, "array") if file.names.resolve(dotted(function) or "") in _ARRAYS else None
+
+
+def _of(tensor: ast.expr, spelling: str) -> _Read | None:
+    if isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr == "detach":
+        tensor = tensor.func.value
+    return _Read(tensor, spelling) if isinstance(tensor, ast.Subscript) else None
+
+
+def _most(read: _Read) -> Confidence | None:
+    """The most that can be sure of a read by its looks; None where it copies nothing that is not used."""
+    if read.spelling in _CONVERSIONS and levels_of(read.slice) < _DEEP:
         return None
-    if name in _CONVERSIONS and levels_of(receiver) < _DEEP:
-        return None
-    if not is_moving(receiver):  # the same slice at each pass
-        return None if name in _CONVERSIONS else Confidence.LOW
+    if not is_moving(read.slice):  # the same slice at each pass
+        return None if read.spelling in _CONVERSIONS else Confidence.LOW
     return Confidence.MEDIUM
 
 
@@ -123,29 +133,29 @@ statement_gate(CODE, _reading)
 @check("Call")
 def slice_read(call: cst.Call, context: Context) -> None:
     """Report a read of another slice of the same tensor at each pass of a Python loop."""
-    read = _read(call, context) if not context.claimed else None
     point = context.point
+    made = context.expression(call) if point is not None and not context.claimed else None
+    read = _read(made, context.file) if isinstance(made, ast.Call) else None
     if read is None or point is None or context.file.is_offline or context.file.is_foreign:
         return
-    node = context.expression(read.slice)
     loops = loops_around(context)
-    if node is None or not loops or not knows_paddle(context.file):
+    if not loops or not knows_paddle(context.file):
         return
-    found = sweep(node, loops, point, read.spelling == "numpy", context)
+    found = sweep(read.slice, loops, point, read.spelling == "numpy", context)
     if found is None or not found.shown:
         return
-    kind = context.kind(read.slice)
+    kind = Evaluator(point.file, point.full_env).kind(read.slice)
     certain = kind.is_tensor and not kind.guess
     if kind.is_host or not (certain or (read.spelling == "numpy" and found.loop and not _is_chosen(context))):
         return
-    confidence = _confidence(call, read, node, found, context)
+    confidence = _confidence(call, read, found, context)
     if confidence is None:
         return
     row = found.loop.row if found.loop else loops[0].row
     context.report(
         CODE,
         call,
-        _fix(read, node, found, context),
+        _fix(call, read, found, certain, context),
         context.step,
         confidence=confidence,
         costs_on_cpu=True,
@@ -154,35 +164,16 @@ def slice_read(call: cst.Call, context: Context) -> None:
     )
 
 
-def _read(call: cst.Call, context: Context) -> _Read | None:
-    function = call.func
-    if isinstance(function, cst.Attribute) and function.attr.value in _METHODS:
-        return _of(function.value, function.attr.value)
-    if not call.args or call.args[0].star or call.args[0].keyword is not None:
-        return None
-    if isinstance(function, cst.Name) and function.value in _CONVERSIONS:
-        bound = context.file.names.is_bound(function.value)
-        return _of(call.args[0].value, function.value) if not bound and len(call.args) == 1 else None
-    return _of(call.args[0].value, "array") if context.name(function) in _ARRAYS else None
-
-
-def _of(receiver: cst.BaseExpression, spelling: str) -> _Read | None:
-    tensor = receiver
-    if isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute) and tensor.func.attr.value == "detach":
-        tensor = tensor.func.value
-    return _Read(tensor, receiver, spelling) if isinstance(tensor, cst.Subscript) else None
-
-
-def _confidence(call: cst.Call, read: _Read, node: ast.expr, found: Sweep, context: Context) -> Confidence | None:
+def _confidence(call: cst.Call, read: _Read, found: Sweep, context: Context) -> Confidence | None:
     """How sure it is that the copy costs something; None where it cannot."""
     if read.spelling in _CONVERSIONS or _is_scalar(call, context):
         # One index, one number: a tensor with a number for each pass is no larger than what is read of it.
-        if levels_of(node) < 2 or found.loop is None:
+        if levels_of(read.slice) < 2 or found.loop is None:
             return None
         return Confidence.MEDIUM
     if found.loop is None:
         # One slice of a tensor that each pass makes anew.  At a step that is a host read like any other.
-        return None if context.hot is not None or levels_of(node) > 1 else Confidence.LOW
+        return None if context.hot is not None or levels_of(read.slice) > 1 else Confidence.LOW
     return Confidence.LOW if found.narrow else Confidence.MEDIUM
 
 
@@ -209,15 +200,15 @@ def _is_chosen(context: Context) -> bool:
     return any(isinstance(parent, cst.IfExp) for parent in context.parents)
 
 
-def _fix(read: _Read, node: ast.expr, found: Sweep, context: Context) -> Fix:
-    at = context.range(read.receiver)[1]
-    kind = context.kind(read.slice)
-    certain = kind.is_tensor and not kind.guess
+def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Context) -> Fix:
+    is_method = isinstance(call.func, cst.Attribute) and read.spelling in _METHODS
+    receiver = cst.ensure_type(call.func, cst.Attribute).value if is_method else call.args[0].value
+    at = context.range(receiver)[1]
     base = ast.unparse(found.base)
     if read.spelling in _CONVERSIONS:
         return Fix("read one number with .item()", (Edit(at, at, ".item()"),), Level.SAFE)
     reasons = [] if certain else [_TYPE_REASON.format(base=base)]
-    if read.spelling != "tolist" and not (found.new and is_in_order(node)):
+    if read.spelling != "tolist" and not (found.new and is_in_order(read.slice)):
         reasons.append(_LAYOUT_REASON)
     if _under_auto_cast(context):
         reasons.append(_AMP_REASON)

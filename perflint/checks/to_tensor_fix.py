@@ -61,8 +61,7 @@ def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
         return None
     if context.name(call.func.value) != "paddle" or "#" in context.text(call) or not _is_plain(call, context):
         return None
-    node = context.expression(data.value)
-    shape = _uniform(node, f"({context.text(data.value)}\n)") if node is not None else None
+    shape = _uniform(data.value, context)
     if shape is None:
         return None
     value, sizes, text = shape
@@ -105,21 +104,21 @@ def _is_dtype_of_a_tensor(node: cst.BaseExpression, context: Context) -> bool:
     return isinstance(node, cst.Attribute) and node.attr.value == "dtype" and context.kind(node.value).is_tensor
 
 
-def _uniform(node: ast.expr, text: str) -> tuple[float, list[int], str] | None:
-    """The one value of a literal in ``text``, its shape and its source; None where the values differ."""
-    if isinstance(node, (ast.List, ast.Tuple)):
-        parts = [_uniform(part, text) for part in node.elts]
+def _uniform(node: cst.BaseExpression, context: Context) -> tuple[float, list[int], str] | None:
+    """The one value of a literal, its shape and its source; None where the values differ."""
+    if isinstance(node, (cst.List, cst.Tuple)):
+        parts = [_uniform(part.value, context) if isinstance(part, cst.Element) else None for part in node.elements]
         first = parts[0] if parts else None
         if first is None or any(part is None or part[1:] != first[1:] for part in parts):
             return None
         return first[0], [len(parts), *first[1]], first[2]
     try:
-        value = ast.literal_eval(node)
+        value = ast.literal_eval(context.expression(node) or "")
     except (ValueError, TypeError, SyntaxError):
         return None
     if not isinstance(value, (bool, int, float)) or (isinstance(value, int) and abs(value) >= 2**63):
         return None
-    return value, [], ast.get_source_segment(text, node) or ast.unparse(node)
+    return value, [], context.text(node)
 
 
 def _meets_a_tensor(call: cst.Call, context: Context) -> bool:

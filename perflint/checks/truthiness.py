@@ -20,7 +20,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import predicts
 from perflint.training.clues import MATH, PICKS
-from perflint.training.steps import Point, Step
+from perflint.training.steps import Point, Step, of_point
 
 CODE = "PPF203"
 _MATH = frozenset(f"math.{name}" for name in MATH)
@@ -57,10 +57,9 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
     expression = context.expression(node)
     if expression is None:
         return
-    evidence = Evidence(point)
-    kind = _read_by(expression, asked, evidence)
+    kind, evidence = _read_by(point, expression, asked), Evidence(point)
     confidence = _confidence(kind, expression, step, point, evidence) if kind is not None else None
-    if confidence is None or _never_asked(node, context, evidence):
+    if confidence is None or _never_asked(node, point, context, evidence):
         return
     if step.forward and any(evidence.is_handed_over(test) for test in _conditions(node, context, point)):
         confidence = Confidence.LOW  # whether a caller hands over the optional argument is not known of a forward pass
@@ -77,15 +76,11 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
 
 def _may_match(point: Point) -> bool:
     """Whether a statement holds a decision on a tensor, guards left aside."""
-    node = point.statement.node
-    evidence: Evidence | None = None
-    for expression, asked in decisions.candidates(node):
-        if not asked and isinstance(expression, ast.Call) and _takes_as_it_is(expression):
-            continue
-        evidence = evidence or Evidence(point)
-        if _read_by(expression, asked, evidence) is not None:
-            return True
-    return False
+    return any(
+        (asked or not isinstance(expression, ast.Call) or not _takes_as_it_is(expression))
+        and _read_by(point, expression, asked) is not None
+        for expression, asked in decisions.candidates(point.statement.node)
+    )
 
 
 def _takes_as_it_is(call: ast.Call) -> bool:
@@ -96,14 +91,14 @@ def _takes_as_it_is(call: ast.Call) -> bool:
 step_gate(CODE, _may_match)
 
 
-def _never_asked(node: cst.CSTNode, context: Context, evidence: Evidence) -> bool:
+def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Evidence) -> bool:
     """Whether what stands to the left in the same test is reported already, or is off unless someone turns it on."""
     inner = node
     for parent in reversed(context.parents):
         if isinstance(parent, cst.BooleanOperation):
             left = context.expression(parent.left) if inner is parent.right else None
             for item in places.operands(left) if left is not None else ():
-                if _read_by(decisions.leaf(item), True, evidence) is not None:
+                if _read_by(point, decisions.leaf(item), True) is not None:
                     return True
                 if isinstance(parent.operator, cst.And) and evidence.is_off(item):
                     return True
@@ -137,8 +132,10 @@ def _asks_for_dtype(test: ast.expr) -> bool:
     )
 
 
-def _read_by(node: ast.expr, asked: bool, evidence: Evidence) -> Kind | None:
+@of_point
+def _read_by(point: Point, node: ast.expr, asked: bool) -> Kind | None:
     """The kind of the tensor that a decision reads."""
+    evidence = Evidence(point)
     if isinstance(node, ast.Call):
         kind = _inside_call(node, evidence)
         if kind is not None:

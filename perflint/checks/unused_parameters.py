@@ -14,7 +14,7 @@ from perflint.checks.arguments import find_argument
 from perflint.dataflow.values import Values
 from perflint.findings import Confidence, Edit, Fix
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context
+from perflint.lint.context import Context, local_name
 from perflint.lint.registry import check, gate, statement_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
@@ -75,7 +75,7 @@ def strategy_attribute(assign: cst.Assign, context: Context) -> None:
 
 def _is_strategy(node: cst.BaseExpression, context: Context) -> bool:
     """Whether a name, or an attribute of ``self``, is bound to a strategy wherever this function or class binds it."""
-    name, point = dotted_name(node, context), context.point
+    name, point = local_name(node), context.point
     if not name or point is None:
         return False
     owner = point.scope.owner
@@ -86,12 +86,6 @@ def _is_strategy(node: cst.BaseExpression, context: Context) -> bool:
         values = [bound] if bound is not None else []
     called = [context.file.names.resolve(dotted(v.func) or "") for v in values if isinstance(v, ast.Call)]
     return bool(values) and len(called) == len(values) and all(map(_STRATEGY.match, called))
-
-
-def dotted_name(node: cst.BaseExpression, context: Context) -> str:
-    """``a.b`` for a name or a chain of attributes, ``""`` for anything else."""
-    expression = context.expression(node)
-    return (dotted(expression) if expression is not None else None) or ""
 
 
 def _report(node: cst.CSTNode, value: cst.BaseExpression, context: Context) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from perflint.commands import CommandError, saving, showing
 from perflint.commands.reading import Batch
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.lint.unused_noqa import CODE as UNUSED
 from perflint.output.console import Console
@@ -61,7 +61,7 @@ def _silencing(check: Check, reason: str) -> Check:
         for path, findings in by_path.items():
             source = sources.get(path) or Source(path, "")  # it could not be read
             found += with_noqa_as_fix(source, findings, reason)
-        return sorted(found, key=lambda item: (item.path, item.start, item.end, item.code))
+        return by_place(found)
 
     return checked
 

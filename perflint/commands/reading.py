@@ -15,9 +15,9 @@ from perflint.commands.run_settings import context_paths, resolve
 from perflint.configuration.settings import Settings
 from perflint.files import leftovers, plain_files
 from perflint.findings import Finding
+from perflint.inputs.input_kinds import read_inputs
 from perflint.inputs.named_files import why_not_python
 from perflint.inputs.patterns import Patterns, relative
-from perflint.inputs.requirements import on_disk
 from perflint.inputs.wholeness import is_whole
 from perflint.run import discovery, intake
 from perflint.run.discovery import Found
@@ -165,8 +165,8 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
 
 
 def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
-    """The settings with what the directories of the files say."""
-    return replace(settings, whole_project=whole, requirements=on_disk(sources, settings.root))
+    """The settings with what is known of the files, and what stands beside them."""
+    return replace(settings, whole_project=whole, inputs=read_inputs(sources, settings.root))
 
 
 def _context(settings: Settings) -> Found:

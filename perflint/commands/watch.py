@@ -21,6 +21,7 @@ from perflint.commands.run_settings import common_directory, resolve
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
+from perflint.inputs.input_kinds import read_inputs
 from perflint.output.console import Console
 from perflint.output.formats import FOR_PEOPLE
 from perflint.run import intake
@@ -134,11 +135,11 @@ class Watch:
         if not self._options.quiet:
             self._console.note("Watching for changes; Ctrl-C ends it.")
         while True:
-            settings = self._files.settings
+            before = self._files.settings, self._files.code
             now = self._changed(seen)
             what = changes(seen, now)
             seen = now
-            if not what or (self._files.only_configuration(what) and self._files.settings == settings):
+            if not what or (self._files.settings is not None and (self._files.settings, self._files.code) == before):
                 continue
             if not self._options.quiet:
                 self._console.write(f"\n{self._clock.time_of_day()} {visible(described(what))}\n")
@@ -183,7 +184,7 @@ class Watch:
 
 
 class Files:
-    """The files that a run reads: those to check, and those that may hold its configuration."""
+    """The files that a run reads: those to check, those of other kinds, and those that may hold its configuration."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         """Raises CommandError if the configuration cannot be used."""
@@ -193,6 +194,8 @@ class Files:
         self._last = resolve(options, self._paths)
         self.settings: Settings | None = self._last
         """None while the configuration cannot be used: then files are looked for under the settings before."""
+        self.code: Stamps = {}
+        """The stamps of the files to check."""
 
     def look(self) -> Stamps:
         """The stamps of all files that are there, by path."""
@@ -202,12 +205,12 @@ class Files:
             self.settings = None
             with suppress(CommandError):  # the next check says what is wrong
                 self.settings = self._last = resolve(self._options, self._paths)
-        return {**configuration, **stamps(map(str, self._found()))}
-
-    def only_configuration(self, what: Mapping[str, list[str]]) -> bool:
-        """Whether a configuration that can be used is all that has changed."""
-        names = {name for listed in what.values() for name in listed}
-        return self.settings is not None and names <= set(self._configurations())
+        found = [str(path) for path in self._found()]
+        inputs = read_inputs(found, self._last.root)
+        if self.settings is not None:
+            self.settings = replace(self.settings, inputs=inputs)
+        self.code = stamps(found)
+        return {**configuration, **stamps(map(_shown, inputs.files)), **self.code}
 
     def _found(self) -> list[Path]:
         there = [path for path in self._paths if path.exists()]

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from perflint.findings import Confidence
-from perflint.inputs.paddle_versions import Admitted
+from perflint.inputs.input_files import Inputs
 from perflint.inputs.patterns import Patterns
 
 
@@ -34,7 +34,7 @@ class Settings:
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
     ``line_length`` is how many columns the rows that a fix writes may have.
     ``target_paddle`` is the oldest Paddle that the code has to run on; empty: what the project's files say.
-    ``requirements`` is no key: what the requirements next to the files say of it (``paddle_versions.on_disk``).
+    ``inputs`` is no key: what the files of other kinds say, such as the requirements next to the code.
     ``noqa`` is no key: whether comments silence findings.
     ``whole_project`` is no key: whether the files of the run are all that its findings can rest on.
     ``passed_over`` is no key: pipes and devices that bear the name of a configuration.
@@ -62,7 +62,7 @@ class Settings:
     logging_calls: Mapping[str, DeclaredCall] = field(default_factory=dict)
     line_length: int | None = None
     target_paddle: str = ""
-    requirements: Mapping[str, Admitted] = field(default_factory=dict)
+    inputs: Inputs = field(default_factory=Inputs)
     noqa: bool = True
     origins: Mapping[str, str] = field(default_factory=dict)
     whole_project: bool = False

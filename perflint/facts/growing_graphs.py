@@ -28,7 +28,7 @@ from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Scope
-from perflint.training.steps import Point, points_of
+from perflint.training.steps import Point, of_point, points_of
 
 STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "record", "log"})
 _APPENDS = frozenset({"append", "extend", "add"})
@@ -54,6 +54,7 @@ class Growth:
     seen: str = ""
 
 
+@of_point
 def growth(point: Point) -> Growth | None:
     """What a statement at a training step adds to an object that outlives the step; None where it adds no graph."""
     carriers = _Carriers(point)

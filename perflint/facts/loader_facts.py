@@ -178,9 +178,7 @@ class _Facts:
         value = self._worth(origin)
         if value is Worth.NONE:
             return
-        lines = file.source.lines
-        start = lines.offset(origin.node.lineno, origin.node.col_offset)
-        end = lines.offset(origin.node.end_lineno or 0, origin.node.end_col_offset or 0)
+        start, end = file.source.lines.span(origin.node)
         made, scope, _, call = self._made(origin) or loader.site.calls[0]
         path, name = made.path, dotted(call.func) or "super().__init__"
         little = value is Worth.LITTLE

@@ -129,12 +129,12 @@ def _splits(lines: LineTable, node: ast.stmt) -> Iterator[tuple[int, int, str]]:
         return
     if isinstance(value, ast.Call) and (value.args or value.keywords) and not _is_chain(value.func):
         parts = [*value.args, *(keyword.value for keyword in value.keywords)]
-        end = _offset(lines, value, end=True) - 1
-        start = _offset(lines, value.func, end=True) + 1
+        end = lines.span(value)[1] - 1
+        start = lines.span(value.func)[1] + 1
         if lines.text[start - 1] == "(" and lines.text[end] == ")" and parts:
             yield start, end, ""
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)) and not isinstance(value, ast.Tuple):
-        start, end = _offset(lines, value), _offset(lines, value, end=True)
+        start, end = lines.span(value)
         if lines.text[start - 1] != "(":
             yield start, end, "()"
 
@@ -142,9 +142,3 @@ def _splits(lines: LineTable, node: ast.stmt) -> Iterator[tuple[int, int, str]]:
 def _is_chain(function: ast.expr) -> bool:
     """Whether a call is made on the result of another call: ``a().b()``."""
     return any(isinstance(node, ast.Call) for node in ast.walk(function))
-
-
-def _offset(lines: LineTable, node: ast.expr, end: bool = False) -> int:
-    row, column = (node.end_lineno, node.end_col_offset) if end else (node.lineno, node.col_offset)
-    assert row is not None and column is not None
-    return lines.offset(row, column)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from perflint.configuration.settings import DeclaredCall
+from perflint.configuration.settings import Settings
 from perflint.dataflow.resolving import Resolving
 from perflint.incremental.kept_file import KeptFile
 from perflint.incremental.renewed import take_apart
@@ -22,7 +22,7 @@ class KeptProject(Project):
 
     Args:
         sources: every readable file by path.
-        loaders: the functions that make loaders, by qualified name.
+        settings: of the run.
         paths: the files that may be edited.
         known: an index of an earlier state; files with the same source are not parsed again.
     """
@@ -34,13 +34,13 @@ class KeptProject(Project):
     def __init__(
         self,
         sources: Mapping[str, Source],
-        loaders: Mapping[str, DeclaredCall],
+        settings: Settings,
         paths: frozenset[str] = frozenset(),
         known: Project | None = None,
     ) -> None:
         self.paths = paths
         self._earlier = known.files if known is not None else {}
-        super().__init__(sources, loaders, RevisedMemory())
+        super().__init__(sources, settings, RevisedMemory())
         self._earlier = {}
         self.resolving = Resolving.of(self)
         for path in paths:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
-from perflint.configuration.settings import DeclaredCall
+from perflint.configuration.settings import Settings
 from perflint.index.claims import Claims
 from perflint.index.kinds import Kind
 from perflint.index.mentions import Mentions
@@ -252,10 +252,12 @@ class Project:
     ``files``: by path; files that do not parse hold nothing, and are in ``broken`` with the error once that is known.
     ``modules``: the same by the parts of their modules' names, a package by those of its folder.
     ``parts``: what answers questions about the project, one of each class.
+    ``loaders``: the functions that make loaders, by qualified name, as the configuration declares them.
+    ``inputs``: what the files of other kinds say that belong to the project.
 
     Args:
         sources: every readable file by path.
-        loaders: the functions that make loaders, by qualified name, as the configuration declares them.
+        settings: of the run (default: those of a run without configuration).
         memory: keeps the answers; of its own where none is given.
     """
 
@@ -266,12 +268,13 @@ class Project:
     def __init__(
         self,
         sources: Mapping[str, Source],
-        loaders: Mapping[str, DeclaredCall] | None = None,
+        settings: Settings | None = None,
         memory: Memory | None = None,
     ) -> None:
         self.memory = Memory() if memory is None else memory
         self.parts: dict[type, Any] = {}
-        self.loaders = loaders or {}
+        settings = settings or Settings()
+        self.loaders, self.inputs = settings.loaders, settings.inputs
         self.broken: dict[str, Exception] = {}
         self.parsed: Claims | None = None
         """Where processes share the project: the files that this one has parsed."""

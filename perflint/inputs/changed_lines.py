@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from perflint.files import plain_files
+from perflint.files.inside import repository
 from perflint.inputs import git
 
 _DIFF = (
@@ -112,7 +113,7 @@ class ChangedLines:
 @cache
 def _top_of(directory: Path) -> Path:
     """The directory with the repository around a directory; the root of the file system where there is none."""
-    return git.above(directory) or Path(directory.anchor)
+    return repository(directory) or Path(directory.anchor)
 
 
 class _Tree:

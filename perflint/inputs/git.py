@@ -15,8 +15,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from perflint.files.inside import repository
 
 PATIENCE = 300
 """Seconds after which git is ended: its files may be pipes, which it waits for."""
@@ -133,7 +135,7 @@ def top_of(directory: Path) -> Path:
     Raises:
         GitError: there is none, or git does not trust it.
     """
-    place = above(Path(os.path.realpath(directory)))
+    place = repository(Path(os.path.realpath(directory)))
     if place is None:
         _program()
         raise GitError(f"{directory} is in no git repository")
@@ -147,16 +149,6 @@ def top_of(directory: Path) -> Path:
     if not top.samefile(place):
         raise GitError(f"{place / '.git'} stands for no working tree there: git takes it for {top}")
     return top
-
-
-def above(directory: Path) -> Path | None:
-    """The nearest directory with a ``.git``, which may be the directory itself; None where there is none."""
-    return next((place for place in _outwards(directory) if os.path.lexists(place / ".git")), None)
-
-
-def _outwards(directory: Path) -> Iterator[Path]:
-    yield directory
-    yield from directory.parents
 
 
 def commit_of(top: Path, revision: str) -> str:

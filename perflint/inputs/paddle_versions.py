@@ -5,7 +5,7 @@
 (``Fix.paddle``), and ``hold_back`` turns it into words where the project admits an older one.
 
 Read are the requirements that stand next to the files and above them (``requirements.py``), and what the code itself
-asks for, as ``paddle.utils.require_version("2.2")`` does (``index/version_checks.py``).
+asks for, as ``paddle.utils.require_version("2.2")`` does (``lint/version_checks.py``).
 """
 
 from __future__ import annotations

@@ -21,7 +21,9 @@ from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.project import FileIndex
 from perflint.lint.units import ParsedUnit
 from perflint.suppress import noqa
-from perflint.syntax.scopes import Statement
+from perflint.syntax.scopes import Statement, own_parts
+from perflint.syntax.tree import children
+from perflint.text.source import LineTable
 from perflint.training import counting, guards
 from perflint.training.steps import Point, Step
 
@@ -124,14 +126,12 @@ class Context:
         return self.file.source.text[start:end]
 
     def expression(self, node: cst.CSTNode) -> ast.expr | None:
-        """The same expression for the index, which speaks ``ast``."""
+        """The same expression in the tree of the index, of which gates and facts have answered already."""
         if node not in self._expressions:
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    self._expressions[node] = ast.parse(f"({self.text(node)}\n)", mode="eval").body
-            except (SyntaxError, ValueError):
-                self._expressions[node] = None
+            statement = self.ast_statement
+            lines = self.file.source.lines
+            known = self.once((_by_range, statement), lambda: _by_range(statement, lines)) if statement else {}
+            self._expressions[node] = known.get(self.range(node)) or _parsed(self.text(node))
         return self._expressions[node]
 
     def kind(self, node: cst.CSTNode) -> Kind:
@@ -317,6 +317,28 @@ class Context:
                 expression = self.expression(test)
                 self._rare[key] = expression is not None and guards.rare(expression, value, definitions)
         return self._rare[key]
+
+
+def _by_range(statement: Statement, lines: LineTable) -> Mapping[tuple[int, int], ast.expr]:
+    """The expressions of a statement by where they begin and end; what is in f-strings has no place before 3.12."""
+    found: dict[tuple[int, int], ast.expr] = {}
+    waiting = own_parts(statement.node)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.expr):
+            found[lines.span(node)] = node
+        if not isinstance(node, ast.JoinedStr):
+            waiting += children(node)
+    return found
+
+
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(f"({text}\n)", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
 
 
 def local_name(node: Any) -> str:

@@ -52,7 +52,7 @@ def oldest_for(file: FileIndex, settings: Settings) -> Admitted | None:
     if target is not None:
         return Admitted(target, "target-paddle")
     checked = [found for other in checking(file.project) for found in _of_file(other, file)]
-    required = nearest(file.path, settings.requirements)
+    required = nearest(file.path, file.project.inputs)
     return oldest([*checked, *([required] if required is not None else [])])
 
 

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
+from perflint.files.inside import repository as git_top
+
 STDIN = "-"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -57,11 +59,8 @@ def repository(start: Path, otherwise: Path) -> str:
 
     A work tree and a submodule have a file ``.git`` in the place of the directory.
     """
-    for place in (Path(_absolute(str(start))), Path(os.path.realpath(start))):
-        for directory in (place, *place.parents):
-            if os.path.lexists(directory / ".git"):
-                return str(directory)
-    return _absolute(str(otherwise))
+    top = git_top(Path(_absolute(str(start)))) or git_top(Path(os.path.realpath(start)))
+    return str(top) if top is not None else _absolute(str(otherwise))
 
 
 def valid(text: str) -> str:

@@ -35,7 +35,7 @@ def examine(
         done: told of the files as they are done.
         last: the process ends after this, so that nothing has to be freed.
     """
-    project = opened(sources, settings.loaders)
+    project = opened(sources, settings)
     examination = Examination(project, settings, codes, gated)
     jobs = min(jobs, len(sources) // (PARALLEL_FROM // 2)) if can_fork() else 1
     try:

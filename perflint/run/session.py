@@ -234,7 +234,7 @@ class _Kept:
         return self.found[path]
 
     def _opened(self, watched: frozenset[str], before: KeptProject | None) -> _Look:
-        project = KeptProject(self.sources, self._settings.loaders, watched, before)
+        project = KeptProject(self.sources, self._settings, watched, before)
         return _Look(project, Examination(project, self._settings, self._codes, gated=True))
 
     def _others(self, path: str) -> Iterator[list[Draft]]:

@@ -9,7 +9,7 @@ from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
-from perflint.inputs.requirements import on_disk
+from perflint.inputs.input_kinds import read_inputs
 from perflint.server import client_settings
 from perflint.server.client_settings import EditorSettings
 from perflint.server.hidden import Hidden
@@ -36,8 +36,8 @@ class Configured:
         """See whether the settings are still as they were, and the baseline that they name."""
         self._look(editor)
         if self.settings is not None:
-            beside = on_disk([str(self._start / "any.py")], self.settings.root)
-            self.settings = replace(self.settings, requirements=beside)
+            inputs = read_inputs([str(self._start / "any.py")], self.settings.root)
+            self.settings = replace(self.settings, inputs=inputs)
         self.hidden.look(self.settings)
 
     def _look(self, editor: EditorSettings) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from perflint.commands.watch import Kept
 from perflint.configuration.settings import Settings
-from perflint.inputs.paddle_versions import Admitted
-from perflint.inputs.requirements import on_disk
+from perflint.inputs.input_files import Inputs
+from perflint.inputs.input_kinds import read_inputs
 from perflint.inputs.wholeness import is_whole
 from perflint.run import discovery
 from perflint.run.discovery import Found
@@ -29,8 +29,8 @@ class Disk:
         self.is_too_big = False
         self.is_whole = False
         """Whether nothing outside of these files can lead to a finding in them."""
-        self.requirements: Mapping[str, Admitted] = {}
-        """What the requirements next to the files say of Paddle."""
+        self.inputs = Inputs()
+        """What the files of other kinds say that belong to these."""
         self._root = root
         self._tell = tell
         self._reading = Kept()
@@ -52,8 +52,14 @@ class Disk:
             )
         self.sources, unreadable = self._reading.read_all([] if self.is_too_big else found.files)
         places = [Path(self._root), *_context(settings)] if settings is not None else []
-        self.requirements = on_disk(self.sources, settings.root) if settings is not None else {}
+        self._enter(read_inputs(self.sources, settings.root) if settings is not None else Inputs())
         self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
+
+    def _enter(self, inputs: Inputs) -> None:
+        for problem in inputs.problems:
+            if problem not in self.inputs.problems:
+                self._tell.note(problem)
+        self.inputs = inputs
 
     def path_of(self, path: str) -> str | None:
         """The path that the findings of one of these files carry; None for any other file."""

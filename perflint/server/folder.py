@@ -67,7 +67,7 @@ class Folder:
                 sources.pop(path, None)
         if sources.keys() - self._disk.sources.keys():
             sources = dict(sorted(sources.items()))
-        known = replace(settings, whole_project=self._disk.is_whole, requirements=self._disk.requirements)
+        known = replace(settings, whole_project=self._disk.is_whole, inputs=self._disk.inputs)
         self.kept.put(sources, known, shared)
 
     def get_ready(self) -> None:

@@ -6,6 +6,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from perflint.configuration import config_files
+from perflint.inputs import input_kinds
 from perflint.inputs.projects import ROOT_MARKS
 from perflint.server.client import Client
 from perflint.server.client_settings import SECTION
@@ -18,8 +19,8 @@ async def register(server: LanguageServer, client: Client) -> None:
     """Ask for news of files, and of settings, where the editor lets one ask."""
     wanted = []
     if client.registers_watchers:
-        names = [name for name in dict.fromkeys(_NAMES) if not name.endswith(".py")]
-        patterns = ["**/*.py", *(f"**/{name}" for name in names)]
+        beside = dict.fromkeys([*(f"**/{name}" for name in _NAMES), *input_kinds.patterns()])
+        patterns = ["**/*.py", *(pattern for pattern in beside if not pattern.endswith(".py"))]
         watchers = [types.FileSystemWatcher(pattern) for pattern in patterns]
         wanted.append(
             types.Registration(

@@ -51,6 +51,12 @@ def walk(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def first_row(node: ast.stmt) -> int:
+    """The row that a statement begins on: that of its first decorator, if it has any."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
 def alike(one: ast.AST, other: ast.AST) -> bool:
     """Whether two nodes say the same, wherever they stand: ``ast.dump`` of both, but for its time and its recursion."""
     pairs: list[tuple[Any, Any]] = [(one, other)]

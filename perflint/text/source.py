@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perflint.files import plain_files
+
+if TYPE_CHECKING:
+    import ast
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ELSE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -92,6 +96,11 @@ class LineTable:
         if row not in self._columns:
             self._columns[row] = _Columns(self.line(row))
         return start + self._columns[row].character(utf8_column)
+
+    def span(self, node: ast.expr | ast.stmt | ast.alias) -> tuple[int, int]:
+        """Where a node of the text's ``ast`` tree begins and ends, as character offsets."""
+        end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+        return self.offset(node.lineno, node.col_offset), end
 
     def between(self, first: int, last: int) -> str:
         """The text of some rows (from 1), with their line ends."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from perflint.dataflow.evaluate import Env
 from perflint.dataflow.flow import with_comprehensions
 from perflint.index.part import Part
 from perflint.index.project import FileIndex, Project
 from perflint.syntax.scopes import Loop, Scope, Statement
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,26 @@ class Point:
     env: Env
     loop: Loop | None
     file: FileIndex
+    answers: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    """What ``of_point`` remembers."""
 
     @cached_property
     def full_env(self) -> Env:
         """``env`` with the targets of the statement's comprehensions."""
         return with_comprehensions(self.statement.node, self.env, self.file)
+
+
+def of_point(work_out: Callable[Concatenate[Point, P], R]) -> Callable[Concatenate[Point, P], R]:
+    """Let a function of a point, and of expressions there, remember its answers: a check takes those of its gate."""
+
+    def ask(point: Point, /, *about: P.args, **named: P.kwargs) -> R:
+        key = (work_out, *about)
+        if key not in point.answers:
+            point.answers[key] = work_out(point, *about, **named)
+        found: R = point.answers[key]
+        return found
+
+    return ask
 
 
 @dataclass(frozen=True)

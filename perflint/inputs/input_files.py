@@ -1,0 +1,185 @@
+"""Files of other kinds than Python that facts are drawn from: where they are looked for, and what each of them says.
+
+A kind is declared once, as ``requirements.REQUIREMENTS`` is, and listed in ``input_kinds.KINDS``.  What its files say
+is part of the settings of a run, so the cache, an open session, the server and a watch go by it without more ado; facts
+and checks ask ``project.inputs``.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from perflint.files import plain_files
+from perflint.files.inside import outwards
+
+T = TypeVar("T")
+
+_MOST_BYTES = 1_000_000
+_MOST_REMEMBERED = 4_096
+_MARKS = frozenset({".git", "setup.py", "pyproject.toml", "setup.cfg"})
+"""What stands in the top directory of a project."""
+_ANY_DIRECTORIES = "**"
+
+
+@dataclass(frozen=True)
+class InputKind(Generic[T]):
+    """A kind of file that facts are drawn from.
+
+    Args:
+        name: no two kinds have the same.
+        places: patterns of paths, seen from the directory of a checked file or one above it in the same project:
+            ``setup.cfg``, ``requirements/*.txt``, ``configs/**/*.yml``.  Upper and lower case are alike.
+        read: what a file says, from its name and its bytes; None where it says nothing.  That is plain data, such as
+            tuples of texts: findings are worked out again once it is no longer equal, and the cache goes by its
+            ``repr``.  A ValueError says in words why the file cannot be used.
+    """
+
+    name: str
+    places: tuple[str, ...]
+    read: Callable[[str, bytes], T | None]
+
+
+@dataclass(frozen=True)
+class InputFile(Generic[T]):
+    """A file that says something: its path from the top of the project, and what it says."""
+
+    path: str
+    said: T
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the files of all kinds say that belong to the checked files.
+
+    ``said``: by the name of the kind, then by the absolute path of the directory that the patterns are seen from.
+    ``files``: all that are there, those that say nothing among them.
+    ``problems``: a sentence for each file that cannot be used.
+    """
+
+    said: Mapping[str, Mapping[str, tuple[InputFile[Any], ...]]] = field(default_factory=dict)
+    files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
+    problems: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    def around(self, kind: InputKind[T], path: str) -> Iterator[tuple[InputFile[T], ...]]:
+        """The files of a kind that belong to a checked file: those of its directory, then those of each one above."""
+        known = self.said.get(kind.name)
+        if known:
+            directory = _normal(Path(path).parent)
+            yield from (known[str(place)] for place in (directory, *directory.parents) if str(place) in known)
+
+
+def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> Inputs:
+    """What the files of some kinds say that are there.
+
+    Looked at are the directories of the checked files and those above them, up to the top of the project: the outermost
+    one with a ``setup.py``, ``setup.cfg``, ``pyproject.toml`` or configuration of perflint, and never above a ``.git``.
+    Where there is none of these, only the directories of the files count.
+
+    Args:
+        kinds: what is looked for.
+        paths: of the files that are checked.
+        root: the directory of the configuration.
+    """
+    listing, tops = _Listing(), dict[Path, Path]()
+    for directory in dict.fromkeys(Path(path).parent for path in paths):
+        above = _up_to_the_top(_normal(directory), _normal(root), listing)
+        for place in above:
+            tops.setdefault(place, above[-1])
+    said: dict[str, dict[str, tuple[InputFile[Any], ...]]] = {}
+    files: dict[Path, str] = {}
+    for kind in kinds:
+        for place, top in sorted(tops.items()):
+            wanted = {file for pattern in kind.places for file in listing.matching(place, pattern)}
+            answers = [(file, *_answer(kind, file)) for file in sorted(wanted)]
+            files |= {file: problem for file, _, problem in answers}
+            found = [InputFile(file.relative_to(top).as_posix(), data) for file, data, _ in answers if data is not None]
+            if found:
+                said.setdefault(kind.name, {})[str(place)] = tuple(found)
+    problems = [f"{file} is not taken into account: {problem}" for file, problem in files.items() if problem]
+    return Inputs(said, tuple(files), tuple(problems))
+
+
+def _answer(kind: InputKind[Any], file: Path) -> tuple[Any, str]:
+    """What a file says, and why it cannot be used; neither for one that is gone."""
+    try:
+        return _understood(kind, file.name, plain_files.read(file, _MOST_BYTES))
+    except FileNotFoundError:
+        return None, ""
+    except OSError as error:
+        return None, error.strerror or str(error)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _understood(kind: InputKind[Any], name: str, data: bytes) -> tuple[Any, str]:
+    """What a file says, and why it cannot be used, remembered by its content."""
+    try:
+        return kind.read(name, data), ""
+    except (ValueError, RecursionError, MemoryError) as error:
+        return None, str(error) or type(error).__name__
+
+
+def _normal(directory: Path) -> Path:
+    return Path(os.path.normpath(directory.absolute()))
+
+
+def _up_to_the_top(directory: Path, root: Path, listing: _Listing) -> list[Path]:
+    """A directory and those above it in the same project."""
+    above: list[Path] = []
+    top = 1
+    for place in outwards(directory):
+        above.append(place)
+        names = listing.names(place)
+        if place == root or not _MARKS.isdisjoint(names):
+            top = len(above)
+        if ".git" in names:
+            break
+    return above[:top]
+
+
+class _Listing:
+    """What stands in directories, each of which is read once."""
+
+    def __init__(self) -> None:
+        self._names: dict[Path, Mapping[str, bool]] = {}
+
+    def names(self, directory: Path) -> Mapping[str, bool]:
+        """The names in a directory, and whether each is a directory itself; links are not followed."""
+        if directory not in self._names:
+            try:
+                with os.scandir(directory) as scan:
+                    self._names[directory] = {entry.name: entry.is_dir(follow_symlinks=False) for entry in scan}
+            except (OSError, ValueError):
+                self._names[directory] = {}
+        return self._names[directory]
+
+    def matching(self, directory: Path, pattern: str) -> Iterator[Path]:
+        """The files below a directory whose path is as a pattern says, in no order."""
+        waiting = [(directory, _parts(pattern))]
+        while waiting:
+            place, (first, *rest) = waiting.pop()
+            names = self.names(place)
+            if first is None:
+                below = [name for name, is_directory in names.items() if is_directory and not name.startswith(".")]
+                waiting += [(place, tuple(rest)), *((place / name, (None, *rest)) for name in below)]
+                continue
+            fitting = [name for name in names if first.fullmatch(name)]
+            if rest:
+                waiting += [(place / name, tuple(rest)) for name in fitting]
+            else:
+                yield from (place / name for name in fitting if not names[name])
+
+
+@lru_cache
+def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
+    """The parts of a pattern between its slashes; None: any number of directories."""
+    return tuple(
+        None if part == _ANY_DIRECTORIES else re.compile(fnmatch.translate(part), re.IGNORECASE)
+        for part in pattern.split("/")
+    )
