@@ -20,6 +20,7 @@ from perflint.lint.registry import check, triggers
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS
 from perflint.syntax.tree import walk
+from perflint.training.evidence import steps_environment
 from perflint.training.steps import Point
 
 CODE = "PPF205"
@@ -97,20 +98,11 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
         return Confidence.LOW
     if found.kind in _HIGH:
         return Confidence.HIGH if found.sure else Confidence.MEDIUM
-    if found.kind not in _MEDIUM or acts(point) or _comes_from_dali(point):
+    if found.kind not in _MEDIUM or steps_environment(point.scope) or _comes_from_dali(point):
         return Confidence.LOW
     # A place or a gradient is a reason to make a tensor of one's own.
     wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
     return Confidence.LOW if wanted and found.kind in ("copy", "cast", origins.BATCH) else Confidence.MEDIUM
-
-
-def acts(point: Point) -> bool:
-    """Whether an environment is stepped beside the statement: its observations have to be brought to the device."""
-    return any(
-        (dotted(call.func) or "").endswith(".step") and "env" in (dotted(call.func) or "").rpartition(".")[0].lower()
-        for statement in point.scope.statements
-        for call in statement.calls
-    )
 
 
 def _is_fallback(node: ast.expr, point: Point) -> bool:

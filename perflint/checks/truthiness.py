@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -18,7 +17,7 @@ from perflint.lint.registry import check, forward_clue, step_gate
 from perflint.syntax import decisions
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import predicts
+from perflint.syntax.vocabulary import decodes, predicts, sets_up
 from perflint.training.clues import MATH, PICKS
 from perflint.training.steps import Point, Step
 
@@ -29,9 +28,6 @@ _INSIDE = PICKS | MATH
 _CERTAIN = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "equal_all", "allclose", "count_nonzero"}
 )
-# Functions that run once, and layers that only predict: their decisions cost training nothing.
-_ONCE = re.compile(r"^_*(init|reset|build|setup|load)")
-_PREDICTS = re.compile(r"generation|greedy|beam|post_?process|nms", re.IGNORECASE)
 _FORWARD_MESSAGE = (
     "`{what}` is a Python decision on a tensor and waits for the device at {where}; choose on the device instead."
 )
@@ -171,11 +167,11 @@ def _member(node: ast.Compare, evidence: Evidence) -> Kind | None:
 def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: Evidence) -> Confidence | None:
     """How sure a decision is one on a device tensor that is taken in training; None where it is not sure enough."""
     scope = point.scope
-    if _ONCE.search(scope.name):
+    if sets_up(scope.name):
         return None
     if not step.forward:
         return Confidence.MEDIUM if kind.guess else Confidence.HIGH
-    if scope.owner is None or any(_PREDICTS.search(name) or predicts(name) for name in (scope.owner.name, scope.name)):
+    if scope.owner is None or any(decodes(name) or predicts(name) for name in (scope.owner.name, scope.name)):
         return None
     if any("beam" in attribute for attribute in scope.owner.attributes):
         return None  # a search for the best sequence: it runs when a model predicts

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import is_no_training, snake
+from perflint.syntax.vocabulary import asks_for_another_run, decodes_or_watches, is_metric_class, is_no_training, snake
 from perflint.training.steps import Point
-
-_NAMES = re.compile(
-    r"viterbi|beam|greedy|search|post_?process|generation|observer|calibrat"
-    r"|(^|_)(decode|generate|debug\w*|nms"
-    r"|quant_error|track\w*)($|_)"
-)
-_METRICS = re.compile(r"(^|_)(metrics?|evaluator|acc|accuracy|map|minp|recallk?|precisionk?)$")
-_OTHER_RUN = re.compile(r"infer|export|deploy|predict|(^|_)(test|eval)|decod|generat|onnx|tracing", re.IGNORECASE)
 
 
 def is_untrained(point: Point, function: str) -> bool:
@@ -27,17 +18,15 @@ def is_untrained(point: Point, function: str) -> bool:
     """
     owner = point.scope.owner.name if point.scope.owner is not None else ""
     classes = [snake(owner), snake(function.rpartition(".")[0])]
-    if any(_NAMES.search(name) or is_no_training(name) for name in [snake(point.scope.name), *classes]):
+    if any(decodes_or_watches(name) or is_no_training(name) for name in [snake(point.scope.name), *classes]):
         return True
-    if any(_METRICS.search(name) for name in classes) or any(
-        part in ("metric", "metrics") for part in point.file.parts
-    ):
+    if any(map(is_metric_class, classes)) or any(part in ("metric", "metrics") for part in point.file.parts):
         return True
     place = point.statement.place
     return place is not None and any(
         isinstance(link.node, ast.If)
         and link.branch == "body"
-        and (bool(_OTHER_RUN.search(_asked(link.node.test))) or _is_first_time(link.node.test))
+        and (asks_for_another_run(_asked(link.node.test)) or _is_first_time(link.node.test))
         for link in place.chain()
     )
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
-from perflint.dataflow.flow import backward_names, differentiated, is_loss_name
+from perflint.dataflow.flow import backward_names, differentiated
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Loop, Scope
+from perflint.syntax.vocabulary import counts_hits, means_loss
 
 _CUTS = frozenset(
     {"detach", "detach_", "item", "numpy", "tolist", "float", "int", "bool", "str", "repr", "format", "len", "print"}
     | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "equal", "argmax", "isinstance"}
 )
 _HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
-_COUNTS = re.compile(r"acc|precision|recall|f1|auc|top_?k|correct|iou|confusion|hit|rank", re.IGNORECASE)
 
 
 def direct(scope: Scope) -> frozenset[str]:
@@ -70,7 +69,7 @@ def argument_names(call: ast.Call) -> set[str]:
 
 def gives_counts(call: ast.Call) -> bool:
     """Whether a function is one of those that count what is right, and so give no gradient."""
-    return bool(_COUNTS.search((dotted(call.func) or "").rpartition(".")[2]))
+    return counts_hits((dotted(call.func) or "").rpartition(".")[2])
 
 
 def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:
@@ -79,7 +78,7 @@ def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:
     for statement in scope.statements:
         node = statement.node
         if isinstance(node, (ast.Assign, ast.AugAssign)) and differentiated & set(bound_by(node)):
-            found.update(name for name in _terms(node.value) if is_loss_name(name))
+            found.update(name for name in _terms(node.value) if means_loss(name))
     return frozenset(found)
 
 

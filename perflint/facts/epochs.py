@@ -6,7 +6,8 @@ import ast
 
 from perflint.syntax.scopes import LOOPS, Loop, Statement
 from perflint.syntax.tree import walk
-from perflint.training import around, counting, evidence
+from perflint.syntax.vocabulary import means_epoch
+from perflint.training import around, evidence
 
 _CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -39,5 +40,5 @@ def _guarded(statement: Statement, loop: Loop) -> bool:
 def _chooses(node: ast.AST) -> bool:
     """Whether a part of a test picks out some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In)):
-        return any(isinstance(item, ast.Name) and counting.is_epoch_name(item.id) for item in walk(node))
+        return any(isinstance(item, ast.Name) and means_epoch(item.id) for item in walk(node))
     return isinstance(node, _CHOOSES)

@@ -27,27 +27,27 @@ from perflint.syntax.function_text import function_texts
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import evaluates, predicts
+from perflint.syntax.vocabulary import (
+    calls_training,
+    evaluates,
+    is_deployment,
+    makes,
+    means_batches,
+    means_model,
+    predicts,
+    scores,
+)
 from perflint.syntax.words import words
 from perflint.training.evidence import counts_epochs, over_batches
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-_SCORES = re.compile(r"(^|_)scor(e|ing)($|_)")
 _SWITCH = re.compile(r"\.[\s\\]*eval\b")
 _LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
-_MODEL = re.compile(
-    r"^(\w*_)?(model|net|network|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
-    r"(_?[GDABgdab12]|\d)?$"
-)
-_NO_MODEL = re.compile(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_")
-_DATA = re.compile(r"batch|load|reader|iter|dataset|(^|_)(data|ds|dl|gen|generator)($|_)", re.IGNORECASE)
-_TRAINS = re.compile(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)")
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
-_DEPLOYED = re.compile(r"^(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference|.*export.*)$", re.IGNORECASE)
 _MAX_DEPTH = 2
 _MOST_CALLERS = 3
 
@@ -98,7 +98,7 @@ class Evaluation:
 @query
 def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
     """The loops of a file that may evaluate and keep a graph for a backward pass that never comes."""
-    if file.is_quiet or any(map(_DEPLOYED.match, file.parts)) or not file.of_text("evaluates", _names_evaluation):
+    if file.is_quiet or any(map(is_deployment, file.parts)) or not file.of_text("evaluates", _names_evaluation):
         return {}
     if file.is_foreign:
         return {}
@@ -175,7 +175,7 @@ def _may_evaluate(scope: Scope, switches: bool) -> bool:
 
 
 def _evaluates(name: str) -> bool:
-    said = evaluates(name) or predicts(name) or bool(_SCORES.search(name))
+    said = evaluates(name) or predicts(name) or scores(name)
     return said and "train" not in name.lower()
 
 
@@ -258,7 +258,7 @@ class Finder:
 
     def _confidence(self, look: _Look, loop: Loop, sure: bool) -> Confidence:
         assert not isinstance(loop, ast.While)
-        over_data = over_batches(loop) or any(_DATA.search(name) for name in _names(loop.iter))
+        over_data = over_batches(loop) or any(map(means_batches, _names(loop.iter)))
         if (
             not (over_data or evaluates(look.scope.name))
             or self._is_dispatched(look.scope)
@@ -281,7 +281,7 @@ class Finder:
 
     def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
         """Whether nothing but programs that predict is known to call a function."""
-        if predicts(file.parts[-1]) or any(_DEPLOYED.match(part) for part in file.parts):
+        if predicts(file.parts[-1]) or any(map(is_deployment, file.parts)):
             return not file.has(".backward(")
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
@@ -319,7 +319,7 @@ class Finder:
         if found is not None and found[1].name not in ("forward", "__call__"):
             return self._reaches_model(*found, depth)
         last = model.rpartition(".")[2]
-        if not _MODEL.match(last) or _NO_MODEL.match(last) or self._never_trained(look, model):
+        if not means_model(last) or makes(last) or self._never_trained(look, model):
             return None
         return None if self._is_called_class(model) else False
 
@@ -369,8 +369,8 @@ def _may_train(statement: Statement) -> bool:
     """Whether a statement calls something that trains, by its name; ``model.train()`` only switches the mode."""
     for call in statement.calls:
         receiver, _, last = (dotted(call.func) or "").rpartition(".")
-        switches = last == "train" and not call.args and _MODEL.match(receiver.rpartition(".")[2] or receiver)
-        if _TRAINS.match(last) and not switches and receiver != "self":
+        switches = last == "train" and not call.args and means_model(receiver.rpartition(".")[2] or receiver)
+        if calls_training(last) and not switches and receiver != "self":
             return True
     return False
 

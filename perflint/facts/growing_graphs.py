@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Scope
+from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
 
 STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "record", "log"})
@@ -35,7 +35,6 @@ _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
 """Statements of the step that are looked at for the sake of one beside them."""
 _EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
-_BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
 _WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
 _PRINTED = "a tensor that is printed says `stop_gradient=True` then"
 
@@ -166,7 +165,7 @@ def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
         name = dotted(added[0]) if added is not None else None
         if added and name and name.startswith("self.") and parameter in map(dotted, uncut(added[1])):
             values = method.owner.attributes.get(name[5:], []) if method.owner else []
-            if not any(_BOUNDED.search(ast.unparse(item)) for item, _ in values) and not _emptied(method, name):
+            if not any(is_bounded(ast.unparse(item)) for item, _ in values) and not _emptied(method, name):
                 return not NoGrad.of(file.project).over_statement(file, method, statement)
     return False
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Loop, Scope, Statement
+from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
 
 _MOST_RENEWALS = 256
 """Statements that make one object anew of which each is asked whether it is in the loop."""
 _EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
-_BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
 
 
 def outlives_the_step(target: ast.expr, point: Point) -> bool:
@@ -91,12 +90,12 @@ def _is_bounded(name: str, point: Point) -> bool:
         return True
     owner = point.scope.owner if name.startswith("self.") else None
     values = owner.attributes.get(name[5:], []) if owner is not None else []
-    return any(_BOUNDED.search(ast.unparse(value)) for value, _ in values)
+    return any(is_bounded(ast.unparse(value)) for value, _ in values)
 
 
 def _is_made_bounded(scope: Scope, name: str) -> bool:
     nodes = [statement.node for statement in bindings_of(scope).get(name, ())]
-    return any(_BOUNDED.search(ast.unparse(node.value)) for node in nodes if isinstance(node, ast.Assign))
+    return any(is_bounded(ast.unparse(node.value)) for node in nodes if isinstance(node, ast.Assign))
 
 
 def own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr] | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from perflint.dataflow.evaluate import Evaluator, looks_like_a_loader
+from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import module_env
 from perflint.dataflow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
@@ -16,6 +15,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.reaching import Binding, before, is_bound, is_mutated, is_rebound
 from perflint.syntax.scopes import LOOPS, Statement
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import draws_batch, means_input, means_loader, means_options
 from perflint.training.steps import Point, points_of
 
 LITERAL, INVARIANT, NUMBER, MADE, RANDOM = "literal", "invariant", "number", "made", "random"
@@ -33,9 +33,6 @@ _FILLED = frozenset(
 )
 _NUMBERS = frozenset({"sum", "len", "float", "int", "round", "abs", "max", "min"})
 _ON_HOST = frozenset({"numpy", "item", "tolist"})
-_BATCH_WORDS = ("batch", "data", "input", "sample", "feed", "image", "img", "label", "target", "feature")
-_READER = re.compile(r"^next$|(next|get|load|read|fetch|draw).*batch", re.IGNORECASE)
-_OPTIONS = frozenset({"args", "arg", "opt", "opts", "cfg", "config", "conf", "FLAGS", "hparams"})
 
 
 class Origin(NamedTuple):
@@ -142,7 +139,7 @@ class _Tracer:
         called = _last(iterated.func) if isinstance(iterated, ast.Call) else ""
         if isinstance(iterated, ast.Call) and called in ("enumerate", "zip", "tqdm") and iterated.args:
             return self._all(iterated.args, at, depth)
-        if looks_like_a_loader(called or _last(iterated)):
+        if means_loader(called or _last(iterated)):
             return Origin(BATCH)
         return self.origin(iterated, at, depth - 1)
 
@@ -175,7 +172,7 @@ class _Tracer:
             if self._file.names.resolve(name).startswith(("math.", "numpy.")):
                 return Origin(LITERAL)
             return Origin(INVARIANT if node.attr.isupper() else UNKNOWN)
-        if first in _OPTIONS and not is_rebound(name, self._scope.node):
+        if means_options(first) and not is_rebound(name, self._scope.node):
             return Origin(INVARIANT, sure=False)
         return Origin(UNKNOWN)
 
@@ -207,7 +204,7 @@ class _Tracer:
         known = self._of_numpy(node, qualified, at, depth) or self._of_method(node, at, depth)
         if known is not None:
             return known
-        if _READER.search(last) or looks_like_a_loader(last):
+        if draws_batch(last) or means_loader(last):
             return Origin(BATCH)
         if qualified.startswith("math.") or qualified in _NUMBERS:
             return Origin(LITERAL) if self._all(_values(node), at, depth).kind == LITERAL else Origin(NUMBER)
@@ -319,4 +316,4 @@ def _is_counter(target: ast.expr, iterated: ast.expr, name: str) -> bool:
 
 
 def _says_batch(name: str) -> bool:
-    return any(word in name.lower() for word in _BATCH_WORDS)
+    return means_input(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,11 +22,10 @@ from perflint.facts.sole_binding import binding
 from perflint.index.modules import Modules
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, changes, default_of, is_zero, keyword_parameter, position_of
+from perflint.syntax.vocabulary import means_workers
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
-
-_WORKERS = re.compile(r"worker", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +107,7 @@ class WorkerValues:
                 return []
             elif fallback is not None and is_zero(fallback):
                 found.append(WorkerOrigin(site.file, fallback, "fallback", site))
-        if not things and fallback is not None and is_zero(fallback) and _WORKERS.search(key):
+        if not things and fallback is not None and is_zero(fallback) and means_workers(key):
             return [WorkerOrigin(site.file, fallback, "unknown", site)]
         return found
 

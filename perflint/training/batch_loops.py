@@ -14,20 +14,13 @@ from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Scope, Statement, exits
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import predicts
+from perflint.syntax.vocabulary import measures, predicts, speaks_of_training, trains
 from perflint.training.evidence import EVIDENCE, STEP_METHODS
 from perflint.training.training_calls import TrainingCalls
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-_TIMES = re.compile(r"(^|_)(throughput|latency|speed|ptq|quant_post|post_quant)(_|$)", re.IGNORECASE)
-"""Words of a program that measures a model, or makes it ready for prediction."""
-_TRAINS = re.compile(r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill", re.IGNORECASE)
-_PROGRAM_TRAINS = re.compile(
-    r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill|\bfit\b|backward|minimize|optimi[sz]er|compress|search|learn_",
-    re.IGNORECASE,
-)
 _INFERS = re.compile(r"\.(infer|inference|synthesi[sz]e)$")
 _RUNS_MODELS = EVIDENCE | STEP_METHODS | {"forward", "predict", "evaluate", "generate", "infer", "eval_batch", "test"}
 _QUIET_METHODS = frozenset(
@@ -55,8 +48,8 @@ class BatchUse(Enum):
 
 def says_predict(*names: str) -> bool:
     """Whether names say that something predicts, and none that it trains."""
-    said = any(predicts(name) or _TIMES.search(name) for name in names)
-    return said and not any(map(_TRAINS.search, names))
+    said = any(predicts(name) or measures(name) for name in names)
+    return said and not any(map(trains, names))
 
 
 def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> BatchUse:
@@ -97,7 +90,7 @@ def _is_none(node: ast.expr | None) -> bool:
 def never_trains(file: FileIndex) -> bool:
     """Whether a file is a program of its own in which no name speaks of training."""
     name = file.parts[-1]
-    if "__main__" not in file.source.text or any(map(_PROGRAM_TRAINS.search, (name, *file.loads, *file.names.targets))):
+    if "__main__" not in file.source.text or any(map(speaks_of_training, (name, *file.loads, *file.names.targets))):
         return False
     return not any(imports(other, file) for other in file.project.files.values() if other is not file)
 

@@ -13,7 +13,8 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, Scope
 from perflint.syntax.tree import walk
-from perflint.training.counting import Definitions, counts_steps, is_epoch_name
+from perflint.syntax.vocabulary import means_epoch
+from perflint.training.counting import Definitions, counts_steps
 from perflint.training.guards import rare
 
 _LIMITS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq)
@@ -189,7 +190,7 @@ def _is_slow(value: ast.expr, definitions: Definitions) -> bool:
         if isinstance(value.op, (ast.Add, ast.Sub)):
             return _is_slow(value.left, definitions) or _is_slow(value.right, definitions)
         return isinstance(value.op, ast.FloorDiv)
-    return name is not None and is_epoch_name(name.rpartition(".")[2])
+    return name is not None and means_epoch(name.rpartition(".")[2])
 
 
 def _starts_over(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> bool:
