@@ -17,7 +17,7 @@ from perflint.lint.context import Context, local_name
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS, TRIES, Loop
 from perflint.syntax.tree import children, walk
-from perflint.syntax.vocabulary import means_optimizer, means_saved_model
+from perflint.syntax.vocabulary import means_model
 
 _TITLE = "save a snapshot in the background, and wait for the writer after the loop"
 _REASON = (
@@ -173,10 +173,8 @@ def _model(call: cst.Call, context: Context) -> str | None:
     if state.func.attr.value != "state_dict":
         return None
     name = local_name(state.func.value)
-    last = name.rpartition(".")[2]
-    if not name or means_optimizer(last):
-        return None
-    return name if context.kind(state.func.value).tag == LAYER_TAG or means_saved_model(last) else None
+    is_model = context.kind(state.func.value).tag == LAYER_TAG or means_model(name.rpartition(".")[2])
+    return name if is_model and name else None
 
 
 def _paddle(call: cst.Call, context: Context) -> tuple[str, tuple[str, ...]]:

@@ -6,7 +6,17 @@ import ast
 
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import asks_for_another_run, decodes_or_watches, is_metric_class, is_no_training, snake
+from perflint.syntax.vocabulary import (
+    decodes,
+    evaluates,
+    exports,
+    is_metric_class,
+    is_no_training,
+    is_trial,
+    measures,
+    predicts,
+    snake,
+)
 from perflint.training.steps import Point
 
 
@@ -18,7 +28,10 @@ def is_untrained(point: Point, function: str) -> bool:
     """
     owner = point.scope.owner.name if point.scope.owner is not None else ""
     classes = [snake(owner), snake(function.rpartition(".")[0])]
-    if any(decodes_or_watches(name) or is_no_training(name) for name in [snake(point.scope.name), *classes]):
+    if any(
+        is_no_training(name) or decodes(name) or measures(name) or is_trial(name)
+        for name in [snake(point.scope.name), *classes]
+    ):
         return True
     if any(map(is_metric_class, classes)) or any(part in ("metric", "metrics") for part in point.file.parts):
         return True
@@ -26,7 +39,7 @@ def is_untrained(point: Point, function: str) -> bool:
     return place is not None and any(
         isinstance(link.node, ast.If)
         and link.branch == "body"
-        and (asks_for_another_run(_asked(link.node.test)) or _is_first_time(link.node.test))
+        and (_asks_for_another_run(_asked(link.node.test)) or _is_first_time(link.node.test))
         for link in place.chain()
     )
 
@@ -66,6 +79,10 @@ def _asked(test: ast.expr) -> str:
     """The flag a branch asks for, ``""`` where it asks for something else or for its opposite."""
     name = dotted(test.func) if isinstance(test, ast.Call) else dotted(test)
     return (name or "").rpartition(".")[2]
+
+
+def _asks_for_another_run(flag: str) -> bool:
+    return evaluates(flag) or predicts(flag) or decodes(flag) or exports(flag)
 
 
 def _is_first_time(test: ast.expr) -> bool:

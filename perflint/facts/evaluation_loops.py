@@ -30,7 +30,7 @@ from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import (
     calls_training,
     evaluates,
-    is_deployment,
+    exports,
     makes,
     means_batches,
     means_model,
@@ -98,7 +98,7 @@ class Evaluation:
 @query
 def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
     """The loops of a file that may evaluate and keep a graph for a backward pass that never comes."""
-    if file.is_quiet or any(map(is_deployment, file.parts)) or not file.of_text("evaluates", _names_evaluation):
+    if file.is_quiet or any(map(exports, file.parts)) or not file.of_text("evaluates", _names_evaluation):
         return {}
     if file.is_foreign:
         return {}
@@ -258,7 +258,7 @@ class Finder:
 
     def _confidence(self, look: _Look, loop: Loop, sure: bool) -> Confidence:
         assert not isinstance(loop, ast.While)
-        over_data = over_batches(loop) or any(map(means_batches, _names(loop.iter)))
+        over_data = any(map(means_batches, _names(loop.iter)))
         if (
             not (over_data or evaluates(look.scope.name))
             or self._is_dispatched(look.scope)
@@ -281,7 +281,7 @@ class Finder:
 
     def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
         """Whether nothing but programs that predict is known to call a function."""
-        if predicts(file.parts[-1]) or any(map(is_deployment, file.parts)):
+        if predicts(file.parts[-1]) or any(map(exports, file.parts)):
             return not file.has(".backward(")
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False

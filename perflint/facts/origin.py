@@ -15,7 +15,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.reaching import Binding, before, is_bound, is_mutated, is_rebound
 from perflint.syntax.scopes import LOOPS, Statement
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import draws_batch, means_input, means_loader, means_options
+from perflint.syntax.vocabulary import draws_batch, means_input, means_loader, means_settings
 from perflint.training.steps import Point, points_of
 
 LITERAL, INVARIANT, NUMBER, MADE, RANDOM = "literal", "invariant", "number", "made", "random"
@@ -172,7 +172,7 @@ class _Tracer:
             if self._file.names.resolve(name).startswith(("math.", "numpy.")):
                 return Origin(LITERAL)
             return Origin(INVARIANT if node.attr.isupper() else UNKNOWN)
-        if means_options(first) and not is_rebound(name, self._scope.node):
+        if means_settings(first) and not is_rebound(name, self._scope.node):
             return Origin(INVARIANT, sure=False)
         return Origin(UNKNOWN)
 

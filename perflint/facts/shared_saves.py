@@ -20,7 +20,7 @@ from perflint.index.modules import Modules
 from perflint.query import Memory, query, whole
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Place, Scope
-from perflint.syntax.vocabulary import converts, is_no_training
+from perflint.syntax.vocabulary import exports, is_no_training
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
@@ -111,7 +111,7 @@ class _Finder:
         return [
             file
             for file in self._project.files.values()
-            if not file.is_quiet and not file.is_foreign and not file.is_offline and not converts(file.parts[-1])
+            if not file.is_quiet and not file.is_foreign and not file.is_offline and not exports(file.parts[-1])
         ]
 
     # -- from where every rank comes ---------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None
 
 def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place | None]]:
     ranks = Ranks.of(file.project)
-    if is_no_training(scope.name) or converts(scope.name) or ranks.decorated(scope):
+    if is_no_training(scope.name) or exports(scope.name) or ranks.decorated(scope):
         return
     for statement in scope.statements:
         for call in statement.calls:

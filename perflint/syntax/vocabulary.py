@@ -34,14 +34,12 @@ _PREDICTION = re.compile(
 _SHOWING = re.compile(r"(?:^|_)(?:visual|rollout|collect|(?<!down_)(?<!up_)(?<!re_)(?<!sub_)samples?(?:$|_))")
 _RETRIEVAL = re.compile(r"(^|_)(query|gallery)(_|\d|$)", re.IGNORECASE)
 _SCORING = re.compile(r"(^|_)scor(e|ing)($|_)")
-_MEASURING = re.compile(r"(^|_)(throughput|latency|speed|ptq|quant_post|post_quant)(_|$)", re.IGNORECASE)
-_DECODING = re.compile(r"generation|greedy|beam|post_?process|nms", re.IGNORECASE)
-_DECODING_OR_WATCHING = re.compile(
-    r"viterbi|beam|greedy|search|post_?process|generation|observer|calibrat"
-    r"|(^|_)(decode|generate|debug\w*|nms|quant_error|track\w*)($|_)"
+_MEASURING = re.compile(
+    r"(^|_)(throughput|latency|speed|ptq|quant_(?:post|error)|post_quant|observer)(_|$)", re.IGNORECASE
 )
-_ANOTHER_RUN = re.compile(r"infer|export|deploy|predict|(^|_)(test|eval)|decod|generat|onnx|tracing", re.IGNORECASE)
-_OTHER_MODES = ("val", "eval", "test", "infer", "pred", "export", "dev")
+_DECODING = re.compile(
+    r"viterbi|beam|greedy|search|post_?process|generation|(^|_)(decode|generate|nms|track\w*)($|_)", re.IGNORECASE
+)
 _TRIAL = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
 _SELF_TEST = re.compile(r"(^|_)(unit_?test|smoke_?test|self_?test)s?($|_)", re.IGNORECASE)
 _TEST_CODE = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
@@ -49,19 +47,15 @@ _OFFLINE = re.compile(
     r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$",
     re.IGNORECASE,
 )
-_DEPLOYMENT = re.compile(r"^(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference|.*export.*)$", re.IGNORECASE)
-_CONVERTING = re.compile(r"export|convert|torch2paddle|to_paddle", re.IGNORECASE)
+_EXPORT = re.compile(
+    r"export|convert|torch2paddle|to_paddle|tracing|(^|_)(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference)($|_)",
+    re.IGNORECASE,
+)
 _TRAINING = re.compile(r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill", re.IGNORECASE)
 _PART_OF_TRAINING = re.compile(r"\bfit\b|backward|minimize|optimi[sz]er|compress|search|learn_", re.IGNORECASE)
 _FOR_TRAINING = re.compile(r"train(?!er|able)|(^|_)trn(_|$)|(^|_)fit(_|$)", re.IGNORECASE)
 _TRAINING_CALL = re.compile(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)")
 _SETTING_UP = re.compile(r"^_*(init|reset|build|setup|load)")
-_RETRIEVAL = re.compile(r"(^|_)(query|gallery)(_|\d|$)", re.IGNORECASE)
-_SCORING = re.compile(r"(^|_)scor(e|ing)($|_)")
-_MEASURING = re.compile(r"(^|_)(throughput|latency|speed|ptq|quant_post|post_quant)(_|$)", re.IGNORECASE)
-_DECODING = re.compile(r"generation|greedy|beam|post_?process|nms", re.IGNORECASE)
-_TRIAL = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
-_TRAINING = re.compile(r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill", re.IGNORECASE)
 
 
 @lru_cache(16384)
@@ -123,21 +117,6 @@ def decodes(name: str) -> bool:
     return bool(_DECODING.search(name))
 
 
-def decodes_or_watches(name: str) -> bool:
-    """Whether a name in snake case says decoding, tracking or watching values, which no training step does."""
-    return bool(_DECODING_OR_WATCHING.search(name))
-
-
-def asks_for_another_run(flag: str) -> bool:
-    """Whether a flag is up in a run that does not train: ``self.export``, ``is_test``."""
-    return bool(_ANOTHER_RUN.search(flag))
-
-
-def is_another_mode(value: str) -> bool:
-    """Whether the value of a mode says that it is not that of training: ``"eval"``, ``"test"``."""
-    return value.startswith(_OTHER_MODES)
-
-
 def is_trial(name: str) -> bool:
     """Whether a function's name says that it tries, times or watches something: ``test``, ``benchmark_model``."""
     return bool(_TRIAL.search(name))
@@ -158,14 +137,9 @@ def is_offline(part: str) -> bool:
     return bool(_OFFLINE.match(part))
 
 
-def is_deployment(part: str) -> bool:
-    """Whether a part of a module's name says that it exports or serves models."""
-    return bool(_DEPLOYMENT.match(part))
-
-
-def converts(name: str) -> bool:
-    """Whether a name says that weights are exported, or brought from another framework."""
-    return bool(_CONVERTING.search(name))
+def exports(name: str) -> bool:
+    """Whether a name says that a model is exported, converted or served: ``export_model``, ``deploy``, ``to_onnx``."""
+    return bool(_EXPORT.search(name))
 
 
 def sets_up(function: str) -> bool:
@@ -176,13 +150,10 @@ def sets_up(function: str) -> bool:
 # -- what a value is: a model, a loss, data, a metric, settings --------------------------------------------------------
 
 _NETWORK = r"model|net|network|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*"
-_MODEL = re.compile(rf"^(\w*_)?({_NETWORK})(_?[GDABgdab12]|\d)?$")
-_LAYER = re.compile(rf"^(.*_)?({_NETWORK}|criterion|loss|losses)(_?(fn|func|function|layer|op|[GDABgdab12]|\d))?$")
-_SAVED_MODEL = re.compile(
-    r"(model|net|network|layer|generator|discriminator|student|teacher|backbone)\w*$", re.IGNORECASE
-)
+_PART = r"(_?(fn|func|function|layer|op|[GDABgdab12]|\d))?$"
+_MODEL = re.compile(rf"^(\w*_)?({_NETWORK}){_PART}")
+_CRITERION = re.compile(rf"^(\w*_)?(criterion|loss|losses){_PART}")
 _MAKING = re.compile(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_")
-_OPTIMIZER = re.compile(r"opt|sched|scaler", re.IGNORECASE)
 _SCHEDULERS = ("sched", "lr", "prof", "env", "bar", "timer", "warmup")
 _LOSS = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|loss$|^loss", re.IGNORECASE)
 _NO_LOSS = re.compile(
@@ -201,7 +172,6 @@ _HITS = re.compile(r"acc|precision|recall|f1|auc|top_?k|correct|iou|confusion|hi
 _BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
 _LOGGER = re.compile(r"(^|_|\.)(\w*logg?(er|ing|s)?)\d*(\(\))?$", re.IGNORECASE)
 _SETTINGS = re.compile(r"(^|_)(args?|cfgs?|configs?|conf|opts?|options|h?params|flags|settings)($|_)", re.IGNORECASE)
-_OPTIONS = frozenset({"args", "arg", "opt", "opts", "cfg", "config", "conf", "FLAGS", "hparams"})
 _PICKING = re.compile(
     r"assign|match|(^|_)(sampl\w*|nms|propos\w*|anchor\w*|rpn|rcnn|gat(e|ing)|moe|rout(e|ing)|dispatch|hard_neg\w*"
     r"|ohem|mining|miner)($|_)"
@@ -220,17 +190,7 @@ def means_model(name: str) -> bool:
 
 def means_layer(name: str) -> bool:
     """Whether a name is that of something that is called with tensors: a network, or a ``criterion``, a ``loss_fn``."""
-    return bool(_LAYER.match(name))
-
-
-def means_saved_model(name: str) -> bool:
-    """Whether what has a name and a ``state_dict()`` is a network, and not an optimizer."""
-    return bool(_SAVED_MODEL.search(name))
-
-
-def means_optimizer(name: str) -> bool:
-    """Whether a name is that of an optimizer, or of what works beside it: ``opt``, ``lr_scheduler``, ``scaler``."""
-    return bool(_OPTIMIZER.search(name))
+    return means_model(name) or bool(_CRITERION.match(name))
 
 
 def means_scheduler(name: str) -> bool:
@@ -305,11 +265,6 @@ def means_settings(name: str) -> bool:
     return bool(_SETTINGS.search(name))
 
 
-def means_options(name: str) -> bool:
-    """Whether a name is one of those that options are read into: ``args``, ``cfg``."""
-    return name in _OPTIONS
-
-
 def picks(name: str) -> bool:
     """Whether a name in snake case says that boxes, tokens or experts are picked, whose number is the result."""
     return bool(_PICKING.search(name))
@@ -344,8 +299,6 @@ _RANK = re.compile(
     r"|is_?root|is_?local|coordinator",
     re.IGNORECASE,
 )
-_PROCESS = r"rank|master|primary|chief|leader|main_?proc|trainer_?id|world"
-_ASKS_RANK = re.compile(_PROCESS, re.IGNORECASE)
 _WORLD = re.compile(
     r"world_?size|n_?ranks|num_?(trainers|gpus|cards|processes|workers|nodes)|n_?gpus?|device_?count", re.IGNORECASE
 )
@@ -391,11 +344,6 @@ def means_rank(name: str) -> bool:
     return bool(_RANK.search(name))
 
 
-def asks_for_rank(function: str) -> bool:
-    """Whether a function's name says that its answer is about the processes: ``get_rank``, ``is_primary``."""
-    return bool(_ASKS_RANK.search(function))
-
-
 def counts_processes(name: str) -> bool:
     """Whether a name is that of a number of processes: ``world_size``, ``num_gpus``."""
     return bool(_WORLD.search(name))
@@ -413,19 +361,18 @@ def means_workers(name: str) -> bool:
 
 # -- what a test asks for ----------------------------------------------------------------------------------------------
 
+_RECORD = r"(save|log(?:ging)?|print|eval|record|report|display|checkpoint)"
 _RARE_FLAG = re.compile(
-    r"(^|_)(debug|verbose|benchmark|should_(log|print|save|eval|display|report|record)|need_(log|print|save|eval)"
-    r"|do_(log|print|save|eval|logging)|is_(log|print|save|eval|last|first|end)\w*|log_now|print_now|first_(step|iter|batch)"
-    r"|last_(step|iter|batch)|every_n\w*|profil\w*|dry_run|dump\w*|visuali[sz]e|show_\w+"
-    r"|save_(edge|image|img|imgs|images|vis|fig|pred|preds|result|results|output|outputs|feat|feature|features))($|_)",
+    rf"(^|_)(debug|verbose|benchmark|(should|need|do)_{_RECORD}|is_({_RECORD}|last|first|end)\w*|log_now|print_now|first_(step|iter|batch)"
+    rf"|last_(step|iter|batch)|every_n\w*|profil\w*|dry_run|dump\w*|visuali[sz]e|show_\w+"
+    rf"|save_(edge|image|img|imgs|images|vis|fig|pred|preds|result|results|output|outputs|feat|feature|features))($|_)",
     re.IGNORECASE,
 )
 _STORE = re.compile(r"(list|history|buffer|cache|queue)$", re.IGNORECASE)
-_RECORDING = re.compile(r"(^|_)(save|log|print|eval|record|report|display|checkpoint)($|_)", re.IGNORECASE)
+_RECORDING = re.compile(rf"(^|_){_RECORD}($|_)", re.IGNORECASE)
 _MODE = re.compile(r"(^|_)(mode|phase|split|stage|subset)($|_)", re.IGNORECASE)
 _SETTLED = re.compile(
-    _PROCESS + r"|(^|_)(args?|cfgs?|configs?|opts?|flags|mode|phase"
-    r"|train|training|is_train|writer|logger|log|verbose|quiet|use_\w+|with_\w+|enable\w*|distributed|amp|fp16)($|_)",
+    r"(^|_)(train|training|is_train|writer|logger|log|verbose|quiet|use_\w+|with_\w+|enable\w*|distributed|amp|fp16)($|_)",
     re.IGNORECASE,
 )
 
@@ -452,4 +399,5 @@ def means_mode(name: str) -> bool:
 
 def is_settled(parameter: str) -> bool:
     """Whether a parameter stays as it is while a program trains: the rank, what was chosen, what is written to."""
-    return bool(_SETTLED.search(parameter))
+    asks = (means_rank, counts_processes, means_settings, means_mode)
+    return bool(_SETTLED.search(parameter)) or any(ask(parameter) for ask in asks)

@@ -11,7 +11,7 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import asks_for_rank, is_settled, means_interval
+from perflint.syntax.vocabulary import counts_processes, is_settled, means_interval, means_rank
 from perflint.training.counting import (
     Definitions,
     as_remainder,
@@ -222,7 +222,7 @@ class _Changing:
         if answer is not None and depth < _MAX_DEPTH:
             return self.may_change(answer, depth + 1)
         last = name.rpartition(".")[2] if name is not None else ""
-        if not asks_for_rank(last) and last not in _ASKS_WHAT_IT_IS:
+        if not means_rank(last) and not counts_processes(last) and last not in _ASKS_WHAT_IT_IS:
             return True
         receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
         given = [*receiver, *node.args, *(item.value for item in node.keywords)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.syntax.names import dotted
-from perflint.syntax.vocabulary import is_another_mode, means_interval, means_mode
+from perflint.syntax.vocabulary import evaluates, means_interval, means_mode, predicts
 from perflint.training.counting import (
     Definitions,
     asks_the_clock,
@@ -224,7 +224,7 @@ def _other_mode(left: ast.expr, right: ast.expr) -> bool | None:
     asked = right.value.lower()
     if asked.startswith("train"):
         return False
-    return True if is_another_mode(asked) else None
+    return True if evaluates(asked) or predicts(asked) else None
 
 
 def _is_length(node: ast.expr) -> bool:

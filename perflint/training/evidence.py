@@ -10,7 +10,14 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import is_no_training, means_epoch, means_loader, means_scaler, means_scheduler
+from perflint.syntax.vocabulary import (
+    is_no_training,
+    means_accumulation,
+    means_epoch,
+    means_loader,
+    means_scaler,
+    means_scheduler,
+)
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -136,7 +143,7 @@ def _is_small(loop: Loop) -> bool:
         last = loop.iter.args[-1] if loop.iter.args else None
         if isinstance(last, ast.Constant) and isinstance(last.value, int):
             return last.value <= 16
-        return any("critic" in name or "accum" in name for name in _names(loop.iter))
+        return any("critic" in name or means_accumulation(name) for name in _names(loop.iter))
     names = _names(loop.iter)
     return any(word in name.lower() for name in names for word in ("optim", "param", "model", "loss"))
 
