@@ -20,6 +20,7 @@ from perflint.lint.registry import check, triggers
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import speaks_of_metrics
 from perflint.training.evidence import steps_environment
 from perflint.training.steps import Point
 
@@ -160,6 +161,4 @@ def _is_measure(point: Point) -> bool:
     """Whether a forward pass belongs to a metric, which evaluation runs."""
     owner = point.scope.owner
     names = [*point.file.parts, owner.name if owner is not None else ""]
-    return any(word in name.lower() for name in names for word in ("metric", "evaluat")) or not isinstance(
-        point.scope.node, FUNCTIONS
-    )
+    return any(map(speaks_of_metrics, names)) or not isinstance(point.scope.node, FUNCTIONS)

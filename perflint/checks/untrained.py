@@ -10,9 +10,10 @@ from perflint.syntax.vocabulary import (
     decodes,
     evaluates,
     exports,
-    is_metric_class,
+    is_metric_code,
     is_no_training,
     is_trial,
+    means_metric,
     measures,
     predicts,
     snake,
@@ -33,7 +34,7 @@ def is_untrained(point: Point, function: str) -> bool:
         for name in [snake(point.scope.name), *classes]
     ):
         return True
-    if any(map(is_metric_class, classes)) or any(part in ("metric", "metrics") for part in point.file.parts):
+    if any(means_metric(name.rpartition("_")[2]) for name in classes) or any(map(is_metric_code, point.file.parts)):
         return True
     place = point.statement.place
     return place is not None and any(

@@ -66,7 +66,7 @@ def evaluates(name: str) -> bool:
 
 @lru_cache(16384)
 def predicts(name: str) -> bool:
-    """Whether a name says prediction, export or serving: ``infer``, ``Predictor``, ``export_model``, ``demo``."""
+    """Whether a name says prediction, or what goes before it: ``infer``, ``Predictor``, ``export_model``, ``ptq``."""
     return bool(_PREDICTION.search(snake(name).rpartition(".")[2]))
 
 
@@ -108,7 +108,7 @@ def scores(name: str) -> bool:
 
 
 def measures(name: str) -> bool:
-    """Whether a name says that a model is timed, or made ready for prediction: ``throughput``, ``ptq``."""
+    """Whether a name says that a model is timed: ``throughput``, ``measure_latency``."""
     return bool(_MEASURING.search(name))
 
 
@@ -166,9 +166,13 @@ _NO_LOADER = re.compile(r"(load_|loader_(conf|config|cfg|args|param)|_fn$|builde
 _BATCHES = re.compile(r"batch|load|reader|iter|dataset|(^|_)(data|ds|dl|gen|generator)($|_)", re.IGNORECASE)
 _INPUT = re.compile(r"batch|data|input|sample|feed|image|img|label|target|feature", re.IGNORECASE)
 _DRAWING = re.compile(r"^next$|(next|get|load|read|fetch|draw).*batch", re.IGNORECASE)
-_METRIC = re.compile(r"metric|(^|_)(acc|auc|precision|recall|f1|evaluator|eval_class)($|_|\d)", re.IGNORECASE)
-_METRIC_CLASS = re.compile(r"(^|_)(metrics?|evaluator|acc|accuracy|map|minp|recallk?|precisionk?)$")
-_HITS = re.compile(r"acc|precision|recall|f1|auc|top_?k|correct|iou|confusion|hit|rank", re.IGNORECASE)
+_METRIC = re.compile(
+    r"metric|evaluator|(^|_)(acc|accuracy|auc|precisionk?|recallk?|f1|map|minp|eval_class)($|_|\d)", re.IGNORECASE
+)
+_METRIC_CODE = re.compile(r"(^|_)metrics?$", re.IGNORECASE)
+_HITS = re.compile(
+    r"(^|_)(acc|accuracy|precision|recall|f1|auc|top_?k|correct|iou|confusion|hits?|rank)($|_|\d)", re.IGNORECASE
+)
 _BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
 _LOGGER = re.compile(r"(^|_|\.)(\w*logg?(er|ing|s)?)\d*(\(\))?$", re.IGNORECASE)
 _SETTINGS = re.compile(r"(^|_)(args?|cfgs?|configs?|conf|opts?|options|h?params|flags|settings)($|_)", re.IGNORECASE)
@@ -240,14 +244,19 @@ def means_metric(name: str) -> bool:
     return bool(_METRIC.search(name))
 
 
-def is_metric_class(name: str) -> bool:
-    """Whether the name of a class, in snake case, says that it is a metric."""
-    return bool(_METRIC_CLASS.search(name))
+def speaks_of_metrics(name: str) -> bool:
+    """Whether a class, or a module, may be there for evaluation, as far as its name tells."""
+    return "metric" in name.lower() or "evaluat" in name.lower()
+
+
+def is_metric_code(part: str) -> bool:
+    """Whether a part of a module's name says that metrics are in it: ``metrics``, ``eval_metric``."""
+    return bool(_METRIC_CODE.search(part))
 
 
 def counts_hits(function: str) -> bool:
     """Whether a function's name says that it counts what is right: ``accuracy``, ``top_k``, ``iou``."""
-    return bool(_HITS.search(function))
+    return bool(_HITS.search(snake(function)))
 
 
 def is_bounded(text: str) -> bool:
