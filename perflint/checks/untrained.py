@@ -14,7 +14,6 @@ from perflint.syntax.vocabulary import (
     is_no_training,
     is_trial,
     means_metric,
-    measures,
     predicts,
     snake,
 )
@@ -29,10 +28,7 @@ def is_untrained(point: Point, function: str) -> bool:
     """
     owner = point.scope.owner.name if point.scope.owner is not None else ""
     classes = [snake(owner), snake(function.rpartition(".")[0])]
-    if any(
-        is_no_training(name) or decodes(name) or measures(name) or is_trial(name)
-        for name in [snake(point.scope.name), *classes]
-    ):
+    if any(is_no_training(name) or decodes(name) or is_trial(name) for name in [snake(point.scope.name), *classes]):
         return True
     if any(means_metric(name.rpartition("_")[2]) for name in classes) or any(map(is_metric_code, point.file.parts)):
         return True

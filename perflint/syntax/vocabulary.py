@@ -29,14 +29,13 @@ _EVALUATION = re.compile(
     rf"|^{_SHORT}(?:$|_|\d)|(?:^|_){_SHORT}_?{_DATA}|(?:{_DATA}|run|do|for|is|on|epoch|step)_{_SHORT}$"
 )
 _PREDICTION = re.compile(
-    rf"(?:^|_)(?:infer|predict|preds?(?:$|_?{_DATA})|export|deploy|serv(?:e|ing)(?:$|_)|demo|calib)"
+    rf"(?:^|_)(?:infer|predict|preds?(?:$|_?{_DATA})|export|deploy|serv(?:e|ing)(?:$|_)|demo|calib"
+    r"|(?:ptq|quant_post|quant_error|post_quant|observer)(?:$|_))"
 )
 _SHOWING = re.compile(r"(?:^|_)(?:visual|rollout|collect|(?<!down_)(?<!up_)(?<!re_)(?<!sub_)samples?(?:$|_))")
 _RETRIEVAL = re.compile(r"(^|_)(query|gallery)(_|\d|$)", re.IGNORECASE)
 _SCORING = re.compile(r"(^|_)scor(e|ing)($|_)")
-_MEASURING = re.compile(
-    r"(^|_)(throughput|latency|speed|ptq|quant_(?:post|error)|post_quant|observer)(_|$)", re.IGNORECASE
-)
+_MEASURING = re.compile(r"(^|_)(throughput|latency|speed)(_|$)", re.IGNORECASE)
 _DECODING = re.compile(
     r"viterbi|beam|greedy|search|post_?process|generation|(^|_)(decode|generate|nms|track\w*)($|_)", re.IGNORECASE
 )
