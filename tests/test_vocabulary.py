@@ -111,8 +111,15 @@ def test_words_of_a_name(name: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "is_model", "is_layer"),
-    [("model", True, True), ("net_G", True, True), ("self.criterion", False, False), ("loss_fn", False, True)]
-    + [("teacher_model", True, True), ("model_path", False, False), ("modeling", False, False)],
+    [
+        ("model", True, True),
+        ("net_G", True, True),
+        ("self.criterion", False, False),
+        ("loss_fn", False, True),
+        ("teacher_model", True, True),
+        ("model_path", False, False),
+        ("modeling", False, False),
+    ],
 )
 def test_names_of_models_and_of_what_is_called_like_one(name: str, is_model: bool, is_layer: bool) -> None:
     assert means_model(name) is is_model
@@ -121,8 +128,13 @@ def test_names_of_models_and_of_what_is_called_like_one(name: str, is_model: boo
 
 @pytest.mark.parametrize(
     ("name", "is_metric", "hits"),
-    [("accuracy", True, True), ("TopKGate", False, True), ("margin_ranking_loss", False, False)]
-    + [("metric_fn", True, False), ("accumulate", False, False)],
+    [
+        ("accuracy", True, True),
+        ("TopKGate", False, True),
+        ("margin_ranking_loss", False, False),
+        ("metric_fn", True, False),
+        ("accumulate", False, False),
+    ],
 )
 def test_names_of_metrics_and_of_counts_of_what_is_right(name: str, is_metric: bool, hits: bool) -> None:
     assert means_metric(name) is is_metric

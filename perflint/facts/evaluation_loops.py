@@ -36,6 +36,7 @@ from perflint.syntax.vocabulary import (
     means_model,
     predicts,
     scores,
+    trains,
 )
 from perflint.syntax.words import words
 from perflint.training.evidence import counts_epochs, over_batches
@@ -176,7 +177,7 @@ def _may_evaluate(scope: Scope, switches: bool) -> bool:
 
 def _evaluates(name: str) -> bool:
     said = evaluates(name) or predicts(name) or scores(name)
-    return said and "train" not in name.lower()
+    return said and not trains(name)
 
 
 @dataclass(frozen=True)
@@ -414,9 +415,7 @@ def _over_evaluation_data(loop: Loop) -> bool:
     """Whether a loop is over something that is named like the loader of a validation set."""
     if isinstance(loop, ast.While) or not over_batches(loop):
         return False
-    return any(evaluates(name) for name in _names(loop.iter)) and not any(
-        "train" in name.lower() for name in _names(loop.iter)
-    )
+    return any(evaluates(name) for name in _names(loop.iter)) and not any(map(trains, _names(loop.iter)))
 
 
 def _feeds(scope: Scope, loop: Loop, call: ast.Call) -> bool:

@@ -15,7 +15,7 @@ from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import evaluates, is_for_training, predicts, retrieves
+from perflint.syntax.vocabulary import evaluates, predicts, retrieves, trains
 from perflint.training import evidence
 from perflint.training.training_calls import TrainingCalls
 
@@ -130,10 +130,10 @@ def _purpose(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call
 
 
 def _said(words: list[str]) -> Purpose:
-    trains, evaluates = any(map(is_for_training, words)), any(map(_evaluates, words))
-    if trains == evaluates:
+    training, evaluation = any(map(trains, words)), any(map(_evaluates, words))
+    if training == evaluation:
         return Purpose.UNKNOWN
-    return Purpose.TRAINING if trains else Purpose.EVALUATION
+    return Purpose.TRAINING if training else Purpose.EVALUATION
 
 
 def _evaluates(word: str) -> bool:

@@ -50,9 +50,10 @@ _EXPORT = re.compile(
     r"export|convert|torch2paddle|to_paddle|tracing|(^|_)(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference)($|_)",
     re.IGNORECASE,
 )
-_TRAINING = re.compile(r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill", re.IGNORECASE)
+_TRAINING = re.compile(
+    r"(?<!pre)(?<!pre_)(?<!pre-)train(?!er|able)|(^|_)(trn|fit)(_|$)|fine_?tun|distill", re.IGNORECASE
+)
 _PART_OF_TRAINING = re.compile(r"\bfit\b|backward|minimize|optimi[sz]er|compress|search|learn_", re.IGNORECASE)
-_FOR_TRAINING = re.compile(r"train(?!er|able)|(^|_)trn(_|$)|(^|_)fit(_|$)", re.IGNORECASE)
 _TRAINING_CALL = re.compile(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)")
 _SETTING_UP = re.compile(r"^_*(init|reset|build|setup|load)")
 
@@ -73,7 +74,7 @@ def predicts(name: str) -> bool:
 def is_no_training(name: str) -> bool:
     """Whether a name says that something evaluates, predicts, shows or collects rather than trains."""
     last = snake(name).rpartition(".")[2]
-    return "train" not in last and (evaluates(last) or predicts(last) or bool(_SHOWING.search(last)))
+    return not trains(last) and (evaluates(last) or predicts(last) or bool(_SHOWING.search(last)))
 
 
 def trains(name: str) -> bool:
@@ -84,11 +85,6 @@ def trains(name: str) -> bool:
 def speaks_of_training(name: str) -> bool:
     """Whether a name may be one in a program that trains: also ``optimizer``, ``backward``, ``search``."""
     return trains(name) or bool(_PART_OF_TRAINING.search(name))
-
-
-def is_for_training(name: str) -> bool:
-    """Whether the name of a data set or of a loader says that it is for training: ``train_set``, ``trn_loader``."""
-    return bool(_FOR_TRAINING.search(name))
 
 
 def calls_training(method: str) -> bool:
