@@ -121,7 +121,7 @@ def _is_plain(call: cst.Call) -> bool:
 def _is_caught(loop: Loop, context: Context) -> bool:
     """Whether an `except` stands between the save and its loop."""
     statement = context.ast_statement
-    for link in statement.place.chain() if statement is not None and statement.place else ():
+    for link in statement.around if statement is not None else ():
         if link.node is loop:
             return False
         if isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers:

@@ -35,9 +35,9 @@ def explained(node: cst.CSTNode, pattern: str, context: Context) -> bool:
 def tested(pattern: str, context: Context) -> bool:
     """Whether the test of an ``if`` around the current statement matches a pattern."""
     statement = context.ast_statement
-    if not pattern or statement is None or statement.place is None:
+    if not pattern or statement is None:
         return False
-    tests = [link.node.test for link in statement.place.chain() if isinstance(link.node, ast.If)]
+    tests = [link.node.test for link in statement.around if isinstance(link.node, ast.If)]
     return any(re.search(pattern, ast.unparse(test), re.IGNORECASE) for test in tests)
 
 

@@ -17,7 +17,7 @@ from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.values import Values
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bound_by
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import LOOPS, Scope
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
@@ -93,9 +93,9 @@ def sweep(node: ast.expr, loops: list[Loop], point: Point, is_method: bool, cont
     evaluator = Evaluator(point.file, point.full_env)
     for loop in loops:
         for depth, level in enumerate(levels):
-            if not _names(level.slice) & loop.bound:
+            if not dotted_names(level.slice) & loop.bound:
                 continue
-            if _names(level.value) & loop.bound or not _is_view(level.slice, loop, evaluator):
+            if dotted_names(level.value) & loop.bound or not _is_view(level.slice, loop, evaluator):
                 break
             return _sweep(level, levels[depth:], loop, point, evaluator, is_method, context)
     first = levels[0] if levels else None
@@ -135,7 +135,7 @@ def levels_of(node: ast.expr) -> int:
 
 def is_moving(node: ast.expr) -> bool:
     """Whether an index of a chain of subscripts is more than constants, so that a loop can change it."""
-    return any(_names(index) for level in _levels(node) for index in _indices(level.slice))
+    return any(dotted_names(index) for level in _levels(node) for index in _indices(level.slice))
 
 
 def is_in_order(node: ast.expr) -> bool:
@@ -173,7 +173,7 @@ def _is_view(index: ast.expr, loop: Loop, evaluator: Evaluator) -> bool:
             return False
         if isinstance(part, ast.Constant) and isinstance(part.value, (str, bool)):
             return False
-    return any(True for _ in _sliced(index)) or bool(_names(index) & loop.counters)
+    return any(True for _ in _sliced(index)) or bool(dotted_names(index) & loop.counters)
 
 
 def _is_item_of_a_batch(base: ast.expr, evaluator: Evaluator) -> bool:
@@ -203,14 +203,8 @@ def _last_name(node: ast.expr | None) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func) or ""
 
 
-def _names(node: ast.AST) -> set[str]:
-    """The names an expression reads, with the attributes of ``self`` and the like as dotted names."""
-    found = (dotted(item) for item in walk(node) if isinstance(item, (ast.Name, ast.Attribute)))
-    return {name for name in found if name}
-
-
 def _statements(point: Point, context: Context) -> Iterator[Loop]:
-    for link in point.statement.place.chain() if point.statement.place else ():
+    for link in point.statement.around:
         if link.branch == "body" and isinstance(link.node, LOOPS):
             yield context.once((_statements, link.node), partial(_loop, link.node))
 
@@ -236,7 +230,7 @@ def _comprehensions(context: Context) -> Iterator[Loop]:
             node = context.expression(parent)
             row = context.file.source.lines.position(context.range(parent)[0])[0]
             for generator in reversed(getattr(node, "generators", [])):
-                bound = {item.id for item in walk(generator.target) if isinstance(item, ast.Name)}
+                bound = plain_names(generator.target)
                 yield Loop(row, frozenset(bound), frozenset(_counters(generator.target, generator.iter)))
         inner = parent
 
@@ -247,7 +241,7 @@ def _counters(target: ast.expr, iterated: ast.expr) -> set[str]:
         iterated = iterated.args[0]
     called = dotted(iterated.func) if isinstance(iterated, ast.Call) else None
     if called in ("range", "trange", "paddle.arange"):
-        return _names(target)
+        return dotted_names(target)
     if called == "enumerate" and isinstance(target, ast.Tuple) and target.elts:
-        return _names(target.elts[0])
+        return dotted_names(target.elts[0])
     return set()

@@ -109,7 +109,7 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
 def _is_fallback(node: ast.expr, point: Point) -> bool:
     """Whether zeros stand in a branch: what a batch without targets, or the like, gets for a loss."""
     values = [item.value for item in walk(node) if isinstance(item, ast.Constant)]
-    links = point.statement.place.chain() if point.statement.place else iter(())
+    links = point.statement.around
     branch = next((link.node for link in links if isinstance(link.node, ast.If) and link.branch != "after"), None)
     return branch is not None and not any(values) and _asks_for_emptiness(branch.test)
 
@@ -131,7 +131,7 @@ def _comes_from_dali(point: Point) -> bool:
     """Whether NVIDIA's loader made the batch: it fills memory of the device itself, and has to be wrapped."""
     if "nvidia" in point.file.names.packages:
         return True
-    links = point.statement.place.chain() if point.statement.place else iter(())
+    links = point.statement.around
     tests = [link.node.test for link in links if isinstance(link.node, ast.If)]
     return any("dali" in ast.unparse(test).lower() for test in tests)
 
@@ -139,7 +139,7 @@ def _comes_from_dali(point: Point) -> bool:
 def _waits_for_an_argument(point: Point) -> bool:
     """Whether a statement of a forward pass runs only with an argument that a call may leave out."""
     evidence = Evidence(point)
-    links = point.statement.place.chain() if point.statement.place else iter(())
+    links = point.statement.around
     return any(
         isinstance(link.node, ast.If)
         and link.branch == "body"

@@ -111,8 +111,7 @@ def _never_asked(node: cst.CSTNode, context: Context, evidence: Evidence) -> boo
 
 def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[ast.expr]:
     """What has to hold for a decision to be taken: the tests around its statement, and what ``and`` asks before it."""
-    place = point.statement.place
-    for link in place.chain() if place is not None else ():
+    for link in point.statement.around:
         if isinstance(link.node, ast.If) and link.branch == "body":
             yield from places.required(link.node.test)
     inner = node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import (
     decodes,
@@ -32,18 +32,17 @@ def is_untrained(point: Point, function: str) -> bool:
         return True
     if any(means_metric(name.rpartition("_")[2]) for name in classes) or any(map(is_metric_code, point.file.parts)):
         return True
-    place = point.statement.place
-    return place is not None and any(
+    return any(
         isinstance(link.node, ast.If)
         and link.branch == "body"
         and (_asks_for_another_run(_asked(link.node.test)) or _is_first_time(link.node.test))
-        for link in place.chain()
+        for link in point.statement.around
     )
 
 
 def is_in_host_memory(node: ast.expr, point: Point) -> bool:
     """Whether a tensor is worked out from ``paddle.shape(x)`` and the like, which never leave the host."""
-    names = {item.id for item in walk(node) if isinstance(item, ast.Name)}
+    names = plain_names(node)
     sources = [node]
     for statement in point.scope.statements:
         bound = statement.node

@@ -14,9 +14,7 @@ _CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 def loop_of(statement: Statement) -> Loop | None:
     """The loop over epochs that runs a statement each time, None when there is none or a guard stands between."""
-    if statement.place is None:
-        return None
-    for link in statement.place.chain():
+    for link in statement.around:
         if link.branch == "body" and isinstance(link.node, LOOPS):
             loop: Loop = link.node
             if evidence.counts_epochs(loop):
@@ -29,7 +27,7 @@ def _guarded(statement: Statement, loop: Loop) -> bool:
     if around.HotPath({}).is_off(statement.place, loop):
         return True
     # What is no guard for a step is one for an epoch: ``epoch % k``, and whether the model has become better.
-    for link in statement.place.chain() if statement.place else ():
+    for link in statement.around:
         if link.node is loop:
             return False
         if isinstance(link.node, ast.If) and any(_chooses(item) for item in walk(link.node.test)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,8 @@ from perflint.index.modules import Modules, knows_paddle
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.function_text import function_texts
-from perflint.syntax.names import dotted
-from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
-from perflint.syntax.tree import walk
+from perflint.syntax.names import dotted, names_in, stored_names
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
 from perflint.syntax.vocabulary import (
     calls_training,
     evaluates,
@@ -147,7 +146,7 @@ def _risk(file: FileIndex, found: Candidate) -> str:
     for _, caller, call in Values.of(file.project).sites(found.scope):
         statement = next((item for item in caller.statements if call in item.calls), None)
         if statement is not None and isinstance(statement.node, ast.Assign):
-            kept = {name for target in statement.node.targets for name in _stored(target)}
+            kept = {name for target in statement.node.targets for name in stored_names(target)}
             if kept & backward_names(caller):
                 return "what the function returns may go into a backward pass"
     calls = [item.call for item in found.calls]
@@ -186,8 +185,7 @@ class _Mode:
 
     name: str
     trains: bool
-    row: int
-    place: Place | None
+    statement: Statement
 
 
 @dataclass(frozen=True)
@@ -252,14 +250,14 @@ class Finder:
             and (named or _over_evaluation_data(node) or _under_eval(look, node))
         }
         for statement in look.scope.statements:
-            around = found.intersection(link.node for link in _chain(statement.place))
+            around = found.intersection(link.node for link in statement.around)
             if around and (gradients.asks(statement) or _may_train(statement)):
                 found -= around
         return found
 
     def _confidence(self, look: _Look, loop: Loop, sure: bool) -> Confidence:
         assert not isinstance(loop, ast.While)
-        over_data = any(map(means_batches, _names(loop.iter)))
+        over_data = any(map(means_batches, names_in(loop.iter)))
         if (
             not (over_data or evaluates(look.scope.name))
             or self._is_dispatched(look.scope)
@@ -384,18 +382,18 @@ def _modes(scope: Scope) -> list[_Mode]:
             if isinstance(func, ast.Attribute) and func.attr in ("eval", "train") and not call.keywords:
                 name = dotted(func.value)
                 if name and not call.args:
-                    found.append(_Mode(name, func.attr == "train", statement.node.lineno, statement.place))
+                    found.append(_Mode(name, func.attr == "train", statement))
     return found
 
 
 def _under_eval(look: _Look, loop: Loop) -> bool:
     """Whether the last switch before a loop, in a block around it, is ``model.eval()``."""
-    before = [mode for mode in look.modes if mode.row < loop.lineno]
+    before = [mode for mode in look.modes if mode.statement.node.lineno < loop.lineno]
     if not before or before[-1].trains:
         return False
-    place = next(statement.place for statement in look.scope.statements if statement.node is loop)
-    around = {id(link.node): link.branch for link in _chain(place)}
-    return all(around.get(id(link.node)) == link.branch for link in _chain(before[-1].place))
+    at = next(statement for statement in look.scope.statements if statement.node is loop)
+    around = {link.node: link.branch for link in at.around}
+    return all(around.get(link.node) == link.branch for link in before[-1].statement.around)
 
 
 def _kept_for_backward(scope: Scope, loop: Loop) -> str:
@@ -415,55 +413,35 @@ def _over_evaluation_data(loop: Loop) -> bool:
     """Whether a loop is over something that is named like the loader of a validation set."""
     if isinstance(loop, ast.While) or not over_batches(loop):
         return False
-    return any(evaluates(name) for name in _names(loop.iter)) and not any(map(trains, _names(loop.iter)))
+    return any(evaluates(name) for name in names_in(loop.iter)) and not any(map(trains, names_in(loop.iter)))
 
 
 def _feeds(scope: Scope, loop: Loop, call: ast.Call) -> bool:
     """Whether what a loop runs over goes into a call.  The bare counter of a ``range`` is no batch."""
     assert not isinstance(loop, ast.While)
-    seeds = set(_names(loop.target))
+    seeds = set(names_in(loop.target))
     counted = isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range"
     derived = set(seeds)
     for statement in _within(scope, loop):
         node = statement.node
-        if isinstance(node, ast.Assign) and derived & set(_names(node.value)):
-            derived |= {name for target in node.targets for name in _stored(target)}
-        elif isinstance(node, ast.For) and derived & set(_names(node.iter)):
-            derived |= set(_stored(node.target))
-    fed = {name for argument in [*call.args, *(item.value for item in call.keywords)] for name in _names(argument)}
+        if isinstance(node, ast.Assign) and derived & set(names_in(node.value)):
+            derived |= {name for target in node.targets for name in stored_names(target)}
+        elif isinstance(node, ast.For) and derived & set(names_in(node.iter)):
+            derived |= set(stored_names(node.target))
+    fed = {name for argument in [*call.args, *(item.value for item in call.keywords)] for name in names_in(argument)}
     return bool(fed & ((derived - seeds) if counted else derived))
 
 
 def _within(scope: Scope, loop: Loop) -> list[Statement]:
-    return [
-        statement
-        for statement in scope.statements
-        if any(link.node is loop and link.branch == "body" for link in _chain(statement.place))
-    ]
+    return [statement for statement in scope.statements if statement.is_in(loop)]
 
 
 def _candidates_around(statement: Statement, candidates: set[Loop]) -> list[Loop]:
     """The unbroken run of candidates around a statement, from the inside out."""
     around: list[Loop] = []
-    for link in _chain(statement.place):
+    for link in statement.around:
         if link.branch == "body" and isinstance(link.node, LOOPS):
             if link.node not in candidates:
                 break
             around.append(link.node)
     return around
-
-
-def _chain(place: Place | None) -> list[Place]:
-    return list(place.chain()) if place is not None else []
-
-
-def _stored(target: ast.expr) -> Iterable[str]:
-    return (item.id for item in walk(target) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))
-
-
-def _names(node: ast.AST) -> list[str]:
-    return [
-        item.id if isinstance(item, ast.Name) else item.attr
-        for item in walk(node)
-        if isinstance(item, (ast.Name, ast.Attribute))
-    ]

@@ -21,7 +21,7 @@ from perflint.facts.differentiated import (
 )
 from perflint.facts.gradients_off import NoGrad
 from perflint.facts.kept_gradients import is_printed
-from perflint.facts.lifetimes import is_inside, outlives_the_step, own_sum
+from perflint.facts.lifetimes import outlives_the_step, own_sum
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
@@ -222,7 +222,7 @@ class _Carriers:
             and isinstance(statement.node.value, ast.Call)
             and [dotted(target) for target in statement.node.targets] == [name]
             and self._point.loop is not None
-            and is_inside(statement, self._point.loop)
+            and statement.is_in(self._point.loop)
         ]
 
     def _is_read(self, name: str) -> bool:

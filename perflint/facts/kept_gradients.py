@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop, Place, Scope, Statement
+from perflint.syntax.scopes import Loop, Scope, Statement
 from perflint.syntax.tree import children, walk
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class _Followed:
         first = loop.lineno if loop is not None else 0
         self._statements = [item for item in scope.statements if item.node.lineno >= first]
         around = next((item for item in self._statements if item.node is loop), None)
-        self._around = {id(loop)} | ({id(link.node) for link in _links(around)} if around is not None else set())
+        self._around = {id(loop)} | ({id(link.node) for link in around.around} if around is not None else set())
         self._names: set[str] = set()
 
     def reasons(self) -> Iterator[str]:
@@ -121,7 +121,7 @@ class _Followed:
 
     def _always_runs(self, statement: Statement) -> bool:
         """Whether a statement runs in each pass of the loop, or always after it."""
-        return all(id(link.node) in self._around or isinstance(link.node, ast.With) for link in _links(statement))
+        return all(id(link.node) in self._around or isinstance(link.node, ast.With) for link in statement.around)
 
     def _kept(self, statement: Statement) -> str | None:
         """What a tensor is stored in that is there after the function: an attribute, or an argument's items."""
@@ -193,10 +193,6 @@ def _printed(item: ast.AST) -> list[ast.expr]:
     logs = isinstance(item.func, ast.Attribute) and item.func.attr in _LOGS
     made = isinstance(item.func, ast.Attribute) and item.func.attr == "format"
     return item.args if name in _SHOWS or logs or made else []
-
-
-def _links(statement: Statement) -> Iterator[Place]:
-    return statement.place.chain() if statement.place is not None else iter(())
 
 
 def _own(node: ast.stmt) -> list[ast.AST]:

@@ -6,7 +6,7 @@ import ast
 
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop, Scope, Statement
+from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
 
@@ -24,7 +24,7 @@ def outlives_the_step(target: ast.expr, point: Point) -> bool:
     if name is None or _is_bounded(name, point):
         return False
     renewing = [item for item in _renewals(point.scope).get(name, [])[:_MOST_RENEWALS] if item is not point.statement]
-    if any(point.loop is None or is_inside(item, point.loop) for item in renewing):
+    if any(point.loop is None or item.is_in(point.loop) for item in renewing):
         return False
     if name.startswith("self."):
         return point.scope.owner is not None and not _renewed_elsewhere(name, point)
@@ -33,12 +33,6 @@ def outlives_the_step(target: ast.expr, point: Point) -> bool:
     bindings = bindings_of(point.scope).get(name)
     is_bound_before = bindings is not None and bindings[0].node.lineno < point.loop.lineno
     return is_bound_before or name.partition(".")[0] in point.scope.parameters
-
-
-def is_inside(statement: Statement, loop: Loop) -> bool:
-    """Whether a statement stands in a loop."""
-    place = statement.place
-    return place is not None and any(link.node is loop and link.branch == "body" for link in place.chain())
 
 
 def _renewed_elsewhere(name: str, point: Point) -> bool:

@@ -11,7 +11,7 @@ from perflint.dataflow.flow import module_env
 from perflint.dataflow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.reaching import Binding, before, is_bound, is_mutated, is_rebound
 from perflint.syntax.scopes import LOOPS, Statement
 from perflint.syntax.tree import walk
@@ -113,7 +113,7 @@ class _Tracer:
     def _bound(self, name: str, binding: Binding, depth: int) -> Origin:
         loop, statement = self._point.loop, binding.statement
         value = self._of_binding(name, binding, depth)
-        if loop is not None and statement.node is not loop and not _is_inside(statement, loop):
+        if loop is not None and statement.node is not loop and not statement.is_in(loop):
             if is_rebound(name, loop) or is_mutated(name, loop):
                 return Origin(HOST)
             stays = value.kind if value.kind in (LITERAL, TENSOR) else INVARIANT
@@ -194,7 +194,7 @@ class _Tracer:
             return Origin(HOST)
         if base.kind not in (LITERAL, INVARIANT, MADE):
             return base
-        names = {item.id for item in walk(node.slice) if isinstance(item, ast.Name)}
+        names = plain_names(node.slice)
         if all(self._name(name, at, depth - 2).kind in (LITERAL, INVARIANT) for name in names):
             return base
         return Origin(BATCH, sure=False) if isinstance(node.slice, ast.Slice) else Origin(HOST)
@@ -284,10 +284,6 @@ def _is_literal(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         return _is_literal(node.operand)
     return isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float))
-
-
-def _is_inside(statement: Statement, loop: ast.stmt) -> bool:
-    return statement.place is not None and any(link.node is loop for link in statement.place.chain())
 
 
 def _comprehensions(node: ast.stmt) -> Iterator[ast.comprehension]:

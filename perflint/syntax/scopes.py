@@ -104,6 +104,15 @@ class Statement:
         """The innermost loop around the statement in its scope."""
         return self.place.loop if self.place else None
 
+    @property
+    def around(self) -> Iterator[Place]:
+        """The links of its place, from the inside out: one for each compound statement around it in its scope."""
+        return self.place.chain() if self.place is not None else iter(())
+
+    def is_in(self, loop: ast.stmt) -> bool:
+        """Whether it stands in the body of a loop."""
+        return any(link.node is loop and link.branch == "body" for link in self.around)
+
 
 @dataclass(eq=False)
 class Class:

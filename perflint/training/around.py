@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.settled import Settled
 from perflint.syntax.bindings import bound_by
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import counts_processes, is_settled, means_interval, means_rank
@@ -143,18 +143,16 @@ def deciding_test(project: Project, point: Point) -> Deciding | None:
 
 def step_loop(statement: Statement, path: str, loop_path: str, line: int) -> ast.stmt | None:
     """The loop around a statement that stands at a row of a file, None where it is another function's."""
-    if statement.place is None or path != loop_path:
+    if path != loop_path:
         return None
-    return next((link.node for link in statement.place.chain() if link.node.lineno == line), None)
+    return next((link.node for link in statement.around if link.node.lineno == line), None)
 
 
 def _deciding(
     project: Project, file: FileIndex, scope: Scope, statement: Statement, loop: ast.stmt | None
 ) -> Deciding | None:
-    if statement.place is None:
-        return None
     changing = _Changing(Settled.of(project).known(file, scope), scope, loop)
-    for link in statement.place.chain():
+    for link in statement.around:
         node = link.node
         if node is loop and link.branch == "body":
             return None
@@ -175,7 +173,7 @@ class _Changing:
         body = loop.body if isinstance(loop, LOOPS) else scope.node.body
         bound = {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
         if isinstance(loop, (ast.For, ast.AsyncFor)):
-            bound |= {item.id for item in walk(loop.target) if isinstance(item, ast.Name)}
+            bound |= plain_names(loop.target)
         elif loop is None:
             bound |= {name for name in scope.parameters if not is_settled(name)}
         self._bound = bound

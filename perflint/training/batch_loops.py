@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.values import Values
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Scope, Statement, exits
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import measures, predicts, speaks_of_training, trains
@@ -54,7 +54,7 @@ def says_predict(*names: str) -> bool:
 
 def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> BatchUse:
     """What a loop over a loader does with its batches."""
-    inside = _inside(scope, loop)
+    inside = [statement for statement in scope.statements if statement.is_in(loop)]
     calls = [call for statement in inside for call in statement.calls]
     if any(TrainingCalls.of(file.project).call_trains(file, scope, call) for call in calls):
         return BatchUse.TRAINS
@@ -65,7 +65,7 @@ def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Batch
     if gives_nothing(file, scope) and not any(map(_keeps, inside)):
         if _stops(loop.body) or any(map(_stops_early, loop.body)):
             return BatchUse.ONCE
-        own = {name for statement in inside for name in bound_by(statement.node)} | set(_targets(loop))
+        own = {name for statement in inside for name in bound_by(statement.node)} | plain_names(loop.target)
         if not any(_may_run_model(file, scope, call, own, 0) for call in calls):
             return BatchUse.LOOKS
     return BatchUse.PREDICTS if never_trains(file) else BatchUse.EVALUATES
@@ -110,7 +110,7 @@ def imports(other: FileIndex, file: FileIndex) -> bool:
 
 def runs_on(statement: Statement) -> bool:
     """Whether a loop around a statement makes more than a few rounds (``for _ in range(4)`` makes few)."""
-    links = statement.place.chain() if statement.place is not None else ()
+    links = statement.around
     return any(link.branch == "body" and isinstance(link.node, LOOPS) and not _is_short(link.node) for link in links)
 
 
@@ -119,14 +119,6 @@ def _is_short(loop: ast.stmt) -> bool:
         return False
     last = loop.iter.args[-1] if loop.iter.args else None
     return isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value <= _FIRST_BATCHES
-
-
-def _inside(scope: Scope, loop: ast.stmt) -> list[Statement]:
-    return [
-        statement
-        for statement in scope.statements
-        if statement.place is not None and any(link.node is loop for link in statement.place.chain())
-    ]
 
 
 def _stops(body: list[ast.stmt]) -> bool:
@@ -146,10 +138,6 @@ def _stops_early(node: ast.stmt) -> bool:
         and last.value <= _FIRST_BATCHES
         and isinstance(node.test.ops[0], (ast.Eq, ast.Gt, ast.GtE))
     )
-
-
-def _targets(loop: ast.For | ast.AsyncFor) -> list[str]:
-    return [item.id for item in walk(loop.target) if isinstance(item, ast.Name)]
 
 
 def _keeps(statement: Statement) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, names_in
 from perflint.syntax.vocabulary import evaluates, means_interval, means_mode, predicts
 from perflint.training.counting import (
     Definitions,
@@ -17,7 +17,6 @@ from perflint.training.counting import (
     is_early,
     is_end,
     key_of,
-    names_in,
     remainder_of,
     spaces_steps,
 )

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from perflint.dataflow.settled import Known
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, names_in
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_accumulation, means_end, means_epoch, means_start, means_step
 
@@ -146,11 +146,6 @@ def key_of(node: ast.expr) -> str | None:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         return node.slice.value
     return None
-
-
-def names_in(node: ast.expr) -> list[str]:
-    """The names and attributes in an expression."""
-    return [name for item in walk(node) for name in _own_names(item)]
 
 
 def _own_names(item: ast.AST) -> tuple[str, ...]:

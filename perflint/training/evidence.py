@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, names_in
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
-from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import (
     is_no_training,
     means_accumulation,
@@ -114,15 +113,15 @@ def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
 def counts_epochs(loop: Loop) -> bool:
     """Whether a loop is over epochs: then one pass of it is an epoch even when it holds the whole training step."""
     if isinstance(loop, ast.While):
-        return any(means_epoch(name) for name in _names(loop.test))
+        return any(means_epoch(name) for name in names_in(loop.test))
     if over_batches(loop):
         return False
-    return any(means_epoch(name) for name in [*_names(loop.target), *_names(loop.iter)])
+    return any(means_epoch(name) for name in [*names_in(loop.target), *names_in(loop.iter)])
 
 
 def over_batches(loop: Loop) -> bool:
     """Whether a loop iterates over something that is named like a loader."""
-    return not isinstance(loop, ast.While) and any(means_loader(name) for name in _names(loop.iter))
+    return not isinstance(loop, ast.While) and any(means_loader(name) for name in names_in(loop.iter))
 
 
 def _outermost_step_loop(scope: Scope, loop: Loop) -> Loop:
@@ -143,8 +142,8 @@ def _is_small(loop: Loop) -> bool:
         last = loop.iter.args[-1] if loop.iter.args else None
         if isinstance(last, ast.Constant) and isinstance(last.value, int):
             return last.value <= 16
-        return any("critic" in name or means_accumulation(name) for name in _names(loop.iter))
-    names = _names(loop.iter)
+        return any("critic" in name or means_accumulation(name) for name in names_in(loop.iter))
+    names = names_in(loop.iter)
     return any(word in name.lower() for name in names for word in ("optim", "param", "model", "loss"))
 
 
@@ -215,13 +214,13 @@ def runs_program(call: ast.Call) -> bool:
 def runs_evaluation(call: ast.Call) -> bool:
     """Whether the program or the feed of an ``exe.run`` is named as one for testing."""
     given = [*call.args, *(item.value for item in call.keywords if item.arg in ("program", "feed"))]
-    names = [name for node in given for name in _names(node)]
+    names = [name for node in given for name in names_in(node)]
     return any(is_no_training(name) or "startup" in name or "teacher" in name for name in names)
 
 
 def over_evaluation_batches(loop: Loop) -> bool:
     """Whether a loop draws from a loader that is named as one for testing."""
-    return not isinstance(loop, ast.While) and any(is_no_training(name) for name in _names(loop.iter))
+    return not isinstance(loop, ast.While) and any(is_no_training(name) for name in names_in(loop.iter))
 
 
 @query
@@ -261,11 +260,3 @@ def _is_scheduler(call: ast.Call) -> bool:
 def terminal_names(statement: Statement) -> set[str]:
     """The last names of what a statement calls."""
     return {name for name in map(terminal, statement.calls) if name}
-
-
-def _names(node: ast.expr) -> list[str]:
-    return [
-        item.id if isinstance(item, ast.Name) else item.attr
-        for item in walk(node)
-        if isinstance(item, (ast.Name, ast.Attribute))
-    ]
