@@ -138,7 +138,7 @@ def test_names_of_models_and_of_what_is_called_like_one(name: str, is_model: boo
 )
 def test_names_of_metrics_and_of_counts_of_what_is_right(name: str, is_metric: bool, hits: bool) -> None:
     assert means_metric(name) is is_metric
-    assert counts_hits(name) is hits
+    assert counts_hits(snake(name)) is hits
 
 
 @pytest.mark.parametrize(
