@@ -22,7 +22,7 @@ from perflint.syntax.scopes import FUNCTIONS
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import speaks_of_metrics
 from perflint.training.evidence import steps_environment
-from perflint.training.steps import Point
+from perflint.training.steps import Point, Step
 
 CODE = "PPF205"
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {
@@ -57,37 +57,42 @@ def to_tensor(call: cst.Call, context: Context) -> None:
     node = context.expression(data.value) if data is not None and not data.star else None
     if data is None or node is None or _is_empty(node):
         return
-    found = origins.origin(node, point)
     dtype = find_argument(call, "dtype", 1)
-    kind = context.kind(data.value)
-    if found.kind == origins.BATCH and kind.is_tensor:
-        if context.text(call.func).endswith("to_variable") and not kind.guess:
-            return  # it gives a tensor back as it is
-        if not kind.guess:  # a name that ends in "loader" may well be a reader of arrays
-            found = Origin("copy" if dtype is None else "cast", found.sure)
-    if step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function)):
+    found = _origin(call, data, node, dtype, context)
+    if found is None or _costs_nothing(found, step, point) or (found.kind == origins.READ and context.runs_on_cpu):
         return
-    if found.kind == origins.READ and context.runs_on_cpu:
-        return
-    confidence = _confidence(found, call, node, context)
-    # The read inside a round trip is a finding of its own: the two stand side by side.
-    place = call.func if found.kind in (origins.READ, origins.HOST) else call
     said = advice(found, call, node, context)
-    what = context.text(call.func) + "(...)" if place is not call else shorten(context.text(call))
+    made_of = FILLED if said == FILLED and found.kind == origins.NUMBER else found.kind
+    # The read inside a round trip is a finding of its own: the two stand side by side.
+    is_part = found.kind in (origins.READ, origins.HOST)
     context.report(
         CODE,
-        place,
-        to_tensor_fix.fix(
-            call, data, FILLED if said == FILLED and found.kind == origins.NUMBER else found.kind, context
-        ),
+        call.func if is_part else call,
+        to_tensor_fix.fix(call, data, made_of, context),
         step,
-        confidence=confidence,
+        confidence=_confidence(found, call, node, context),
         claims=False,
         message=MESSAGES[said],
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
-        what=what,
+        what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
         dtype=context.text(dtype.value) if dtype is not None else "",
     )
+
+
+def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
+    """Whether a call in a forward pass moves what is there already, or is none of a training step."""
+    return step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function))
+
+
+def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, dtype: cst.Arg | None, context: Context) -> Origin | None:
+    """Where the data of a call comes from; None where it is a tensor that the call gives back as it is."""
+    assert context.point is not None
+    found, kind = origins.origin(node, context.point), context.kind(data.value)
+    if found.kind != origins.BATCH or not kind.is_tensor or kind.guess:
+        return found  # (a name that ends in "loader" may well be a reader of arrays)
+    if context.text(call.func).endswith("to_variable"):
+        return None
+    return Origin("copy" if dtype is None else "cast", found.sure)
 
 
 def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> Confidence:

@@ -16,6 +16,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import check, forward_clue, step_gate
 from perflint.syntax import decisions
 from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import decodes, predicts, sets_up
 from perflint.training.clues import MATH, PICKS
@@ -170,16 +171,20 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
         return None
     if not step.forward:
         return Confidence.MEDIUM if kind.guess else Confidence.HIGH
-    if scope.owner is None or any(decodes(name) or predicts(name) for name in (scope.owner.name, scope.name)):
+    if scope.owner is None or _only_predicts(scope.owner, scope):
         return None
-    if any("beam" in attribute for attribute in scope.owner.attributes):
-        return None  # a search for the best sequence: it runs when a model predicts
     # In a forward pass the arguments are tensors only by convention, so a call has to say it.
     picks = isinstance(node, ast.Call) and dotted(node.func) in PICKS
     calls = (item for part in evidence.sources(node) for item in walk(part) if isinstance(item, ast.Call))
     if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
         return Confidence.LOW if kind.guess else Confidence.MEDIUM
     return Confidence.LOW if picks and not kind.guess else None
+
+
+def _only_predicts(owner: Class, forward: Scope) -> bool:
+    """Whether a forward pass picks results, or searches for the best sequence: it runs when a model predicts."""
+    names = (owner.name, forward.name)
+    return any(decodes(name) or predicts(name) for name in names) or any("beam" in name for name in owner.attributes)
 
 
 def _is_certain(call: ast.Call, evidence: Evidence) -> bool:

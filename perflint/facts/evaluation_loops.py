@@ -121,7 +121,7 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
     if first is None:
         return None
     wanted = asks.wanted_in(file, scope)
-    if wanted and asks.wanted_by(file, scope, _within(scope, found.loop)):
+    if wanted and asks.wanted_by(file, scope, scope.statements_in(found.loop)):
         return None
     confidence = found.confidence if first.sure else min(found.confidence, Confidence.MEDIUM)
     whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
@@ -398,7 +398,7 @@ def _under_eval(look: _Look, loop: Loop) -> bool:
 
 def _kept_for_backward(scope: Scope, loop: Loop) -> str:
     """Why what a loop binds may reach a backward pass: ``loss.backward()`` without a ``loss = ...`` of its own."""
-    inside = _within(scope, loop)
+    inside = scope.statements_in(loop)
     bound = {name for statement in inside for name in bound_by(statement.node)}
     for name in bound & backward_names(scope):
         for statement in scope.statements:
@@ -422,7 +422,7 @@ def _feeds(scope: Scope, loop: Loop, call: ast.Call) -> bool:
     seeds = set(names_in(loop.target))
     counted = isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range"
     derived = set(seeds)
-    for statement in _within(scope, loop):
+    for statement in scope.statements_in(loop):
         node = statement.node
         if isinstance(node, ast.Assign) and derived & set(names_in(node.value)):
             derived |= {name for target in node.targets for name in stored_names(target)}
@@ -430,10 +430,6 @@ def _feeds(scope: Scope, loop: Loop, call: ast.Call) -> bool:
             derived |= set(stored_names(node.target))
     fed = {name for argument in [*call.args, *(item.value for item in call.keywords)] for name in names_in(argument)}
     return bool(fed & ((derived - seeds) if counted else derived))
-
-
-def _within(scope: Scope, loop: Loop) -> list[Statement]:
-    return [statement for statement in scope.statements if statement.is_in(loop)]
 
 
 def _candidates_around(statement: Statement, candidates: set[Loop]) -> list[Loop]:

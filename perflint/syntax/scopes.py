@@ -173,6 +173,10 @@ class Scope:
         names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
         return names[1:] if self.owner is not None and names and not self.is_static else names
 
+    def statements_in(self, loop: ast.stmt) -> list[Statement]:
+        """The statements in the body of one of its loops."""
+        return [statement for statement in self.statements if statement.is_in(loop)]
+
     @property
     def is_static(self) -> bool:
         """Whether the function is a ``staticmethod``."""

@@ -54,7 +54,7 @@ def says_predict(*names: str) -> bool:
 
 def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> BatchUse:
     """What a loop over a loader does with its batches."""
-    inside = [statement for statement in scope.statements if statement.is_in(loop)]
+    inside = scope.statements_in(loop)
     calls = [call for statement in inside for call in statement.calls]
     if any(TrainingCalls.of(file.project).call_trains(file, scope, call) for call in calls):
         return BatchUse.TRAINS
