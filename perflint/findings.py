@@ -93,6 +93,11 @@ class Finding:
     confidence: Confidence = field(default=Confidence.HIGH, compare=False)
 
 
+def by_place(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings by file, place and code."""
+    return sorted(findings, key=lambda item: (item.path, item.start, item.end, item.code))
+
+
 def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """Edits by their places; those at one place stay in the order they come in."""
     return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))

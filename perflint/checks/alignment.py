@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 
 import libcst as cst
@@ -15,7 +14,6 @@ from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, row_gate
-from perflint.text.source import LineTable
 
 CODE = "PPF306"
 _TITLE = "choose {width} on both sides"
@@ -52,7 +50,7 @@ def misaligned_layer(call: cst.Call, context: Context) -> None:
         return
     start, end = context.range(call)
     found = known.get(start)
-    if found is None or _span(context.file.source.lines, found.layer.call) != (start, end):
+    if found is None or context.file.source.lines.span(found.layer.call) != (start, end):
         return
     confidence = amp_files(context.file.project)[context.file.source.path]
     if found.assumed:
@@ -81,10 +79,5 @@ def _fix(found: Misaligned, context: Context) -> Fix:
     if numbers is None:
         title = _TITLE if found.hidden else _INPUT_TITLE
         return Fix(title.format(width=width), (), Level.DISPLAY, _BY_HAND)
-    edits = {Edit(*_span(context.file.source.lines, number), str(width)) for number in numbers}
+    edits = {Edit(*context.file.source.lines.span(number), str(width)) for number in numbers}
     return Fix(_TITLE.format(width=width), tuple(sorted(edits)), Level.UNSAFE, _REASON)
-
-
-def _span(lines: LineTable, node: ast.expr) -> tuple[int, int]:
-    assert node.end_lineno is not None and node.end_col_offset is not None
-    return lines.offset(node.lineno, node.col_offset), lines.offset(node.end_lineno, node.end_col_offset)

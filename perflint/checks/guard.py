@@ -16,7 +16,6 @@ from perflint.facts.step_index import StepIndex, step_index
 from perflint.findings import Edit, Fix
 from perflint.lint.context import TOO_MANY, Context, shorten
 from perflint.syntax.scopes import LOOPS
-from perflint.text.source import LineTable
 from perflint.training.around import deciding_test
 from perflint.training.batch_loops import says_predict
 
@@ -194,10 +193,10 @@ def _header_edits(context: Context, counter: StepIndex) -> list[Edit]:
     loop = point.loop
     last = max(loop.iter.end_lineno or loop.lineno, loop.body[0].lineno - 1)
     if counter.unnamed is not None:
-        return keep_aligned(source, [Edit(*_span(source.lines, counter.unnamed), counter.name)], loop.lineno, last)
+        return keep_aligned(source, [Edit(*source.lines.span(counter.unnamed), counter.name)], loop.lineno, last)
     if not counter.enumerate:
         return []
-    target, iterated = _span(source.lines, loop.target), _span(source.lines, loop.iter)
+    target, iterated = source.lines.span(loop.target), source.lines.span(loop.iter)
     bare = isinstance(loop.target, ast.Tuple) and not source.text[target[0] : target[1]].startswith("(")
     opening, closing = ("(", ")") if bare else ("", "")
     edits = [
@@ -207,8 +206,3 @@ def _header_edits(context: Context, counter: StepIndex) -> list[Edit]:
         Edit(iterated[1], iterated[1], ")"),
     ]
     return keep_aligned(source, edits, loop.lineno, last)
-
-
-def _span(lines: LineTable, node: ast.expr) -> tuple[int, int]:
-    assert node.end_lineno is not None and node.end_col_offset is not None
-    return lines.offset(node.lineno, node.col_offset), lines.offset(node.end_lineno, node.end_col_offset)

@@ -19,7 +19,7 @@ from perflint.lint.context import Context
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import LOOPS, Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import indices_of, walk
 from perflint.training.steps import Point
 
 # Calls that give one new tensor, whose items lie in order.
@@ -99,7 +99,7 @@ def sweep(node: ast.expr, loops: list[Loop], point: Point, is_method: bool, cont
                 break
             return _sweep(level, levels[depth:], loop, point, evaluator, is_method, context)
     first = levels[0] if levels else None
-    if first is None or not all(isinstance(index, ast.Constant) for index in _indices(first.slice)):
+    if first is None or not all(isinstance(index, ast.Constant) for index in indices_of(first.slice)):
         return None
     return _sweep(first, levels, None, point, evaluator, is_method, context)
 
@@ -120,7 +120,7 @@ def _sweep(
     name = dotted(root)
     definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
     made_by = _last_name(definition)
-    depth = sum(len(_indices(item.slice)) for item in levels)
+    depth = sum(len(indices_of(item.slice)) for item in levels)
     sliced = is_method and any(isinstance(index, (ast.Slice, ast.Constant)) for index in _sliced(level.slice))
     by_name = made_by in _ONE | _REDUCED or (name is not None and _has_attribute(name, point, context))
     shown = sliced or by_name or _is_item_of_a_batch(base, evaluator)
@@ -130,17 +130,17 @@ def _sweep(
 
 def levels_of(node: ast.expr) -> int:
     """How many dimensions a chain of subscripts names."""
-    return sum(len(_indices(level.slice)) for level in _levels(node))
+    return sum(len(indices_of(level.slice)) for level in _levels(node))
 
 
 def is_moving(node: ast.expr) -> bool:
     """Whether an index of a chain of subscripts is more than constants, so that a loop can change it."""
-    return any(dotted_names(index) for level in _levels(node) for index in _indices(level.slice))
+    return any(dotted_names(index) for level in _levels(node) for index in indices_of(level.slice))
 
 
 def is_in_order(node: ast.expr) -> bool:
     """Whether a chain of subscripts leaves items that lie side by side: plain indices, then at most one slice."""
-    indices = [index for level in _levels(node) for index in _indices(level.slice)]
+    indices = [index for level in _levels(node) for index in indices_of(level.slice)]
     slices = [index for index in indices if isinstance(index, ast.Slice)]
     if any(isinstance(index, ast.Slice) and index.step is not None for index in indices):
         return False
@@ -155,20 +155,16 @@ def _levels(node: ast.expr) -> list[ast.Subscript]:
     return found[::-1]
 
 
-def _indices(index: ast.expr) -> list[ast.expr]:
-    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
-
-
 def _sliced(index: ast.expr) -> Iterator[ast.expr]:
     """The parts of an index that no list or dict takes: a slice (of a list it is a list, which has no ``numpy``)."""
-    for part in _indices(index):
+    for part in indices_of(index):
         if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
             yield part
 
 
 def _is_view(index: ast.expr, loop: Loop, evaluator: Evaluator) -> bool:
     """Whether an index is made of numbers and slices; by tensors, lists and masks a copy is taken."""
-    for part in _indices(index):
+    for part in indices_of(index):
         if isinstance(part, (ast.Compare, ast.List, ast.Tuple, ast.BoolOp)) or evaluator.kind(part).is_tensor:
             return False
         if isinstance(part, ast.Constant) and isinstance(part.value, (str, bool)):

@@ -14,7 +14,7 @@ from perflint.commands import CommandError, InternalError, outputs, saving, show
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
 from perflint.commands.run_settings import common_directory
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
 from perflint.later import import_later
@@ -159,8 +159,8 @@ def look(options: argparse.Namespace, batch: Batch, shown: Narrowing | None = No
 
 
 def _reported(options: argparse.Namespace, batch: Batch, findings: list[Finding], shown: Narrowing) -> Report:
-    found = shown.left(_in_order(batch.naming.reported(findings)), batch.sources)
-    return _report(options, batch, _in_order(batch.naming.findings(found)), batch.shown().sources)
+    found = shown.left(by_place(batch.naming.reported(findings)), batch.sources)
+    return _report(options, batch, by_place(batch.naming.findings(found)), batch.shown().sources)
 
 
 def _look(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
@@ -225,10 +225,6 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     return found
 
 
-def _in_order(findings: list[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda item: (item.path, item.start, item.end, item.code))
-
-
 def _fix(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
     tried = _fixed(options, batch, shown)
     batch = batch.shown()
@@ -276,7 +272,7 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
     def check(sources: Mapping[str, Source]) -> list[Finding]:
         projects = [project for project in split(sources).projects if batch.naming.reports_any(project)]
         found = [*batch.unreadable, *(finding for findings in check_projects(projects) for finding in findings)]
-        return _in_order(batch.naming.reported(found))
+        return by_place(batch.naming.reported(found))
 
     return check
 

@@ -8,14 +8,27 @@ from collections.abc import Iterator
 from perflint.dataflow.flow import backward_names, differentiated
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Loop, Scope
 from perflint.syntax.vocabulary import counts_hits, means_loss, snake
 
-_CUTS = frozenset(
+CUTS = frozenset(
     {"detach", "detach_", "item", "numpy", "tolist", "float", "int", "bool", "str", "repr", "format", "len", "print"}
-    | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "equal", "argmax", "isinstance"}
+    | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "argmax", "argmin", "isinstance"}
+    | {
+        "equal",
+        "not_equal",
+        "equal_all",
+        "allclose",
+        "greater_than",
+        "less_than",
+        "greater_equal",
+        "less_equal",
+        "range",
+    }
 )
-_HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
+"""Calls that give numbers, arrays, or tensors that never have a gradient."""
+HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
 
 
 def direct(scope: Scope) -> frozenset[str]:
@@ -63,7 +76,7 @@ def _worked_back(scope: Scope) -> frozenset[str]:
 
 def argument_names(call: ast.Call) -> set[str]:
     """The plain names among the arguments of a call."""
-    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    given = arguments_of(call)
     return {argument.id for argument in given if isinstance(argument, ast.Name)}
 
 
@@ -104,12 +117,12 @@ def uncut(value: ast.expr) -> list[ast.expr]:
 def _carried(value: ast.expr) -> Iterator[ast.expr]:
     """The names in an expression whose graph reaches its value: those that nothing reads or detaches."""
     if isinstance(value, (ast.Name, ast.Attribute)) and dotted(value) is not None:
-        if not (isinstance(value, ast.Attribute) and value.attr in _HOST_ATTRIBUTES):
+        if not (isinstance(value, ast.Attribute) and value.attr in HOST_ATTRIBUTES):
             yield value
         return
     if isinstance(value, ast.Call):
         last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
-        if last in _CUTS:
+        if last in CUTS:
             return
         if isinstance(value.func, ast.Attribute) and dotted(value.func.value) is not None:
             yield from _carried(value.func.value)
@@ -130,5 +143,5 @@ def reads(value: ast.expr) -> bool:
     """Whether an expression ends in a read or a ``detach``: its value carries no graph, whatever it is made of."""
     if isinstance(value, ast.Call):
         last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
-        return last in _CUTS or (isinstance(value.func, ast.Attribute) and reads(value.func.value))
+        return last in CUTS or (isinstance(value.func, ast.Attribute) and reads(value.func.value))
     return isinstance(value, (ast.Subscript, ast.Attribute)) and reads(value.value)

@@ -25,6 +25,7 @@ from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.function_text import function_texts
 from perflint.syntax.names import dotted, names_in, stored_names
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
 from perflint.syntax.vocabulary import (
     calls_training,
@@ -134,7 +135,7 @@ def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
     before = Flow(found.scope, file, env, guess_losses=False).run().before
     for item in found.calls:
         evaluator = Evaluator(file, before.get(item.statement.node, {}))
-        given = [*item.call.args, *(keyword.value for keyword in item.call.keywords)]
+        given = arguments_of(item.call)
         if not given or not all(evaluator.kind(argument).is_host for argument in given):
             return item
     return None
@@ -428,7 +429,7 @@ def _feeds(scope: Scope, loop: Loop, call: ast.Call) -> bool:
             derived |= {name for target in node.targets for name in stored_names(target)}
         elif isinstance(node, ast.For) and derived & set(names_in(node.iter)):
             derived |= set(stored_names(node.target))
-    fed = {name for argument in [*call.args, *(item.value for item in call.keywords)] for name in names_in(argument)}
+    fed = {name for argument in arguments_of(call) for name in names_in(argument)}
     return bool(fed & ((derived - seeds) if counted else derived))
 
 

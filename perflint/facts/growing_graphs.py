@@ -21,7 +21,7 @@ from perflint.facts.differentiated import (
 )
 from perflint.facts.gradients_off import NoGrad
 from perflint.facts.kept_gradients import is_printed
-from perflint.facts.lifetimes import outlives_the_step, own_sum
+from perflint.facts.lifetimes import EMPTIES, outlives_the_step, own_sum
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
@@ -34,7 +34,6 @@ STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "reco
 _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
 """Statements of the step that are looked at for the sake of one beside them."""
-_EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 _WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
 _PRINTED = "a tensor that is printed says `stop_gradient=True` then"
 
@@ -183,7 +182,7 @@ def _added(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
 
 
 def _emptied(scope: Scope, name: str) -> bool:
-    emptying = {f"{name}.{method}" for method in _EMPTIES}
+    emptying = {f"{name}.{method}" for method in EMPTIES}
     return any(dotted(call.func) in emptying for statement in scope.statements for call in statement.calls)
 
 

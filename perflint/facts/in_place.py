@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from perflint.facts.accumulators import ScopeUses
 from perflint.index.project import FileIndex
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Loop
 
 _WRITES = frozenset({"set_value", "copy_", "fill_", "set_data", "__setitem__", "data"})
@@ -89,7 +90,7 @@ def _handed_on(node: ast.expr, parents: Sequence[ast.AST], file: FileIndex) -> b
             if parent.attr not in _SHARE:
                 return False
         elif isinstance(parent, ast.Call):
-            if node in (*parent.args, *(keyword.value for keyword in parent.keywords)):
+            if node in arguments_of(parent):
                 return not _only_looks(parent, file)
         elif isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.AugAssign)):
             return False

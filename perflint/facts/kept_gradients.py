@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from perflint.facts.differentiated import CUTS, HOST_ATTRIBUTES
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Loop, Scope, Statement
 from perflint.syntax.tree import children, walk
@@ -22,14 +23,7 @@ _RETURNS = "a tensor that the function returns has no gradient then, which a cal
 _KEEPS = "a tensor that it keeps in `{name}` has no gradient then"
 _PRINTS = "a tensor that it prints says `stop_gradient=True` then"
 
-# What gives numbers, arrays, or tensors that never have a gradient.
-_CUTS = frozenset(
-    {"item", "numpy", "tolist", "detach", "float", "int", "bool", "len", "isinstance", "argmax", "argmin", "isnan"}
-    | {"any", "all", "isinf", "isfinite", "equal", "not_equal", "equal_all", "allclose", "greater_than", "less_than"}
-    | {"greater_equal", "less_equal", "accuracy", "accumulate", "compute", "update", "format", "str", "repr", "print"}
-    | {"range"}
-)
-_HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "place", "stop_gradient"})
+_COUNTS = frozenset({"accuracy", "accumulate", "compute", "update"})
 _FILLS = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
 _SHOWS = frozenset({"print", "str", "repr"})
 _LOGS = frozenset({"info", "debug", "warning", "error", "log", "write"})
@@ -162,7 +156,7 @@ class _Followed:
                 name = dotted(item)
                 if name is not None:
                     yield name
-                waiting += [] if item.attr in _HOST_ATTRIBUTES else [item.value]
+                waiting += [] if item.attr in HOST_ATTRIBUTES else [item.value]
             elif isinstance(item, ast.Call):
                 waiting += [] if self._is_cut(item) else children(item)
             elif not isinstance(item, (ast.Compare, ast.JoinedStr)):
@@ -170,7 +164,7 @@ class _Followed:
 
     def _is_cut(self, call: ast.Call) -> bool:
         last = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func) or ""
-        if last in _CUTS:
+        if last in CUTS or last in _COUNTS:
             return True
         name = dotted(call.func)
         return name is not None and self._file.names.resolve(name).startswith("numpy.")

@@ -12,7 +12,7 @@ from perflint.training.steps import Point, points_of
 
 _MOST_RENEWALS = 256
 """Statements that make one object anew of which each is asked whether it is in the loop."""
-_EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
+EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 
 
 def outlives_the_step(target: ast.expr, point: Point) -> bool:
@@ -68,7 +68,7 @@ def _renewed(statement: Statement) -> list[str]:
     emptied = [
         dotted(call.func.value)
         for call in statement.calls
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _EMPTIES
+        if isinstance(call.func, ast.Attribute) and call.func.attr in EMPTIES
     ]
     bound = bound_by(node)
     if isinstance(node, ast.Assign):

@@ -103,7 +103,7 @@ class _Tracer:
 
     def _name(self, name: str, at: Statement, depth: int) -> Origin:
         for part in _comprehensions(at.node):
-            if _binds(part.target, name):
+            if name in plain_names(part.target):
                 return self._element(part.target, part.iter, name, at, depth)
         found = before(name, at, self._scope)
         if not found:
@@ -292,10 +292,6 @@ def _comprehensions(node: ast.stmt) -> Iterator[ast.comprehension]:
             yield from item.generators
 
 
-def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in walk(target))
-
-
 def _last(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
@@ -308,7 +304,7 @@ def _counts(iterated: ast.expr) -> bool:
 
 def _is_counter(target: ast.expr, iterated: ast.expr, name: str) -> bool:
     counted = isinstance(iterated, ast.Call) and _last(iterated.func) == "enumerate"
-    return counted and isinstance(target, ast.Tuple) and _binds(target.elts[0], name)
+    return counted and isinstance(target, ast.Tuple) and name in plain_names(target.elts[0])
 
 
 def _says_batch(name: str) -> bool:

@@ -19,6 +19,7 @@ from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.query import Memory, query, whole
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Class, Place, Scope
 from perflint.syntax.vocabulary import exports, is_no_training
 
@@ -134,7 +135,7 @@ class _Finder:
             if site[0] in self._files
             and site[1] is not scope
             and not ranks.guarded(statement_of(site), site[2], site[1], site[0])
-            and not any(ranks.is_per_rank(item, site[1], site[0]) for item in _arguments(site[2]))
+            and not any(ranks.is_per_rank(item, site[1], site[0]) for item in arguments_of(site[2]))
         ]
         for there, caller, call in open_sites:
             path = self._path(there, caller, depth + 1)
@@ -286,7 +287,3 @@ def _first_of_each_block(saves: list[tuple[ast.Call, Place | None]]) -> Iterator
         blocks[(id(place.node), place.branch) if place else (0, "")].append(call)
     for calls in blocks.values():
         yield min(calls, key=lambda call: call.lineno), len(calls) - 1
-
-
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from perflint.findings import Edit, Finding, Fix, Level, in_order, merged
+from perflint.findings import Edit, Finding, Fix, Level, by_place, in_order, merged
 from perflint.fix.import_place import ImportPlace
 from perflint.fix.parsed_text import Reading
 from perflint.fix.taken_edits import Taken
@@ -109,7 +109,7 @@ class FixOutcome:
         return replace(
             self,
             changed={path: source for path, source in self.changed.items() if path not in lost},
-            remaining=tuple(sorted([*kept, *back], key=_order)),
+            remaining=tuple(by_place([*kept, *back])),
             fixed={key: count for key, count in self.fixed.items() if key[0] not in lost},
         )
 
@@ -338,10 +338,6 @@ def _by_path(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     for finding in findings:
         grouped.setdefault(finding.path, []).append(finding)
     return grouped
-
-
-def _order(finding: Finding) -> tuple[str, int, int, str]:
-    return finding.path, finding.start, finding.end, finding.code
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.findings import Edit
+from perflint.syntax.tree import first_row
 from perflint.text.source import LineTable, Source
 
 
@@ -56,7 +57,7 @@ class ImportPlace:
         lines = LineTable(self.text)
         if head:
             return lines.line_end(self._last_row(head[-1]))
-        return lines.line_start(_first_row(self._body[0])) if self._body else len(self.text)
+        return lines.line_start(first_row(self._body[0])) if self._body else len(self.text)
 
     def _head(self) -> list[ast.stmt]:
         head: list[ast.stmt] = []
@@ -78,11 +79,6 @@ class ImportPlace:
 def _is_docstring(statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
-
-
-def _first_row(statement: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _names(statements: Iterable[ast.stmt]) -> set[tuple[str, ...]]:

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from perflint.findings import Edit
 from perflint.fix.parsed_text import Reading
+from perflint.syntax.tree import first_row
 from perflint.text.source import Source
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -42,7 +43,7 @@ class Outline:
     def __init__(self, source: Source, tree: ast.Module) -> None:
         self._lines = source.lines
         self._body = tree.body
-        self._starts = [self._lines.line_start(_first_row(node)) for node in self._body]
+        self._starts = [self._lines.line_start(first_row(node)) for node in self._body]
         self._ends = [self._lines.line_end(node.end_lineno or node.lineno) for node in self._body]
 
     @property
@@ -104,17 +105,12 @@ class Outline:
         rows = {row for edit in edits for row in self._rows(edit)}
         for node in self._body[first:last]:
             for path, function in _functions(node, ()):
-                if any(_first_row(function) <= row <= (function.end_lineno or row) for row in rows):
+                if any(first_row(function) <= row <= (function.end_lineno or row) for row in rows):
                     yield path
 
     def _rows(self, edit: Edit) -> tuple[int, int]:
         """The first and the last row of an edit; a row that is inserted belongs to the one above, too."""
         return self._lines.position(max(edit.start - 1, 0))[0], self._lines.position(edit.end)[0]
-
-
-def _first_row(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(item.lineno for item in decorators)])
 
 
 def _functions(node: ast.stmt, path: _Path) -> Iterator[tuple[_Path, ast.stmt]]:

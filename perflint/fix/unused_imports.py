@@ -14,7 +14,7 @@ from pathlib import PurePath
 
 from perflint.findings import Edit
 from perflint.fix.parsed_text import Reading
-from perflint.text.source import LineTable, Source
+from perflint.text.source import Source
 
 _Import = ast.Import | ast.ImportFrom
 
@@ -107,7 +107,7 @@ def _removal(source: Source, node: _Import, alias: ast.alias, is_first: bool) ->
     """Take out a whole import statement with its rows, or one of the names in it."""
     lines = source.lines
     names = node.names
-    start, end = _span(lines, node)
+    start, end = lines.span(node)
     if len(names) == 1:
         row = lines.position(end)[0]
         below = lines.line_end(row)
@@ -118,7 +118,7 @@ def _removal(source: Source, node: _Import, alias: ast.alias, is_first: bool) ->
         below = _past_blank_rows(source, node.lineno, below) if is_first else below
         return Edit(lines.line_start(node.lineno), below, "") if is_alone else None
     at = names.index(alias)
-    own, other = _span(lines, alias), _span(lines, names[at + 1 if at == 0 else at - 1])
+    own, other = lines.span(alias), lines.span(names[at + 1 if at == 0 else at - 1])
     edit = Edit(own[0], other[0], "") if at == 0 else Edit(other[1], own[1], "")
     return edit if "#" not in source.text[edit.start : edit.end] else None
 
@@ -130,8 +130,3 @@ def _past_blank_rows(source: Source, row: int, end: int) -> int:
     rest = source.text[end:]
     blank = len(rest) - len(rest.lstrip())
     return max(end, source.lines.line_start(source.lines.position(end + blank)[0]))
-
-
-def _span(lines: LineTable, node: ast.stmt | ast.alias) -> tuple[int, int]:
-    assert node.end_lineno is not None and node.end_col_offset is not None
-    return lines.offset(node.lineno, node.col_offset), lines.offset(node.end_lineno, node.end_col_offset)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from perflint.syntax.scopes import TRIES
+from perflint.syntax.tree import first_row
 from perflint.text.source import Source
 
 Range = tuple[int, int]
@@ -101,10 +102,10 @@ class _Blanks:
 
         Fixes put calls that stand below each other under one guard, and ask of a block whether it holds nothing else.
         """
-        asked = [self._has_row(_first_row(node), _last_row(node)) for node in body]
+        asked = [self._has_row(first_row(node), _last_row(node)) for node in body]
         calls = [_may_be_moved(node) for node in body]
         joined = [
-            _last_row(body[index]) >= _first_row(body[index + 1]) or (calls[index] and calls[index + 1])
+            _last_row(body[index]) >= first_row(body[index + 1]) or (calls[index] and calls[index + 1])
             for index in range(len(body) - 1)
         ]
         for index, is_joined in enumerate(joined):
@@ -146,7 +147,7 @@ class _Blanks:
     def _sums(self, body: Sequence[ast.stmt]) -> Iterator[str]:
         """Names that a statement asked about adds to or appends to."""
         for node in body:
-            if not self._has_row(_first_row(node), _last_row(node)):
+            if not self._has_row(first_row(node), _last_row(node)):
                 continue
             if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
                 yield self._source_of(node.target)
@@ -187,11 +188,6 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     for name in ("orelse", "finalbody"):
         if getattr(node, name, None):
             yield getattr(node, name)
-
-
-def _first_row(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _last_row(node: ast.stmt | ast.expr) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from perflint.lint.blanks import Range, blanked, blanks
+from perflint.syntax.tree import first_row
 from perflint.text.source import Source
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _spans(module: cst.Module, text: str) -> Spans:
 
 def _cut(body: list[ast.stmt], indented: bool, found: list[Unit]) -> None:
     for node in body:
-        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        first = first_row(node)
         last = node.end_lineno or node.lineno
         if isinstance(node, ast.ClassDef) and node.body[0].lineno > node.lineno and not _shares_row(node.body[0], node):
             _cut(node.body, True, found)
@@ -188,5 +189,4 @@ def _shares_row(child: ast.stmt, node: ast.ClassDef) -> bool:
     """Whether a class body starts on the last row of the class header."""
     arguments = [*node.bases, *(keyword.value for keyword in node.keywords)]
     header_end = max([node.lineno, *(argument.end_lineno or 0 for argument in arguments)])
-    decorators: list[ast.expr] = getattr(child, "decorator_list", [])
-    return min([child.lineno, *(decorator.lineno for decorator in decorators)]) <= header_end
+    return first_row(child) <= header_end

@@ -13,7 +13,7 @@ from perflint import catalogue
 from perflint.checks import load_checks
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding
+from perflint.findings import Finding, by_place
 from perflint.inputs.projects import split
 from perflint.lint import unused_noqa
 from perflint.run.intake import by_hand
@@ -63,7 +63,7 @@ def check(
         Unfinished: a process was ended from outside.
     """
     found = check_projects(split(sources).projects, settings, jobs, progress, gated, last)
-    return sorted((item for items in found for item in items), key=_order)
+    return by_place(item for items in found for item in items)
 
 
 def check_projects(
@@ -81,14 +81,10 @@ def check_projects(
         codes = selection.selected(settings, catalogue.shipped())
         run = _Run(settings, codes, gated, sum(map(len, projects)), progress, last)
         found = run.found(projects, jobs)
-        shown = {index: sorted(kept(items, projects[index], settings), key=_order) for index, items in found.items()}
+        shown = {index: by_place(kept(items, projects[index], settings)) for index, items in found.items()}
         if run.killed is not None:
             raise Unfinished([shown.get(index) for index in range(len(projects))]) from run.killed
         return [shown[index] for index in range(len(projects))]
-
-
-def _order(finding: Finding) -> tuple[str, int, int, str]:
-    return finding.path, finding.start, finding.end, finding.code
 
 
 @contextmanager

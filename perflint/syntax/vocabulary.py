@@ -242,9 +242,6 @@ differs_between_processes = _asks(
 )
 """Whether a name, or a part of a path, has another value in each process: ``rank_{}``, ``getpid``."""
 
-means_workers = _asks(r"worker")
-"""Whether a name is that of a number of workers."""
-
 
 # -- what a test asks for ----------------------------------------------------------------------------------------------
 

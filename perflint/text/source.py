@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
@@ -92,6 +93,11 @@ class LineTable:
         if row not in self._columns:
             self._columns[row] = _Columns(self.line(row))
         return start + self._columns[row].character(utf8_column)
+
+    def span(self, node: ast.expr | ast.stmt | ast.alias) -> tuple[int, int]:
+        """Where a node begins and ends, as character offsets."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)
 
     def between(self, first: int, last: int) -> str:
         """The text of some rows (from 1), with their line ends."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from perflint.query import query
 from perflint.syntax.names import dotted, names_in
-from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
+from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement, terminal
 from perflint.syntax.vocabulary import (
     is_no_training,
     means_accumulation,
@@ -159,11 +159,9 @@ def steps_environment(scope: Scope, loop: Loop | None = None) -> bool:
 
 
 def _in_no_grad(scope: Scope, loop: Loop) -> bool:
-    place = next(statement.place for statement in scope.statements if statement.node is loop)
-    links = place.chain() if place is not None else ()
     return any(
         (dotted(item.context_expr.func) or "").endswith("no_grad")
-        for link in links
+        for link in _around(scope, loop)
         if isinstance(link.node, (ast.With, ast.AsyncWith))
         for item in link.node.items
         if isinstance(item.context_expr, ast.Call)
@@ -171,10 +169,11 @@ def _in_no_grad(scope: Scope, loop: Loop) -> bool:
 
 
 def _outer_loops(scope: Scope, loop: Loop) -> list[Loop]:
-    place = next(statement.place for statement in scope.statements if statement.node is loop)
-    if place is None:
-        return []
-    return [link.node for link in place.chain() if link.branch == "body" and isinstance(link.node, LOOPS)]
+    return [link.node for link in _around(scope, loop) if link.branch == "body" and isinstance(link.node, LOOPS)]
+
+
+def _around(scope: Scope, loop: Loop) -> Iterator[Place]:
+    return next(statement for statement in scope.statements if statement.node is loop).around
 
 
 def _loops(scope: Scope) -> list[Loop]:
@@ -202,6 +201,11 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
         return is_method
     if name == "step" and isinstance(call.func, ast.Attribute):
         return means_scaler(dotted(call.func.value) or "") and bool(call.args)
+    return _scales_loss(call, name)
+
+
+def _scales_loss(call: ast.Call, name: str) -> bool:
+    """``loss_scaler(loss, optimizer)``: such helpers make the backward pass, and take the optimizer step."""
     return means_scaler(name) and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
 
 
@@ -240,9 +244,7 @@ def takes_optimizer_step(call: ast.Call) -> bool:
         return False
     if name == "step":
         return isinstance(call.func, ast.Attribute) and not _is_scheduler(call)
-    if name == "minimize":
-        return isinstance(call.func, ast.Attribute)
-    return means_scaler(name) and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
+    return isinstance(call.func, ast.Attribute) if name == "minimize" else _scales_loss(call, name)
 
 
 def without_gradients(scope: Scope) -> bool:
