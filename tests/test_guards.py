@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from perflint.training import counting, guards
+from perflint.syntax import vocabulary
+from perflint.training import guards
 from tests.support import expect_marked, expect_marked_in_step
 
 
@@ -147,7 +148,7 @@ def test_names_that_stand_for_each_other_come_to_an_end() -> None:
     ],
 )
 def test_names_that_count_epochs(name: str, epochs: bool) -> None:
-    assert counting.is_epoch_name(name) is epochs
+    assert vocabulary.means_epoch(name) is epochs
 
 
 def test_a_branch_under_a_guard_is_off_the_hot_path() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from perflint.dataflow.settled import Known
+from perflint.syntax import vocabulary
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes
 from perflint.training import counting, guards
@@ -577,15 +578,15 @@ def test_calls_in_conditional_expressions(text: str, rarely: list[str]) -> None:
 
 
 def test_names_of_epochs_and_intervals() -> None:
-    assert [counting.is_epoch_name(name) for name in ("EPOCH", "my_epochs", "epoch_len", "epoch_size")] == [
+    assert [vocabulary.means_epoch(name) for name in ("EPOCH", "my_epochs", "epoch_len", "epoch_size")] == [
         True,
         True,
         False,
         False,
     ]
-    assert counting.is_interval_name("log_freq")
-    assert counting.is_interval_name("Save_Every")
-    assert not counting.is_interval_name("everything")
+    assert vocabulary.means_interval("log_freq")
+    assert vocabulary.means_interval("Save_Every")
+    assert not vocabulary.means_interval("everything")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.syntax.vocabulary import evaluates, is_no_training, predicts, snake
+from perflint.syntax.vocabulary import (
+    counts_hits,
+    evaluates,
+    exports,
+    is_no_training,
+    means_layer,
+    means_metric,
+    means_model,
+    predicts,
+    snake,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +69,8 @@ def test_names_that_only_hold_such_letters(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["infer", "Predictor", "pred", "pred_loader", "export_model", "deploy", "serve", "demo"]
+    "name",
+    ["infer", "Predictor", "pred", "pred_loader", "export_model", "deploy", "serve", "demo", "post_quant", "PtqModel"],
 )
 def test_names_of_prediction(name: str) -> None:
     assert predicts(name)
@@ -96,3 +107,43 @@ def test_names_of_what_does_not_train(name: str, expected: bool) -> None:
 )
 def test_words_of_a_name(name: str, expected: str) -> None:
     assert snake(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "is_model", "is_layer"),
+    [
+        ("model", True, True),
+        ("net_G", True, True),
+        ("self.criterion", False, False),
+        ("loss_fn", False, True),
+        ("teacher_model", True, True),
+        ("model_path", False, False),
+        ("modeling", False, False),
+    ],
+)
+def test_names_of_models_and_of_what_is_called_like_one(name: str, is_model: bool, is_layer: bool) -> None:
+    assert means_model(name) is is_model
+    assert means_layer(name) is is_layer
+
+
+@pytest.mark.parametrize(
+    ("name", "is_metric", "hits"),
+    [
+        ("accuracy", True, True),
+        ("TopKGate", False, True),
+        ("margin_ranking_loss", False, False),
+        ("metric_fn", True, False),
+        ("accumulate", False, False),
+    ],
+)
+def test_names_of_metrics_and_of_counts_of_what_is_right(name: str, is_metric: bool, hits: bool) -> None:
+    assert means_metric(name) is is_metric
+    assert counts_hits(snake(name)) is hits
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("export_model", True), ("onnx_export", True), ("deploy", True), ("torch2paddle", True), ("train", False)],
+)
+def test_names_of_exports(name: str, expected: bool) -> None:
+    assert exports(name) is expected

@@ -101,13 +101,10 @@ def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
 
 def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> KeptSum | None:
     """``total += loss.item()``."""
-    statement = context.statement
-    if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
+    added = _added(context.statement, read)
+    if added is None:
         return None
-    factors = _factors(statement.value, read.node)
-    if not isinstance(statement.target, cst.Name) or factors is None:
-        return None
-    held = Accumulator(statement.target.value, loop, scope)
+    held, factors = Accumulator(added[0], loop, scope), added[1]
     ending = None if held.is_hidden else held.ending
     starts = _numbers(held, point.scope)
     if ending is None or starts is None or (read.spelling in _ARRAYS and _is_indexed(held)):
@@ -117,12 +114,12 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     if looks is None or logs is None:
         return None
     whole = any(isinstance(start, int) for start in starts)
+    plain = all(_is_plain_number(factor, point.scope, context) for factor in factors)
     trust = _least(
         _trust(read, context),
-        _SAFE if all(_is_plain_number(factor, point.scope, context) for factor in factors) else _unsafe(_FACTOR_REASON),
-        _SAFE if _adds_numbers(held, point, context) else _unsafe(_FACTOR_REASON),
-        _unsafe(_ERROR_REASON) if ending.after_errors else _SAFE,
-        _unsafe(_WHOLE_REASON) if whole and not _follow_a_sum(looks, held, point) else _SAFE,
+        _unless(plain and _adds_numbers(held, point, context), _FACTOR_REASON),
+        _unless(not ending.after_errors, _ERROR_REASON),
+        _unless(not whole or _follow_a_sum(looks, held, point), _WHOLE_REASON),
     )
     kept = f'{source_of(read.tensor, context)}.detach().astype("float64")'
     changed = [
@@ -133,6 +130,14 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
         row = f"{held.name} = {_as_number(held, whole)}"
         changed.append(insert_row_after_loop(context.file.source, ending.last, row))
     return KeptSum(Fix(_TITLE, tuple(sorted(changed)), *trust), logs)
+
+
+def _added(statement: cst.CSTNode | None, read: _Read) -> tuple[str, list[cst.BaseExpression]] | None:
+    """The name that a statement adds a read to, and what the read is multiplied with or divided by before."""
+    if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
+        return None
+    factors = _factors(statement.value, read.node)
+    return (statement.target.value, factors) if isinstance(statement.target, cst.Name) and factors is not None else None
 
 
 def _logs(looks: list[edits.SumLook], context: Context) -> tuple[int, ...] | None:
@@ -264,27 +269,22 @@ def _follow_a_sum(looks: list[edits.SumLook], held: Accumulator, point: Point) -
 
 def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> KeptSum | None:
     """``losses.append(loss.item())``."""
-    statement = context.statement
-    call = statement.value if isinstance(statement, cst.Expr) else None
-    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+    name = _appended_to(context.statement, read)
+    if name is None:
         return None
-    if not isinstance(call.func.value, cst.Name) or len(call.args) != 1 or call.args[0].value is not read.node:
-        return None
-    held = Accumulator(call.func.value.value, loop, scope)
+    held = Accumulator(name, loop, scope)
     if held.is_hidden or not _is_an_empty_list(held):
         return None
     others = [use for use in held.uses if use.statement is not point.statement and isinstance(use.node.ctx, ast.Load)]
-    if any(held.is_in_loop(use.statement) for use in others):
-        return None
     before = [use for use in others if held.comes_before(use.statement)]
-    if any(map(_puts_in, before)):
+    if any(held.is_in_loop(use.statement) for use in others) or any(map(_puts_in, before)):
         return None
     ending = held.ending
     trust = _least(
         _trust(read, context),
-        _unsafe(_ALIAS_REASON) if not all(map(_only_looks, before)) else _SAFE,
-        _unsafe(_EARLY_REASON) if ending is None or ending.last is not loop else _SAFE,
-        _unsafe(_MEMORY_REASON) if isinstance(loop, ast.While) else _SAFE,
+        _unless(all(map(_only_looks, before)), _ALIAS_REASON),
+        _unless(ending is not None and ending.last is loop, _EARLY_REASON),
+        _unless(not isinstance(loop, ast.While), _MEMORY_REASON),
     )
     copied = _may_change(read, loop, scope, context)
     kept = f"{source_of(read.tensor, context)}.detach(){'.clone()' if copied else ''}"
@@ -293,6 +293,15 @@ def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Cont
         insert_row_after_loop(context.file.source, loop, f"{held.name}[:] = [float(x) for x in {held.name}]"),
     )
     return KeptSum(Fix(_LIST_TITLE, tuple(sorted(changed)), *trust))
+
+
+def _appended_to(statement: cst.CSTNode | None, read: _Read) -> str | None:
+    """The name of the list that a statement appends a read to and nothing else."""
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+        return None
+    is_read = len(call.args) == 1 and call.args[0].value is read.node
+    return call.func.value.value if isinstance(call.func.value, cst.Name) and is_read else None
 
 
 def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> bool:
@@ -345,6 +354,10 @@ def _trust(read: _Read, context: Context) -> _Trust:
 
 def _unsafe(reason: str) -> _Trust:
     return Level.UNSAFE, reason
+
+
+def _unless(fine: bool, reason: str) -> _Trust:
+    return _SAFE if fine else _unsafe(reason)
 
 
 def _least(*parts: _Trust) -> _Trust:

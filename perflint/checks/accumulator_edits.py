@@ -90,8 +90,8 @@ def is_within(node: ast.AST, outer: ast.AST) -> bool:
 
 def always_follows(statement: Statement, earlier: Statement) -> bool:
     """Whether a statement never runs before another one of the same pass of a loop has run."""
-    around = {(link.node, link.branch) for link in (statement.place.chain() if statement.place else ())}
-    links = earlier.place.chain() if earlier.place else iter(())
+    around = {(link.node, link.branch) for link in statement.around}
+    links = earlier.around
     return _place(earlier.node, "") < _place(statement.node, "") and all(
         (link.node, link.branch) in around for link in links
     )

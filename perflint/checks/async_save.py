@@ -6,7 +6,6 @@ What `paddle.async_save` does is settled by running it: `tests/test_async_save.p
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -18,6 +17,7 @@ from perflint.lint.context import Context, local_name
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS, TRIES, Loop
 from perflint.syntax.tree import children, walk
+from perflint.syntax.vocabulary import means_model
 
 _TITLE = "save a snapshot in the background, and wait for the writer after the loop"
 _REASON = (
@@ -30,8 +30,6 @@ _SETTINGS = "paddle.async_save takes the object, the path and the protocol, and 
 _USED_AGAIN = "the loop uses the file again, which may not be complete by then"
 _LEFT_EARLY = "the loop can be left without waiting for the writer"
 _CAUGHT = "an error while writing would no longer reach the `except` around it"
-_MODEL = re.compile(r"(model|net|network|layer|generator|discriminator|student|teacher|backbone)\w*$", re.IGNORECASE)
-_OPTIMIZER = re.compile(r"opt|sched|scaler", re.IGNORECASE)
 _PARAMETERS = ("obj", "path", "protocol")
 _READS = frozenset(
     {"load", "set_state_dict_from", "copy", "copy2", "copyfile", "copytree", "move", "rename", "remove", "replace"}
@@ -123,7 +121,7 @@ def _is_plain(call: cst.Call) -> bool:
 def _is_caught(loop: Loop, context: Context) -> bool:
     """Whether an `except` stands between the save and its loop."""
     statement = context.ast_statement
-    for link in statement.place.chain() if statement is not None and statement.place else ():
+    for link in statement.around if statement is not None else ():
         if link.node is loop:
             return False
         if isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers:
@@ -170,10 +168,8 @@ def _model(call: cst.Call, context: Context) -> str | None:
     if state.func.attr.value != "state_dict":
         return None
     name = local_name(state.func.value)
-    last = name.rpartition(".")[2]
-    if not name or _OPTIMIZER.search(last):
-        return None
-    return name if context.kind(state.func.value).tag == LAYER_TAG or _MODEL.search(last) else None
+    is_model = context.kind(state.func.value).tag == LAYER_TAG or means_model(name.rpartition(".")[2])
+    return name if is_model and name else None
 
 
 def _paddle(call: cst.Call, context: Context) -> tuple[str, tuple[str, ...]]:

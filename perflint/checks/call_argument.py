@@ -62,16 +62,8 @@ def call_argument(call: cst.Call, context: Context) -> None:
 
 
 def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
-    if any(argument.star for argument in call.args):
-        return
-    if any(argument.keyword and argument.keyword.value in match.unless for argument in call.args):
-        return
-    if match.needs and not any(find_argument(call, name, match.positions.get(name)) for name in match.needs):
-        return
     argument = find_argument(call, match.parameter, match.position)
-    if argument is None and not _is_bad_when_absent(match):
-        return
-    if argument is not None and not is_bad(argument, match, context):
+    if not _concerns(call, match) or not _has_bad_value(argument, match, context):
         return
     if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
         return
@@ -97,6 +89,21 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     )
 
 
+def _concerns(call: cst.Call, match: ArgumentMatch) -> bool:
+    """Whether a call shows all its arguments, and has those that a match needs and none that rules it out."""
+    if any(argument.star or (argument.keyword and argument.keyword.value in match.unless) for argument in call.args):
+        return False
+    return not match.needs or any(find_argument(call, name, match.positions.get(name)) for name in match.needs)
+
+
+def _has_bad_value(argument: cst.Arg | None, match: ArgumentMatch, context: Context) -> bool:
+    return _is_bad_when_absent(match) if argument is None else is_bad(argument, match, context)
+
+
+def _is_bad_when_absent(match: ArgumentMatch) -> bool:
+    return match.bad != NONZERO and match.default in match.bad
+
+
 def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:
     """Whether another argument makes the call fine."""
     kinds = {name: _kind_of(call, name, match, context) for name in match.unless_kind}
@@ -107,10 +114,6 @@ def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:
         if argument is not None and value_of(argument, context) in typed(wanted):
             return True
     return False
-
-
-def _is_bad_when_absent(match: ArgumentMatch) -> bool:
-    return match.bad != NONZERO and match.default in match.bad
 
 
 def _kind_of(call: cst.Call, parameter: str, match: ArgumentMatch, context: Context) -> str:

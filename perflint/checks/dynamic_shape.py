@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 import libcst as cst
 
@@ -16,7 +15,7 @@ from perflint.lint.registry import check, forward_clue, step_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import headers
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import snake
+from perflint.syntax.vocabulary import picks, snake
 from perflint.training.steps import Point, of_point
 
 CODE = "PPF207"
@@ -39,11 +38,6 @@ _MEAN_REASON = (
 )
 _LOGICAL = frozenset({"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isfinite", "isinf"})
 _COMPARING = _LOGICAL | {"equal", "not_equal", "greater_than", "greater_equal", "less_than", "less_equal"}
-# Which boxes, tokens or experts are taken is what these are for: the number of them is the result.
-_PICKING = re.compile(
-    r"assign|match|(^|_)(sampl\w*|nms|propos\w*|anchor\w*|rpn|rcnn|gat(e|ing)|moe|rout(e|ing)|dispatch|hard_neg\w*"
-    r"|ohem|mining|miner)($|_)"
-)
 # What a forward pass has to call to be worth a look: a mask alone calls nothing, so what goes with one counts too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | _COMPARING
 
@@ -161,7 +155,7 @@ def _is_set(node: cst.Subscript, context: Context) -> bool:
 def _picks(point: Point, function: str) -> bool:
     owner = point.scope.owner.name if point.scope.owner is not None else ""
     names = (point.scope.name, owner, function.rpartition(".")[0])
-    return any(_PICKING.search(snake(name)) for name in names)
+    return any(picks(snake(name)) for name in names)
 
 
 def _fix(node: cst.Call | cst.Subscript, name: str, expression: ast.expr, context: Context) -> Fix:

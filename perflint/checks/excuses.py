@@ -10,8 +10,7 @@ import libcst as cst
 from perflint.facts.loader_uses import Worth, worth
 from perflint.lint.context import Context
 from perflint.syntax.names import dotted
-
-_TRIAL = re.compile(r"(^|_)(unit_?test|smoke_?test|self_?test)s?($|_)", re.IGNORECASE)
+from perflint.syntax.vocabulary import tests_itself
 
 
 def explained(node: cst.CSTNode, pattern: str, context: Context) -> bool:
@@ -36,9 +35,9 @@ def explained(node: cst.CSTNode, pattern: str, context: Context) -> bool:
 def tested(pattern: str, context: Context) -> bool:
     """Whether the test of an ``if`` around the current statement matches a pattern."""
     statement = context.ast_statement
-    if not pattern or statement is None or statement.place is None:
+    if not pattern or statement is None:
         return False
-    tests = [link.node.test for link in statement.place.chain() if isinstance(link.node, ast.If)]
+    tests = [link.node.test for link in statement.around if isinstance(link.node, ast.If)]
     return any(re.search(pattern, ast.unparse(test), re.IGNORECASE) for test in tests)
 
 
@@ -80,7 +79,7 @@ def goes_nowhere(context: Context) -> bool:
     point = context.point
     if point is None:
         return False
-    if _TRIAL.search(point.scope.name):
+    if tests_itself(point.scope.name):
         return True
     node = point.statement.node
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):

@@ -92,7 +92,7 @@ def _against(context: Context) -> str:
         return "put it under a test of a step counter"
     if says_predict(context.file.parts[-1], point.scope.name):
         return "leave it if its lines are the predictions that this program is run for"
-    links = point.statement.place.chain() if point.statement.place is not None else ()
+    links = point.statement.around
     if any(link.branch == "finally" for link in links):
         return "it stands in a `finally`, where it also runs for a step that fails: log in the step itself"
     deciding = deciding_test(context.file.project, point)
@@ -122,7 +122,7 @@ def _how_to_count(context: Context, counter: StepIndex | None) -> str:
 def _in_one_branch(context: Context) -> str:
     """Says so where the statement is in one branch of an ``if`` that has others."""
     point = context.point
-    for link in point.statement.place.chain() if point is not None and point.statement.place is not None else ():
+    for link in point.statement.around if point is not None else ():
         if isinstance(link.node, LOOPS) and link.node is link.loop:
             return ""
         if isinstance(link.node, ast.If) and link.node.orelse:

@@ -99,9 +99,7 @@ def _changes(expression: ast.expr, point: Point) -> bool:
     inside = [
         statement.node
         for statement in point.scope.statements
-        if loop is None
-        or statement.node is loop
-        or any(link.node is loop for link in (statement.place.chain() if statement.place else ()))
+        if loop is None or statement.node is loop or statement.is_in(loop)
     ]
     bound = {name for node in inside for name in bound_by(node)}
     bound |= {name for node in inside for item in getattr(node, "items", ()) for name in _names(item.optional_vars)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -10,9 +9,9 @@ import libcst as cst
 from perflint.checks.declarations import declaration, given
 from perflint.checks.tensor_reads import tensor_read_by
 from perflint.lint.context import Context, local_name
+from perflint.syntax.vocabulary import means_logger
 
 TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
-_LOGGER = re.compile(r"(^|_|\.)(\w*logg?(er|ing|s)?)\d*(\(\))?$", re.IGNORECASE)
 LOGGER_METHODS = frozenset({"info", "warning", "warn", "error", "critical", "log", "print", "train", "write"})
 PROGRESS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
 RECORDERS = frozenset(
@@ -47,7 +46,7 @@ def log_family(call: cst.Call, context: Context) -> str:
         receiver = local_name(function.value) or context.text(function.value)
         if method == "write":
             return "text" if receiver.endswith(("tqdm", "pbar")) else ""
-        if _LOGGER.search(receiver) and not receiver.endswith(("math", "np", "paddle", "catalog", "dialog")):
+        if means_logger(receiver) and not receiver.endswith(("math", "np", "paddle", "catalog", "dialog")):
             return "text"
     return ""
 

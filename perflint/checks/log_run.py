@@ -13,6 +13,7 @@ from perflint.configuration.selection import level_for
 from perflint.findings import Level
 from perflint.lint.context import Context, local_name
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import walk
 
@@ -228,7 +229,7 @@ def _done_by(call: cst.Call, context: Context) -> str:
     expression = context.expression(call)
     if not isinstance(expression, ast.Call):
         return ""
-    given = [*expression.args, *(item.value for item in expression.keywords)]
+    given = arguments_of(expression)
     return next(filter(None, map(does, given)), "")
 
 

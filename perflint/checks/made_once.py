@@ -12,7 +12,7 @@ from perflint.dataflow.sizes import is_super_init
 from perflint.dataflow.values import Values
 from perflint.findings import Edit
 from perflint.lint.context import Context
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import FUNCTIONS
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
@@ -88,7 +88,7 @@ def _is_global(call: cst.Call, context: Context) -> bool:
     stored = (item for item in walk(point.scope.node) if isinstance(item, ast.Name))
     local |= {item.id for item in stored if not isinstance(item.ctx, ast.Load)}
     once = Values.of(file.project).definitions(file, module)
-    names = {item.id for item in walk(expression) if isinstance(item, ast.Name)}
+    names = plain_names(expression)
     return all(name not in local and (file.names.is_bound(name) or name in once) for name in names)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 import libcst as cst
 
@@ -19,12 +18,12 @@ from perflint.lint.context import Context
 from perflint.lint.registry import check, step_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.vocabulary import means_metric
 from perflint.training.steps import Point, of_point
 
 CODE = "PPF208"
 _METRICS = "paddle.metric."
 _HOST_LIBRARIES = ("sklearn.metrics.", "seqeval.metrics.")
-_NAME = re.compile(r"metric|(^|_)(acc|auc|precision|recall|f1|evaluator|eval_class)($|_|\d)", re.IGNORECASE)
 _GIVES = frozenset({"compute", "numpy"})
 _DEEPEST = 5
 
@@ -95,7 +94,7 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
         on_host = method is None or _works_on_host(project, *method)
         return Confidence.HIGH if on_host and _derives(project, *found) else None
     # An ``update`` with a tensor makes a container of tensors of what is not known.
-    if kind.tag not in (UNKNOWN_TAG, TENSOR_TAG) or not _NAME.search(_base_name(receiver).rpartition(".")[2]):
+    if kind.tag not in (UNKNOWN_TAG, TENSOR_TAG) or not means_metric(_base_name(receiver).rpartition(".")[2]):
         return None
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     if not any(_holds_a_tensor(argument, evaluator) for argument in arguments):

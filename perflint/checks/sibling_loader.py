@@ -83,7 +83,7 @@ def _is_bound_above(bindings: list[Statement], uses: tuple[Statement, ...]) -> b
     if len(bindings) != 1:
         return False
     place, row = bindings[0].place, bindings[0].node.lineno
-    around = [{None, *(use.place.chain() if use.place else ())} for use in uses] or [{None}]
+    around = [{None, *use.around} for use in uses] or [{None}]
     return all(place in links for links in around) and all(row < use.node.lineno for use in uses)
 
 

@@ -17,9 +17,9 @@ from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.values import Values
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bound_by
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import LOOPS, Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import indices_of, walk
 from perflint.training.steps import Point
 
 # Calls that give one new tensor, whose items lie in order.
@@ -93,13 +93,13 @@ def sweep(node: ast.expr, loops: list[Loop], point: Point, is_method: bool, cont
     evaluator = Evaluator(point.file, point.full_env)
     for loop in loops:
         for depth, level in enumerate(levels):
-            if not _names(level.slice) & loop.bound:
+            if not dotted_names(level.slice) & loop.bound:
                 continue
-            if _names(level.value) & loop.bound or not _is_view(level.slice, loop, evaluator):
+            if dotted_names(level.value) & loop.bound or not _is_view(level.slice, loop, evaluator):
                 break
             return _sweep(level, levels[depth:], loop, point, evaluator, is_method, context)
     first = levels[0] if levels else None
-    if first is None or not all(isinstance(index, ast.Constant) for index in _indices(first.slice)):
+    if first is None or not all(isinstance(index, ast.Constant) for index in indices_of(first.slice)):
         return None
     return _sweep(first, levels, None, point, evaluator, is_method, context)
 
@@ -120,7 +120,7 @@ def _sweep(
     name = dotted(root)
     definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
     made_by = _last_name(definition)
-    depth = sum(len(_indices(item.slice)) for item in levels)
+    depth = sum(len(indices_of(item.slice)) for item in levels)
     sliced = is_method and any(isinstance(index, (ast.Slice, ast.Constant)) for index in _sliced(level.slice))
     by_name = made_by in _ONE | _REDUCED or (name is not None and _has_attribute(name, point, context))
     shown = sliced or by_name or _is_item_of_a_batch(base, evaluator)
@@ -130,17 +130,17 @@ def _sweep(
 
 def levels_of(node: ast.expr) -> int:
     """How many dimensions a chain of subscripts names."""
-    return sum(len(_indices(level.slice)) for level in _levels(node))
+    return sum(len(indices_of(level.slice)) for level in _levels(node))
 
 
 def is_moving(node: ast.expr) -> bool:
     """Whether an index of a chain of subscripts is more than constants, so that a loop can change it."""
-    return any(_names(index) for level in _levels(node) for index in _indices(level.slice))
+    return any(dotted_names(index) for level in _levels(node) for index in indices_of(level.slice))
 
 
 def is_in_order(node: ast.expr) -> bool:
     """Whether a chain of subscripts leaves items that lie side by side: plain indices, then at most one slice."""
-    indices = [index for level in _levels(node) for index in _indices(level.slice)]
+    indices = [index for level in _levels(node) for index in indices_of(level.slice)]
     slices = [index for index in indices if isinstance(index, ast.Slice)]
     if any(isinstance(index, ast.Slice) and index.step is not None for index in indices):
         return False
@@ -155,25 +155,21 @@ def _levels(node: ast.expr) -> list[ast.Subscript]:
     return found[::-1]
 
 
-def _indices(index: ast.expr) -> list[ast.expr]:
-    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
-
-
 def _sliced(index: ast.expr) -> Iterator[ast.expr]:
     """The parts of an index that no list or dict takes: a slice (of a list it is a list, which has no ``numpy``)."""
-    for part in _indices(index):
+    for part in indices_of(index):
         if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
             yield part
 
 
 def _is_view(index: ast.expr, loop: Loop, evaluator: Evaluator) -> bool:
     """Whether an index is made of numbers and slices; by tensors, lists and masks a copy is taken."""
-    for part in _indices(index):
+    for part in indices_of(index):
         if isinstance(part, (ast.Compare, ast.List, ast.Tuple, ast.BoolOp)) or evaluator.kind(part).is_tensor:
             return False
         if isinstance(part, ast.Constant) and isinstance(part.value, (str, bool)):
             return False
-    return any(True for _ in _sliced(index)) or bool(_names(index) & loop.counters)
+    return any(True for _ in _sliced(index)) or bool(dotted_names(index) & loop.counters)
 
 
 def _is_item_of_a_batch(base: ast.expr, evaluator: Evaluator) -> bool:
@@ -203,14 +199,8 @@ def _last_name(node: ast.expr | None) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func) or ""
 
 
-def _names(node: ast.AST) -> set[str]:
-    """The names an expression reads, with the attributes of ``self`` and the like as dotted names."""
-    found = (dotted(item) for item in walk(node) if isinstance(item, (ast.Name, ast.Attribute)))
-    return {name for name in found if name}
-
-
 def _statements(point: Point, context: Context) -> Iterator[Loop]:
-    for link in point.statement.place.chain() if point.statement.place else ():
+    for link in point.statement.around:
         if link.branch == "body" and isinstance(link.node, LOOPS):
             yield context.once((_statements, link.node), partial(_loop, link.node))
 
@@ -236,7 +226,7 @@ def _comprehensions(context: Context) -> Iterator[Loop]:
             node = context.expression(parent)
             row = context.file.source.lines.position(context.range(parent)[0])[0]
             for generator in reversed(getattr(node, "generators", [])):
-                bound = {item.id for item in walk(generator.target) if isinstance(item, ast.Name)}
+                bound = plain_names(generator.target)
                 yield Loop(row, frozenset(bound), frozenset(_counters(generator.target, generator.iter)))
         inner = parent
 
@@ -247,7 +237,7 @@ def _counters(target: ast.expr, iterated: ast.expr) -> set[str]:
         iterated = iterated.args[0]
     called = dotted(iterated.func) if isinstance(iterated, ast.Call) else None
     if called in ("range", "trange", "paddle.arange"):
-        return _names(target)
+        return dotted_names(target)
     if called == "enumerate" and isinstance(target, ast.Tuple) and target.elts:
-        return _names(target.elts[0])
+        return dotted_names(target.elts[0])
     return set()

@@ -20,7 +20,9 @@ from perflint.lint.registry import check, triggers
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS
 from perflint.syntax.tree import walk
-from perflint.training.steps import Point
+from perflint.syntax.vocabulary import speaks_of_metrics
+from perflint.training.evidence import steps_environment
+from perflint.training.steps import Point, Step
 
 CODE = "PPF205"
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {
@@ -55,37 +57,42 @@ def to_tensor(call: cst.Call, context: Context) -> None:
     node = context.expression(data.value) if data is not None and not data.star else None
     if data is None or node is None or _is_empty(node):
         return
-    found = origins.origin(node, point)
     dtype = find_argument(call, "dtype", 1)
-    kind = context.kind(data.value)
-    if found.kind == origins.BATCH and kind.is_tensor:
-        if context.text(call.func).endswith("to_variable") and not kind.guess:
-            return  # it gives a tensor back as it is
-        if not kind.guess:  # a name that ends in "loader" may well be a reader of arrays
-            found = Origin("copy" if dtype is None else "cast", found.sure)
-    if step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function)):
+    found = _origin(call, data, node, dtype, context)
+    if found is None or _costs_nothing(found, step, point) or (found.kind == origins.READ and context.runs_on_cpu):
         return
-    if found.kind == origins.READ and context.runs_on_cpu:
-        return
-    confidence = _confidence(found, call, node, context)
-    # The read inside a round trip is a finding of its own: the two stand side by side.
-    place = call.func if found.kind in (origins.READ, origins.HOST) else call
     said = advice(found, call, node, context)
-    what = context.text(call.func) + "(...)" if place is not call else shorten(context.text(call))
+    made_of = FILLED if said == FILLED and found.kind == origins.NUMBER else found.kind
+    # The read inside a round trip is a finding of its own: the two stand side by side.
+    is_part = found.kind in (origins.READ, origins.HOST)
     context.report(
         CODE,
-        place,
-        to_tensor_fix.fix(
-            call, data, FILLED if said == FILLED and found.kind == origins.NUMBER else found.kind, context
-        ),
+        call.func if is_part else call,
+        to_tensor_fix.fix(call, data, made_of, context),
         step,
-        confidence=confidence,
+        confidence=_confidence(found, call, node, context),
         claims=False,
         message=MESSAGES[said],
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
-        what=what,
+        what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
         dtype=context.text(dtype.value) if dtype is not None else "",
     )
+
+
+def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
+    """Whether a call in a forward pass moves what is there already, or is none of a training step."""
+    return step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function))
+
+
+def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, dtype: cst.Arg | None, context: Context) -> Origin | None:
+    """Where the data of a call comes from; None where it is a tensor that the call gives back as it is."""
+    assert context.point is not None
+    found, kind = origins.origin(node, context.point), context.kind(data.value)
+    if found.kind != origins.BATCH or not kind.is_tensor or kind.guess:
+        return found  # (a name that ends in "loader" may well be a reader of arrays)
+    if context.text(call.func).endswith("to_variable"):
+        return None
+    return Origin("copy" if dtype is None else "cast", found.sure)
 
 
 def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> Confidence:
@@ -97,26 +104,17 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
         return Confidence.LOW
     if found.kind in _HIGH:
         return Confidence.HIGH if found.sure else Confidence.MEDIUM
-    if found.kind not in _MEDIUM or acts(point) or _comes_from_dali(point):
+    if found.kind not in _MEDIUM or steps_environment(point.scope) or _comes_from_dali(point):
         return Confidence.LOW
     # A place or a gradient is a reason to make a tensor of one's own.
     wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
     return Confidence.LOW if wanted and found.kind in ("copy", "cast", origins.BATCH) else Confidence.MEDIUM
 
 
-def acts(point: Point) -> bool:
-    """Whether an environment is stepped beside the statement: its observations have to be brought to the device."""
-    return any(
-        (dotted(call.func) or "").endswith(".step") and "env" in (dotted(call.func) or "").rpartition(".")[0].lower()
-        for statement in point.scope.statements
-        for call in statement.calls
-    )
-
-
 def _is_fallback(node: ast.expr, point: Point) -> bool:
     """Whether zeros stand in a branch: what a batch without targets, or the like, gets for a loss."""
     values = [item.value for item in walk(node) if isinstance(item, ast.Constant)]
-    links = point.statement.place.chain() if point.statement.place else iter(())
+    links = point.statement.around
     branch = next((link.node for link in links if isinstance(link.node, ast.If) and link.branch != "after"), None)
     return branch is not None and not any(values) and _asks_for_emptiness(branch.test)
 
@@ -138,7 +136,7 @@ def _comes_from_dali(point: Point) -> bool:
     """Whether NVIDIA's loader made the batch: it fills memory of the device itself, and has to be wrapped."""
     if "nvidia" in point.file.names.packages:
         return True
-    links = point.statement.place.chain() if point.statement.place else iter(())
+    links = point.statement.around
     tests = [link.node.test for link in links if isinstance(link.node, ast.If)]
     return any("dali" in ast.unparse(test).lower() for test in tests)
 
@@ -146,7 +144,7 @@ def _comes_from_dali(point: Point) -> bool:
 def _waits_for_an_argument(point: Point) -> bool:
     """Whether a statement of a forward pass runs only with an argument that a call may leave out."""
     evidence = Evidence(point)
-    links = point.statement.place.chain() if point.statement.place else iter(())
+    links = point.statement.around
     return any(
         isinstance(link.node, ast.If)
         and link.branch == "body"
@@ -168,6 +166,4 @@ def _is_measure(point: Point) -> bool:
     """Whether a forward pass belongs to a metric, which evaluation runs."""
     owner = point.scope.owner
     names = [*point.file.parts, owner.name if owner is not None else ""]
-    return any(word in name.lower() for name in names for word in ("metric", "evaluat")) or not isinstance(
-        point.scope.node, FUNCTIONS
-    )
+    return any(map(speaks_of_metrics, names)) or not isinstance(point.scope.node, FUNCTIONS)

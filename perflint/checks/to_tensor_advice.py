@@ -11,8 +11,7 @@ from perflint.dataflow.values import Values
 from perflint.facts import origin as origins
 from perflint.facts.origin import Origin
 from perflint.lint.context import Context
-from perflint.syntax.names import dotted
-from perflint.syntax.tree import walk
+from perflint.syntax.names import dotted, plain_names
 from perflint.training.steps import Point
 
 FILLED = "filled"
@@ -71,7 +70,7 @@ def _must_be_tensor(call: cst.Call, context: Context) -> bool:
 def _differs(node: ast.expr, point: Point) -> bool:
     """Whether a constant is a list of unlike values: neither a number nor ``paddle.full`` can stand for it."""
     name = dotted(node)
-    literals = [node] if name is None else [value for value in _bound_to(name, point) if not _uses(value, name)]
+    literals = [node] if name is None else [value for value in _bound_to(name, point) if name not in plain_names(value)]
     return any(len(set(_leaves(value))) > 1 for value in literals)
 
 
@@ -81,10 +80,6 @@ def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
     here = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(dotted, node.targets)]
     definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name)
     yield from here or ([definition] if definition is not None else [])
-
-
-def _uses(value: ast.expr, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in walk(value))
 
 
 def _leaves(node: ast.expr) -> Iterator[str]:

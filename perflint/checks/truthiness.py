@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -17,8 +16,9 @@ from perflint.lint.context import Context
 from perflint.lint.registry import check, forward_clue, step_gate
 from perflint.syntax import decisions
 from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import predicts
+from perflint.syntax.vocabulary import decodes, predicts, sets_up
 from perflint.training.clues import MATH, PICKS
 from perflint.training.steps import Point, Step, of_point
 
@@ -29,9 +29,6 @@ _INSIDE = PICKS | MATH
 _CERTAIN = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "equal_all", "allclose", "count_nonzero"}
 )
-# Functions that run once, and layers that only predict: their decisions cost training nothing.
-_ONCE = re.compile(r"^_*(init|reset|build|setup|load)")
-_PREDICTS = re.compile(r"generation|greedy|beam|post_?process|nms", re.IGNORECASE)
 _FORWARD_MESSAGE = (
     "`{what}` is a Python decision on a tensor and waits for the device at {where}; choose on the device instead."
 )
@@ -110,8 +107,7 @@ def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Ev
 
 def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[ast.expr]:
     """What has to hold for a decision to be taken: the tests around its statement, and what ``and`` asks before it."""
-    place = point.statement.place
-    for link in place.chain() if place is not None else ():
+    for link in point.statement.around:
         if isinstance(link.node, ast.If) and link.branch == "body":
             yield from places.required(link.node.test)
     inner = node
@@ -168,20 +164,24 @@ def _member(node: ast.Compare, evidence: Evidence) -> Kind | None:
 def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: Evidence) -> Confidence | None:
     """How sure a decision is one on a device tensor that is taken in training; None where it is not sure enough."""
     scope = point.scope
-    if _ONCE.search(scope.name):
+    if sets_up(scope.name):
         return None
     if not step.forward:
         return Confidence.MEDIUM if kind.guess else Confidence.HIGH
-    if scope.owner is None or any(_PREDICTS.search(name) or predicts(name) for name in (scope.owner.name, scope.name)):
+    if scope.owner is None or _only_predicts(scope.owner, scope):
         return None
-    if any("beam" in attribute for attribute in scope.owner.attributes):
-        return None  # a search for the best sequence: it runs when a model predicts
     # In a forward pass the arguments are tensors only by convention, so a call has to say it.
     picks = isinstance(node, ast.Call) and dotted(node.func) in PICKS
     calls = (item for part in evidence.sources(node) for item in walk(part) if isinstance(item, ast.Call))
     if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
         return Confidence.LOW if kind.guess else Confidence.MEDIUM
     return Confidence.LOW if picks and not kind.guess else None
+
+
+def _only_predicts(owner: Class, forward: Scope) -> bool:
+    """Whether a forward pass picks results, or searches for the best sequence: it runs when a model predicts."""
+    names = (owner.name, forward.name)
+    return any(decodes(name) or predicts(name) for name in names) or any("beam" in name for name in owner.attributes)
 
 
 def _is_certain(call: ast.Call, evidence: Evidence) -> bool:

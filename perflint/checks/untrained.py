@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ast
-import re
 
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import is_no_training, snake
-from perflint.training.steps import Point
-
-_NAMES = re.compile(
-    r"viterbi|beam|greedy|search|post_?process|generation|observer|calibrat"
-    r"|(^|_)(decode|generate|debug\w*|nms"
-    r"|quant_error|track\w*)($|_)"
+from perflint.syntax.vocabulary import (
+    decodes,
+    evaluates,
+    exports,
+    is_metric_code,
+    is_no_training,
+    is_trial,
+    means_metric,
+    predicts,
+    snake,
 )
-_METRICS = re.compile(r"(^|_)(metrics?|evaluator|acc|accuracy|map|minp|recallk?|precisionk?)$")
-_OTHER_RUN = re.compile(r"infer|export|deploy|predict|(^|_)(test|eval)|decod|generat|onnx|tracing", re.IGNORECASE)
+from perflint.training.steps import Point
 
 
 def is_untrained(point: Point, function: str) -> bool:
@@ -27,24 +28,21 @@ def is_untrained(point: Point, function: str) -> bool:
     """
     owner = point.scope.owner.name if point.scope.owner is not None else ""
     classes = [snake(owner), snake(function.rpartition(".")[0])]
-    if any(_NAMES.search(name) or is_no_training(name) for name in [snake(point.scope.name), *classes]):
+    if any(is_no_training(name) or decodes(name) or is_trial(name) for name in [snake(point.scope.name), *classes]):
         return True
-    if any(_METRICS.search(name) for name in classes) or any(
-        part in ("metric", "metrics") for part in point.file.parts
-    ):
+    if any(means_metric(name.rpartition("_")[2]) for name in classes) or any(map(is_metric_code, point.file.parts)):
         return True
-    place = point.statement.place
-    return place is not None and any(
+    return any(
         isinstance(link.node, ast.If)
         and link.branch == "body"
-        and (bool(_OTHER_RUN.search(_asked(link.node.test))) or _is_first_time(link.node.test))
-        for link in place.chain()
+        and (_asks_for_another_run(_asked(link.node.test)) or _is_first_time(link.node.test))
+        for link in point.statement.around
     )
 
 
 def is_in_host_memory(node: ast.expr, point: Point) -> bool:
     """Whether a tensor is worked out from ``paddle.shape(x)`` and the like, which never leave the host."""
-    names = {item.id for item in walk(node) if isinstance(item, ast.Name)}
+    names = plain_names(node)
     sources = [node]
     for statement in point.scope.statements:
         bound = statement.node
@@ -77,6 +75,10 @@ def _asked(test: ast.expr) -> str:
     """The flag a branch asks for, ``""`` where it asks for something else or for its opposite."""
     name = dotted(test.func) if isinstance(test, ast.Call) else dotted(test)
     return (name or "").rpartition(".")[2]
+
+
+def _asks_for_another_run(flag: str) -> bool:
+    return evaluates(flag) or predicts(flag) or decodes(flag) or exports(flag)
 
 
 def _is_first_time(test: ast.expr) -> bool:

@@ -13,6 +13,7 @@ from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.lint.unused_noqa import CODE as UNUSED
 from perflint.output.console import Console
 from perflint.output.report import Report
+from perflint.output.summary import counted
 from perflint.suppress.silencing import with_noqa_as_fix
 from perflint.text.source import Source
 
@@ -70,11 +71,7 @@ def _closing(outcome: FixOutcome, what: str, is_lost: bool = False) -> str:
     left = len(outcome.remaining)
     why = "" if is_lost or outcome.rejected else ", which no comment can silence"
     out = sum(count for (_, code), count in outcome.fixed.items() if code == UNUSED)
-    counts = f"{_count(outcome.fixed_count - out, 'finding')} in {_count(len(outcome.changed), 'file')}"
+    counts = f"{counted(outcome.fixed_count - out, 'finding')} in {counted(len(outcome.changed), 'file')}"
     notes = [f"{out} unused # noqa taken out"] if out else []
     notes += [f"{left} left{why}"] if left else []
     return f"{what} {counts}" + (f" ({'; '.join(notes)})." if notes else ".")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

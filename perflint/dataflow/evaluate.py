@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from perflint.dataflow import paddle_api
@@ -35,6 +33,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.index.registries import Registries
 from perflint.syntax.names import dotted
+from perflint.syntax.vocabulary import means_layer, means_loader
 
 Env = Mapping[str, Kind]
 
@@ -79,21 +78,9 @@ HOST_MODULES = (
 _WRAPPERS = frozenset(
     {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
 )
-_MODEL_NAME = re.compile(
-    r"^(.*_)?(model|net|network|criterion|loss|losses|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
-    r"(_?(fn|func|function|layer|op|[GDABgdab12]|\d))?$"
-)
-_LOADER_NAME = re.compile(r"(data_?loader|_loader|^loader$|train_?loader|loader_\w+|dataloader)", re.IGNORECASE)
-_NOT_A_LOADER = re.compile(r"(load_|loader_(conf|config|cfg|args|param)|_fn$|builder)", re.IGNORECASE)
 
 _MOST_NESTED = 100
 """Expressions inside each other: of a sum of a thousand terms, what is deeper stays unknown."""
-
-
-@lru_cache(8192)
-def looks_like_a_loader(name: str) -> bool:
-    """Whether a name says that it holds batches (``train_loader``, ``dataloader``)."""
-    return bool(_LOADER_NAME.search(name)) and not _NOT_A_LOADER.search(name)
 
 
 class Evaluator:
@@ -131,7 +118,7 @@ class Evaluator:
         known = self.env.get(name)
         if known is not None:
             return known
-        if looks_like_a_loader(name.rpartition(".")[2]):
+        if means_loader(name.rpartition(".")[2]):
             return LOADER
         return None
 
@@ -300,7 +287,7 @@ class Evaluator:
             return known
         project = self._call_project(qualified, node)
         is_known = project is not None and project.tag != "unknown"
-        return GUESS if not is_known and "." not in name and _MODEL_NAME.match(name) else project
+        return GUESS if not is_known and "." not in name and means_layer(name) else project
 
     def _call_of_paddle(self, node: ast.Call, qualified: str) -> Kind | None:
         if qualified in paddle_api.PARALLEL and node.args:
@@ -363,9 +350,9 @@ class Evaluator:
             return HOST
         if method == "run" and any(keyword.arg == "fetch_list" for keyword in node.keywords):
             return HOST  # what an executor fetches are NumPy arrays
-        if _MODEL_NAME.match(method):
+        if means_layer(method):
             return GUESS
-        if name is not None and looks_like_a_loader(method):
+        if name is not None and means_loader(method):
             return LOADER
         return UNKNOWN
 
@@ -403,7 +390,7 @@ class Evaluator:
         found = self._project.call_method(base.type, method, arguments, keywords)
         if found is not None and found.tag != "unknown":
             return found
-        return GUESS if _MODEL_NAME.match(method) else None
+        return GUESS if means_layer(method) else None
 
     def _layer_result(self, base: Kind, node: ast.Call) -> Kind:
         """What calling a layer gives: tensors, and the numbers that its ``forward`` returns beside them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 
 from perflint.dataflow.environment import Environment
@@ -14,13 +13,7 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, TRIES, Scope, headers, leaves
 from perflint.syntax.tree import walk
-
-_LOSS_NAME = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|loss$|^loss", re.IGNORECASE)
-_NOT_A_LOSS = re.compile(
-    r"meter|hist|list|record|log(?!its)|fn|func|name|weight|coef|lambda|item|value|avg|mean|sum|total_|tot_|scale|epoch"
-    r"|key|type|cfg|config|path|file|str|msg|info|best|min|max|prev|last|num|count|np|layer|class",
-    re.IGNORECASE,
-)
+from perflint.syntax.vocabulary import means_loss, means_scaler
 
 _MOST_LOOPS = 6
 """Loops inside each other that are gone through twice: each doubles what those inside it take."""
@@ -36,12 +29,6 @@ _NO_KINDS: Env = {}
 def module_env(file: FileIndex) -> Env:
     """The kinds of the globals of a file's module at its end."""
     return Flow(file.scopes.module, file, {}, guess_losses=False).run().final
-
-
-def is_loss_name(name: str) -> bool:
-    """Whether a name alone suggests the loss tensor of a step (``loss``, ``loss_G``, ``losses``)."""
-    last = name.rpartition(".")[2]
-    return bool(_LOSS_NAME.search(last)) and not _NOT_A_LOSS.search(last)
 
 
 def backward_names(scope: Scope) -> frozenset[str]:
@@ -70,7 +57,7 @@ def _backward_calls(scope: Scope) -> frozenset[str]:
 
 
 def _is_scaler(node: ast.expr) -> bool:
-    return "scaler" in (dotted(node) or "").lower()
+    return means_scaler(dotted(node) or "")
 
 
 def _summands(scope: Scope, tensors: set[str]) -> Iterable[str]:
@@ -87,7 +74,7 @@ def _terms(value: ast.expr) -> Iterable[str]:
         node = stack.pop()
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
             stack += [node.left, node.right]
-        elif isinstance(node, ast.Name) and is_loss_name(node.id):
+        elif isinstance(node, ast.Name) and means_loss(node.id):
             yield node.id
         elif (
             isinstance(node, ast.Call)
@@ -179,7 +166,7 @@ class Flow:
             return
         if name in self._tensors:
             env[name] = TENSOR
-        elif self._guess and is_loss_name(name) and isinstance(value, (ast.Call, ast.Subscript)):
+        elif self._guess and means_loss(name) and isinstance(value, (ast.Call, ast.Subscript)):
             env[name] = GUESS
 
     def _augmented(self, node: ast.AugAssign, env: Environment) -> Environment:

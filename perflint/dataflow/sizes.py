@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, default_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import is_given_by_data
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 _MAX_DEPTH = 8
 _MOST_SITES = 40
 
-# What is given from outside: how many classes, words, points or channels the data has.
-_GIVEN = re.compile(
-    r"class|vocab|categor|label|anchor|joint|keypoint|kpt|landmark|point|bins?($|_)|reg_max|action|obs|state_dim|mels?($|_)|freq"
-    r"|n_fft|spec|token|embed_num|num_emb|node_num|user|item|field|feat_num|feature_num",
-    re.IGNORECASE,
-)
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -110,7 +104,7 @@ class Sizes:
             )
         if isinstance(node, (ast.Name, ast.Attribute)):
             name = dotted(node)
-            return None if name is None or _GIVEN.search(name.rpartition(".")[2]) else self._named(name, depth)
+            return None if name is None or is_given_by_data(name.rpartition(".")[2]) else self._named(name, depth)
         if isinstance(node, (ast.List, ast.Tuple)):
             return Size(items=tuple(self.value(item, depth + 1) for item in node.elts))
         if isinstance(node, ast.Subscript):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.index.project import FileIndex
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits
 from perflint.syntax.tree import children, walk
 
@@ -88,12 +88,12 @@ class ScopeUses:
         if isinstance(item, (ast.Global, ast.Nonlocal)):
             self._hidden.update(item.names)
         elif isinstance(item, (ast.Lambda, ast.ClassDef, *FUNCTIONS)):
-            self._hidden |= set() if item is self.scope.node else _names(item)
+            self._hidden |= set() if item is self.scope.node else plain_names(item)
         elif isinstance(item, ast.GeneratorExp):
-            for name in _names(item):
+            for name in plain_names(item):
                 self.generators.setdefault(name, []).append(item)
         elif isinstance(item, ast.comprehension):
-            self._hidden |= _names(item.target)
+            self._hidden |= plain_names(item.target)
         elif isinstance(item, ast.Call):
             called = (dotted(item.func) or "").rpartition(".")[2]
             sees = called in _SEES_ALL_NAMES and not (called == "vars" and item.args) and not _is_method(item, called)
@@ -155,7 +155,7 @@ class Accumulator:
             item
             for item in before
             if not isinstance(item.node, ast.AugAssign)
-            and all((link.node, link.branch) in around for link in _links(item))
+            and all((link.node, link.branch) in around for link in item.around)
         ]
         if not certain:
             return None
@@ -195,7 +195,7 @@ class Accumulator:
     def _chain(self) -> list[Place]:
         """The compound statements around the loop, from the inside out."""
         own = self._scope.statements.get(self._loop)
-        return list(_links(own)) if own is not None else []
+        return list(own.around) if own is not None else []
 
     @cached_property
     def _loops_around(self) -> list[ast.stmt]:
@@ -250,13 +250,9 @@ class Accumulator:
         )
 
 
-def _links(statement: Statement) -> Iterator[Place]:
-    return statement.place.chain() if statement.place is not None else iter(())
-
-
 def _is_in(statement: Statement, node: ast.stmt) -> bool:
     """Whether a statement is a node, or stands anywhere in it."""
-    return statement.node is node or any(link.node is node and link.branch != "after" for link in _links(statement))
+    return statement.node is node or any(link.node is node and link.branch != "after" for link in statement.around)
 
 
 def _is_inside(inner: ast.AST, outer: ast.AST) -> bool:
@@ -277,10 +273,6 @@ def _is_within(inner: Scope, outer: Scope) -> bool:
     while scope is not None and scope is not outer:
         scope = scope.parent
     return scope is outer
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {item.id for item in walk(node) if isinstance(item, ast.Name)}
 
 
 def _is_method(call: ast.Call, name: str) -> bool:
@@ -308,7 +300,7 @@ def _names_of_functions(scope: Scope, file: FileIndex) -> set[str]:
         name
         for other in file.scopes.scopes
         if other is not scope and (is_module or _is_within(other, scope))
-        for name in _names(other.node)
+        for name in plain_names(other.node)
     }
 
 

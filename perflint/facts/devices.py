@@ -137,8 +137,7 @@ def _literal(call: ast.Call) -> object:
 
 def _is_unconditional(statement: Statement) -> bool:
     """Whether a statement runs whenever the file is started as a script."""
-    links = list(statement.place.chain()) if statement.place is not None else []
-    return all(isinstance(link.node, ast.If) and _asks_for_main(link.node.test) for link in links)
+    return all(isinstance(link.node, ast.If) and _asks_for_main(link.node.test) for link in statement.around)
 
 
 def _asks_for_main(test: ast.expr) -> bool:

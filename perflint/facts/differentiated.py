@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
-from perflint.dataflow.flow import backward_names, differentiated, is_loss_name
+from perflint.dataflow.flow import backward_names, differentiated
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Loop, Scope
+from perflint.syntax.vocabulary import counts_hits, means_loss, snake
 
-_CUTS = frozenset(
+CUTS = frozenset(
     {"detach", "detach_", "item", "numpy", "tolist", "float", "int", "bool", "str", "repr", "format", "len", "print"}
-    | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "equal", "argmax", "isinstance"}
+    | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "argmax", "argmin", "isinstance"}
+    | {
+        "equal",
+        "not_equal",
+        "equal_all",
+        "allclose",
+        "greater_than",
+        "less_than",
+        "greater_equal",
+        "less_equal",
+        "range",
+    }
 )
-_HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
-_COUNTS = re.compile(r"acc|precision|recall|f1|auc|top_?k|correct|iou|confusion|hit|rank", re.IGNORECASE)
+"""Calls that give numbers, arrays, or tensors that never have a gradient."""
+HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
 
 
 def direct(scope: Scope) -> frozenset[str]:
@@ -64,13 +76,13 @@ def _worked_back(scope: Scope) -> frozenset[str]:
 
 def argument_names(call: ast.Call) -> set[str]:
     """The plain names among the arguments of a call."""
-    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    given = arguments_of(call)
     return {argument.id for argument in given if isinstance(argument, ast.Name)}
 
 
 def gives_counts(call: ast.Call) -> bool:
     """Whether a function is one of those that count what is right, and so give no gradient."""
-    return bool(_COUNTS.search((dotted(call.func) or "").rpartition(".")[2]))
+    return counts_hits(snake((dotted(call.func) or "").rpartition(".")[2]))
 
 
 def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:
@@ -79,7 +91,7 @@ def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:
     for statement in scope.statements:
         node = statement.node
         if isinstance(node, (ast.Assign, ast.AugAssign)) and differentiated & set(bound_by(node)):
-            found.update(name for name in _terms(node.value) if is_loss_name(name))
+            found.update(name for name in _terms(node.value) if means_loss(name))
     return frozenset(found)
 
 
@@ -105,12 +117,12 @@ def uncut(value: ast.expr) -> list[ast.expr]:
 def _carried(value: ast.expr) -> Iterator[ast.expr]:
     """The names in an expression whose graph reaches its value: those that nothing reads or detaches."""
     if isinstance(value, (ast.Name, ast.Attribute)) and dotted(value) is not None:
-        if not (isinstance(value, ast.Attribute) and value.attr in _HOST_ATTRIBUTES):
+        if not (isinstance(value, ast.Attribute) and value.attr in HOST_ATTRIBUTES):
             yield value
         return
     if isinstance(value, ast.Call):
         last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
-        if last in _CUTS:
+        if last in CUTS:
             return
         if isinstance(value.func, ast.Attribute) and dotted(value.func.value) is not None:
             yield from _carried(value.func.value)
@@ -131,5 +143,5 @@ def reads(value: ast.expr) -> bool:
     """Whether an expression ends in a read or a ``detach``: its value carries no graph, whatever it is made of."""
     if isinstance(value, ast.Call):
         last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
-        return last in _CUTS or (isinstance(value.func, ast.Attribute) and reads(value.func.value))
+        return last in CUTS or (isinstance(value.func, ast.Attribute) and reads(value.func.value))
     return isinstance(value, (ast.Subscript, ast.Attribute)) and reads(value.value)

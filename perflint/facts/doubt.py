@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def is_doubtful(statement: Statement, scope: Scope) -> bool:
     """Whether a test decides on a statement that asks what parts were chosen, or whether two shapes differ."""
-    links = statement.place.chain() if statement.place is not None else ()
+    links = statement.around
     return any(
         isinstance(link.node, ast.If) and link.branch in ("body", "else") and _only_data_decides(link.node.test, scope)
         for link in links

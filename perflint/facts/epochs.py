@@ -6,16 +6,15 @@ import ast
 
 from perflint.syntax.scopes import LOOPS, Loop, Statement
 from perflint.syntax.tree import walk
-from perflint.training import around, counting, evidence
+from perflint.syntax.vocabulary import means_epoch
+from perflint.training import around, evidence
 
 _CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def loop_of(statement: Statement) -> Loop | None:
     """The loop over epochs that runs a statement each time, None when there is none or a guard stands between."""
-    if statement.place is None:
-        return None
-    for link in statement.place.chain():
+    for link in statement.around:
         if link.branch == "body" and isinstance(link.node, LOOPS):
             loop: Loop = link.node
             if evidence.counts_epochs(loop):
@@ -28,7 +27,7 @@ def _guarded(statement: Statement, loop: Loop) -> bool:
     if around.HotPath({}).is_off(statement.place, loop):
         return True
     # What is no guard for a step is one for an epoch: ``epoch % k``, and whether the model has become better.
-    for link in statement.place.chain() if statement.place else ():
+    for link in statement.around:
         if link.node is loop:
             return False
         if isinstance(link.node, ast.If) and any(_chooses(item) for item in walk(link.node.test)):
@@ -39,5 +38,5 @@ def _guarded(statement: Statement, loop: Loop) -> bool:
 def _chooses(node: ast.AST) -> bool:
     """Whether a part of a test picks out some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In)):
-        return any(isinstance(item, ast.Name) and counting.is_epoch_name(item.id) for item in walk(node))
+        return any(isinstance(item, ast.Name) and means_epoch(item.id) for item in walk(node))
     return isinstance(node, _CHOOSES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,30 +24,31 @@ from perflint.index.modules import Modules, knows_paddle
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.function_text import function_texts
-from perflint.syntax.names import dotted
-from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
-from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import evaluates, predicts
+from perflint.syntax.names import dotted, names_in, stored_names
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
+from perflint.syntax.vocabulary import (
+    calls_training,
+    evaluates,
+    exports,
+    makes,
+    means_batches,
+    means_model,
+    predicts,
+    scores,
+    trains,
+)
 from perflint.syntax.words import words
 from perflint.training.evidence import counts_epochs, over_batches
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-_SCORES = re.compile(r"(^|_)scor(e|ing)($|_)")
 _SWITCH = re.compile(r"\.[\s\\]*eval\b")
 _LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
-_MODEL = re.compile(
-    r"^(\w*_)?(model|net|network|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*)"
-    r"(_?[GDABgdab12]|\d)?$"
-)
-_NO_MODEL = re.compile(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_")
-_DATA = re.compile(r"batch|load|reader|iter|dataset|(^|_)(data|ds|dl|gen|generator)($|_)", re.IGNORECASE)
-_TRAINS = re.compile(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)")
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
-_DEPLOYED = re.compile(r"^(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference|.*export.*)$", re.IGNORECASE)
 _MAX_DEPTH = 2
 _MOST_CALLERS = 3
 
@@ -98,7 +99,7 @@ class Evaluation:
 @query
 def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
     """The loops of a file that may evaluate and keep a graph for a backward pass that never comes."""
-    if file.is_quiet or any(map(_DEPLOYED.match, file.parts)) or not _names_evaluation(file.source.text):
+    if file.is_quiet or any(map(exports, file.parts)) or not _names_evaluation(file.source.text):
         return {}
     if file.is_foreign:
         return {}
@@ -122,7 +123,7 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
     if first is None:
         return None
     wanted = asks.wanted_in(file, scope)
-    if wanted and asks.wanted_by(file, scope, _within(scope, found.loop)):
+    if wanted and asks.wanted_by(file, scope, scope.statements_in(found.loop)):
         return None
     confidence = found.confidence if first.sure else min(found.confidence, Confidence.MEDIUM)
     whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
@@ -135,7 +136,7 @@ def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
     before = Flow(found.scope, file, env, guess_losses=False).run().before
     for item in found.calls:
         evaluator = Evaluator(file, before.get(item.statement.node, {}))
-        given = [*item.call.args, *(keyword.value for keyword in item.call.keywords)]
+        given = arguments_of(item.call)
         if not given or not all(evaluator.kind(argument).is_host for argument in given):
             return item
     return None
@@ -147,7 +148,7 @@ def _risk(file: FileIndex, found: Candidate) -> str:
     for _, caller, call in Values.of(file.project).sites(found.scope):
         statement = next((item for item in caller.statements if call in item.calls), None)
         if statement is not None and isinstance(statement.node, ast.Assign):
-            kept = {name for target in statement.node.targets for name in _stored(target)}
+            kept = {name for target in statement.node.targets for name in stored_names(target)}
             if kept & backward_names(caller):
                 return "what the function returns may go into a backward pass"
     calls = [item.call for item in found.calls]
@@ -176,8 +177,8 @@ def _may_evaluate(scope: Scope, switches: bool) -> bool:
 
 
 def _evaluates(name: str) -> bool:
-    said = evaluates(name) or predicts(name) or bool(_SCORES.search(name))
-    return said and "train" not in name.lower()
+    said = evaluates(name) or predicts(name) or scores(name)
+    return said and not trains(name)
 
 
 @dataclass(frozen=True)
@@ -186,8 +187,7 @@ class _Mode:
 
     name: str
     trains: bool
-    row: int
-    place: Place | None
+    statement: Statement
 
 
 @dataclass(frozen=True)
@@ -252,14 +252,14 @@ class Finder:
             and (named or _over_evaluation_data(node) or _under_eval(look, node))
         }
         for statement in look.scope.statements:
-            around = found.intersection(link.node for link in _chain(statement.place))
+            around = found.intersection(link.node for link in statement.around)
             if around and (gradients.asks(statement) or _may_train(statement)):
                 found -= around
         return found
 
     def _confidence(self, look: _Look, loop: Loop, sure: bool) -> Confidence:
         assert not isinstance(loop, ast.While)
-        over_data = over_batches(loop) or any(_DATA.search(name) for name in _names(loop.iter))
+        over_data = any(map(means_batches, names_in(loop.iter)))
         if (
             not (over_data or evaluates(look.scope.name))
             or self._is_dispatched(look.scope)
@@ -282,7 +282,7 @@ class Finder:
 
     def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
         """Whether nothing but programs that predict is known to call a function."""
-        if predicts(file.parts[-1]) or any(_DEPLOYED.match(part) for part in file.parts):
+        if predicts(file.parts[-1]) or any(map(exports, file.parts)):
             return not file.has(".backward(")
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
@@ -320,7 +320,7 @@ class Finder:
         if found is not None and found[1].name not in ("forward", "__call__"):
             return self._reaches_model(*found, depth)
         last = model.rpartition(".")[2]
-        if not _MODEL.match(last) or _NO_MODEL.match(last) or self._never_trained(look, model):
+        if not means_model(last) or makes(last) or self._never_trained(look, model):
             return None
         return None if self._is_called_class(model) else False
 
@@ -370,8 +370,8 @@ def _may_train(statement: Statement) -> bool:
     """Whether a statement calls something that trains, by its name; ``model.train()`` only switches the mode."""
     for call in statement.calls:
         receiver, _, last = (dotted(call.func) or "").rpartition(".")
-        switches = last == "train" and not call.args and _MODEL.match(receiver.rpartition(".")[2] or receiver)
-        if _TRAINS.match(last) and not switches and receiver != "self":
+        switches = last == "train" and not call.args and means_model(receiver.rpartition(".")[2] or receiver)
+        if calls_training(last) and not switches and receiver != "self":
             return True
     return False
 
@@ -384,23 +384,23 @@ def _modes(scope: Scope) -> list[_Mode]:
             if isinstance(func, ast.Attribute) and func.attr in ("eval", "train") and not call.keywords:
                 name = dotted(func.value)
                 if name and not call.args:
-                    found.append(_Mode(name, func.attr == "train", statement.node.lineno, statement.place))
+                    found.append(_Mode(name, func.attr == "train", statement))
     return found
 
 
 def _under_eval(look: _Look, loop: Loop) -> bool:
     """Whether the last switch before a loop, in a block around it, is ``model.eval()``."""
-    before = [mode for mode in look.modes if mode.row < loop.lineno]
+    before = [mode for mode in look.modes if mode.statement.node.lineno < loop.lineno]
     if not before or before[-1].trains:
         return False
-    place = next(statement.place for statement in look.scope.statements if statement.node is loop)
-    around = {id(link.node): link.branch for link in _chain(place)}
-    return all(around.get(id(link.node)) == link.branch for link in _chain(before[-1].place))
+    at = next(statement for statement in look.scope.statements if statement.node is loop)
+    around = {link.node: link.branch for link in at.around}
+    return all(around.get(link.node) == link.branch for link in before[-1].statement.around)
 
 
 def _kept_for_backward(scope: Scope, loop: Loop) -> str:
     """Why what a loop binds may reach a backward pass: ``loss.backward()`` without a ``loss = ...`` of its own."""
-    inside = _within(scope, loop)
+    inside = scope.statements_in(loop)
     bound = {name for statement in inside for name in bound_by(statement.node)}
     for name in bound & backward_names(scope):
         for statement in scope.statements:
@@ -415,57 +415,31 @@ def _over_evaluation_data(loop: Loop) -> bool:
     """Whether a loop is over something that is named like the loader of a validation set."""
     if isinstance(loop, ast.While) or not over_batches(loop):
         return False
-    return any(evaluates(name) for name in _names(loop.iter)) and not any(
-        "train" in name.lower() for name in _names(loop.iter)
-    )
+    return any(evaluates(name) for name in names_in(loop.iter)) and not any(map(trains, names_in(loop.iter)))
 
 
 def _feeds(scope: Scope, loop: Loop, call: ast.Call) -> bool:
     """Whether what a loop runs over goes into a call.  The bare counter of a ``range`` is no batch."""
     assert not isinstance(loop, ast.While)
-    seeds = set(_names(loop.target))
+    seeds = set(names_in(loop.target))
     counted = isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range"
     derived = set(seeds)
-    for statement in _within(scope, loop):
+    for statement in scope.statements_in(loop):
         node = statement.node
-        if isinstance(node, ast.Assign) and derived & set(_names(node.value)):
-            derived |= {name for target in node.targets for name in _stored(target)}
-        elif isinstance(node, ast.For) and derived & set(_names(node.iter)):
-            derived |= set(_stored(node.target))
-    fed = {name for argument in [*call.args, *(item.value for item in call.keywords)] for name in _names(argument)}
+        if isinstance(node, ast.Assign) and derived & set(names_in(node.value)):
+            derived |= {name for target in node.targets for name in stored_names(target)}
+        elif isinstance(node, ast.For) and derived & set(names_in(node.iter)):
+            derived |= set(stored_names(node.target))
+    fed = {name for argument in arguments_of(call) for name in names_in(argument)}
     return bool(fed & ((derived - seeds) if counted else derived))
-
-
-def _within(scope: Scope, loop: Loop) -> list[Statement]:
-    return [
-        statement
-        for statement in scope.statements
-        if any(link.node is loop and link.branch == "body" for link in _chain(statement.place))
-    ]
 
 
 def _candidates_around(statement: Statement, candidates: set[Loop]) -> list[Loop]:
     """The unbroken run of candidates around a statement, from the inside out."""
     around: list[Loop] = []
-    for link in _chain(statement.place):
+    for link in statement.around:
         if link.branch == "body" and isinstance(link.node, LOOPS):
             if link.node not in candidates:
                 break
             around.append(link.node)
     return around
-
-
-def _chain(place: Place | None) -> list[Place]:
-    return list(place.chain()) if place is not None else []
-
-
-def _stored(target: ast.expr) -> Iterable[str]:
-    return (item.id for item in walk(target) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))
-
-
-def _names(node: ast.AST) -> list[str]:
-    return [
-        item.id if isinstance(item, ast.Name) else item.attr
-        for item in walk(node)
-        if isinstance(item, (ast.Name, ast.Attribute))
-    ]

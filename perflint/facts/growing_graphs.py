@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,20 +21,19 @@ from perflint.facts.differentiated import (
 )
 from perflint.facts.gradients_off import NoGrad
 from perflint.facts.kept_gradients import is_printed
-from perflint.facts.lifetimes import is_inside, outlives_the_step, own_sum
+from perflint.facts.lifetimes import EMPTIES, outlives_the_step, own_sum
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Scope
+from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, of_point, points_of
 
 STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "record", "log"})
 _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
 """Statements of the step that are looked at for the sake of one beside them."""
-_EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
-_BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
 _WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
 _PRINTED = "a tensor that is printed says `stop_gradient=True` then"
 
@@ -167,7 +165,7 @@ def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
         name = dotted(added[0]) if added is not None else None
         if added and name and name.startswith("self.") and parameter in map(dotted, uncut(added[1])):
             values = method.owner.attributes.get(name[5:], []) if method.owner else []
-            if not any(_BOUNDED.search(ast.unparse(item)) for item, _ in values) and not _emptied(method, name):
+            if not any(is_bounded(ast.unparse(item)) for item, _ in values) and not _emptied(method, name):
                 return not NoGrad.of(file.project).over_statement(file, method, statement)
     return False
 
@@ -185,7 +183,7 @@ def _added(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
 
 
 def _emptied(scope: Scope, name: str) -> bool:
-    emptying = {f"{name}.{method}" for method in _EMPTIES}
+    emptying = {f"{name}.{method}" for method in EMPTIES}
     return any(dotted(call.func) in emptying for statement in scope.statements for call in statement.calls)
 
 
@@ -224,7 +222,7 @@ class _Carriers:
             and isinstance(statement.node.value, ast.Call)
             and [dotted(target) for target in statement.node.targets] == [name]
             and self._point.loop is not None
-            and is_inside(statement, self._point.loop)
+            and statement.is_in(self._point.loop)
         ]
 
     def _is_read(self, name: str) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from perflint.facts.accumulators import ScopeUses
 from perflint.index.project import FileIndex
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import LOOPS, Loop, Statement
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import LOOPS, Loop
 
 _WRITES = frozenset({"set_value", "copy_", "fill_", "set_data", "__setitem__", "data"})
 _SHARE = frozenset(
@@ -52,14 +53,10 @@ def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses, file: FileIndex) 
         return False
     if not isinstance(tensor, ast.Name):
         return True
-    inside = (use for use in scope.by_name.get(tensor.id, ()) if _is_in(use.statement, loop))
-    return any(_changes(use.node, use.parents, file) for use in inside)
-
-
-def _is_in(statement: Statement, loop: Loop) -> bool:
-    return statement.node is loop or any(
-        link.node is loop for link in (statement.place.chain() if statement.place is not None else ())
+    inside = (
+        use for use in scope.by_name.get(tensor.id, ()) if use.statement.node is loop or use.statement.is_in(loop)
     )
+    return any(_changes(use.node, use.parents, file) for use in inside)
 
 
 def _changes(node: ast.Name, parents: Sequence[ast.AST], file: FileIndex) -> bool:
@@ -93,7 +90,7 @@ def _handed_on(node: ast.expr, parents: Sequence[ast.AST], file: FileIndex) -> b
             if parent.attr not in _SHARE:
                 return False
         elif isinstance(parent, ast.Call):
-            if node in (*parent.args, *(keyword.value for keyword in parent.keywords)):
+            if node in arguments_of(parent):
                 return not _only_looks(parent, file)
         elif isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.AugAssign)):
             return False

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from perflint.facts.differentiated import CUTS, HOST_ATTRIBUTES
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop, Place, Scope, Statement
+from perflint.syntax.scopes import Loop, Scope, Statement
 from perflint.syntax.tree import children, walk
 
 if TYPE_CHECKING:
@@ -22,14 +23,7 @@ _RETURNS = "a tensor that the function returns has no gradient then, which a cal
 _KEEPS = "a tensor that it keeps in `{name}` has no gradient then"
 _PRINTS = "a tensor that it prints says `stop_gradient=True` then"
 
-# What gives numbers, arrays, or tensors that never have a gradient.
-_CUTS = frozenset(
-    {"item", "numpy", "tolist", "detach", "float", "int", "bool", "len", "isinstance", "argmax", "argmin", "isnan"}
-    | {"any", "all", "isinf", "isfinite", "equal", "not_equal", "equal_all", "allclose", "greater_than", "less_than"}
-    | {"greater_equal", "less_equal", "accuracy", "accumulate", "compute", "update", "format", "str", "repr", "print"}
-    | {"range"}
-)
-_HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "place", "stop_gradient"})
+_COUNTS = frozenset({"accuracy", "accumulate", "compute", "update"})
 _FILLS = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
 _SHOWS = frozenset({"print", "str", "repr"})
 _LOGS = frozenset({"info", "debug", "warning", "error", "log", "write"})
@@ -64,7 +58,7 @@ class _Followed:
         first = loop.lineno if loop is not None else 0
         self._statements = [item for item in scope.statements if item.node.lineno >= first]
         around = next((item for item in self._statements if item.node is loop), None)
-        self._around = {id(loop)} | ({id(link.node) for link in _links(around)} if around is not None else set())
+        self._around = {id(loop)} | ({id(link.node) for link in around.around} if around is not None else set())
         self._names: set[str] = set()
 
     def reasons(self) -> Iterator[str]:
@@ -121,7 +115,7 @@ class _Followed:
 
     def _always_runs(self, statement: Statement) -> bool:
         """Whether a statement runs in each pass of the loop, or always after it."""
-        return all(id(link.node) in self._around or isinstance(link.node, ast.With) for link in _links(statement))
+        return all(id(link.node) in self._around or isinstance(link.node, ast.With) for link in statement.around)
 
     def _kept(self, statement: Statement) -> str | None:
         """What a tensor is stored in that is there after the function: an attribute, or an argument's items."""
@@ -162,7 +156,7 @@ class _Followed:
                 name = dotted(item)
                 if name is not None:
                     yield name
-                waiting += [] if item.attr in _HOST_ATTRIBUTES else [item.value]
+                waiting += [] if item.attr in HOST_ATTRIBUTES else [item.value]
             elif isinstance(item, ast.Call):
                 waiting += [] if self._is_cut(item) else children(item)
             elif not isinstance(item, (ast.Compare, ast.JoinedStr)):
@@ -170,7 +164,7 @@ class _Followed:
 
     def _is_cut(self, call: ast.Call) -> bool:
         last = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func) or ""
-        if last in _CUTS:
+        if last in CUTS or last in _COUNTS:
             return True
         name = dotted(call.func)
         return name is not None and self._file.names.resolve(name).startswith("numpy.")
@@ -193,10 +187,6 @@ def _printed(item: ast.AST) -> list[ast.expr]:
     logs = isinstance(item.func, ast.Attribute) and item.func.attr in _LOGS
     made = isinstance(item.func, ast.Attribute) and item.func.attr == "format"
     return item.args if name in _SHOWS or logs or made else []
-
-
-def _links(statement: Statement) -> Iterator[Place]:
-    return statement.place.chain() if statement.place is not None else iter(())
 
 
 def _own(node: ast.stmt) -> list[ast.AST]:

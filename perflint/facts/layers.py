@@ -12,7 +12,7 @@ from perflint.dataflow.sizes import Bound, Size, Sizes, default_holds, is_super_
 from perflint.index.modules import Modules
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_for, default_of
+from perflint.syntax.parameters import all_parameters, argument_for, arguments_of, default_of
 from perflint.syntax.scopes import Scope
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _layers_through(
 
 def _hands_odd_number(call: ast.Call, sizes: Sizes) -> bool:
     """Whether an argument is a number that no multiple of 8 is made of: all others are aligned, or too small."""
-    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+    for argument in arguments_of(call):
         if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
             continue
         if is_off(sizes.value(argument), MULTIPLE):

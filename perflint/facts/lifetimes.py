@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop, Scope, Statement
+from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
 
 _MOST_RENEWALS = 256
 """Statements that make one object anew of which each is asked whether it is in the loop."""
-_EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
-_BOUNDED = re.compile(r"deque|Queue|SmoothedValue|Window", re.IGNORECASE)
+EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 
 
 def outlives_the_step(target: ast.expr, point: Point) -> bool:
@@ -25,7 +24,7 @@ def outlives_the_step(target: ast.expr, point: Point) -> bool:
     if name is None or _is_bounded(name, point):
         return False
     renewing = [item for item in _renewals(point.scope).get(name, [])[:_MOST_RENEWALS] if item is not point.statement]
-    if any(point.loop is None or is_inside(item, point.loop) for item in renewing):
+    if any(point.loop is None or item.is_in(point.loop) for item in renewing):
         return False
     if name.startswith("self."):
         return point.scope.owner is not None and not _renewed_elsewhere(name, point)
@@ -34,12 +33,6 @@ def outlives_the_step(target: ast.expr, point: Point) -> bool:
     bindings = bindings_of(point.scope).get(name)
     is_bound_before = bindings is not None and bindings[0].node.lineno < point.loop.lineno
     return is_bound_before or name.partition(".")[0] in point.scope.parameters
-
-
-def is_inside(statement: Statement, loop: Loop) -> bool:
-    """Whether a statement stands in a loop."""
-    place = statement.place
-    return place is not None and any(link.node is loop and link.branch == "body" for link in place.chain())
 
 
 def _renewed_elsewhere(name: str, point: Point) -> bool:
@@ -75,7 +68,7 @@ def _renewed(statement: Statement) -> list[str]:
     emptied = [
         dotted(call.func.value)
         for call in statement.calls
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _EMPTIES
+        if isinstance(call.func, ast.Attribute) and call.func.attr in EMPTIES
     ]
     bound = bound_by(node)
     if isinstance(node, ast.Assign):
@@ -91,12 +84,12 @@ def _is_bounded(name: str, point: Point) -> bool:
         return True
     owner = point.scope.owner if name.startswith("self.") else None
     values = owner.attributes.get(name[5:], []) if owner is not None else []
-    return any(_BOUNDED.search(ast.unparse(value)) for value, _ in values)
+    return any(is_bounded(ast.unparse(value)) for value, _ in values)
 
 
 def _is_made_bounded(scope: Scope, name: str) -> bool:
     nodes = [statement.node for statement in bindings_of(scope).get(name, ())]
-    return any(_BOUNDED.search(ast.unparse(node.value)) for node in nodes if isinstance(node, ast.Assign))
+    return any(is_bounded(ast.unparse(node.value)) for node in nodes if isinstance(node, ast.Assign))
 
 
 def own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,7 +15,7 @@ from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import evaluates, predicts
+from perflint.syntax.vocabulary import evaluates, predicts, retrieves, trains
 from perflint.training import evidence
 from perflint.training.training_calls import TrainingCalls
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
 LOADER = "paddle.io.DataLoader"
-_TRAIN = re.compile(r"train(?!er|able)|(^|_)trn(_|$)|(^|_)fit(_|$)", re.IGNORECASE)
-_RETRIEVES = re.compile(r"(^|_)(query|gallery)(_|\d|$)", re.IGNORECASE)
 _MOST_CALLERS = 24
 
 
@@ -133,14 +130,14 @@ def _purpose(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call
 
 
 def _said(words: list[str]) -> Purpose:
-    trains, evaluates = any(map(_TRAIN.search, words)), any(map(_evaluates, words))
-    if trains == evaluates:
+    training, evaluation = any(map(trains, words)), any(map(_evaluates, words))
+    if training == evaluation:
         return Purpose.UNKNOWN
-    return Purpose.TRAINING if trains else Purpose.EVALUATION
+    return Purpose.TRAINING if training else Purpose.EVALUATION
 
 
 def _evaluates(word: str) -> bool:
-    return evaluates(word) or predicts(word) or bool(_RETRIEVES.search(word))
+    return evaluates(word) or predicts(word) or retrieves(word)
 
 
 def _dataset_words(call: ast.Call) -> list[str]:

@@ -16,6 +16,7 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, position_of
 from perflint.syntax.scopes import Class, Scope, terminal
+from perflint.syntax.tree import string_of
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
@@ -51,7 +52,7 @@ class LookUps:
         if isinstance(node, ast.Call):
             return self._made(node, site, depth)
         if isinstance(node, ast.Subscript):
-            key = constant_key(node.slice)
+            key = string_of(node.slice)
             inner = [thing for thing in self.things(node.value, site, depth + 1) if thing.kind == "dict"]
             known = [(thing, entries_of(thing)) for thing in inner] if key else []
             return [
@@ -182,7 +183,7 @@ def _changed(entries: Entries, names: set[str], file: FileIndex, scope: Scope) -
     for statement in (statement for one in scopes for statement in one.statements):
         for target in _subscripts(statement.node):
             if dotted(target.value) in names:
-                key = constant_key(target.slice)
+                key = string_of(target.slice)
                 if key is None:
                     return None
                 changed.add(key)
@@ -227,8 +228,3 @@ def is_overridden(project: Project, home: FileIndex, owner: Class, name: str) ->
 def is_set(name: str, *files: FileIndex) -> bool:
     """Whether one of the files sets the attribute itself: what argparse gave is not the last word then."""
     return any(re.search(rf"\.{re.escape(name)}\s*=[^=]", file.source.text) for file in files)
-
-
-def constant_key(node: ast.expr) -> str | None:
-    """The key that a look-up writes out, None for any other."""
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

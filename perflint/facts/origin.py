@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from perflint.dataflow.evaluate import Evaluator, looks_like_a_loader
+from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import module_env
 from perflint.dataflow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.reaching import Binding, before, is_bound, is_mutated, is_rebound
 from perflint.syntax.scopes import LOOPS, Statement
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import draws_batch, means_input, means_loader, means_settings
 from perflint.training.steps import Point, points_of
 
 LITERAL, INVARIANT, NUMBER, MADE, RANDOM = "literal", "invariant", "number", "made", "random"
@@ -33,9 +33,6 @@ _FILLED = frozenset(
 )
 _NUMBERS = frozenset({"sum", "len", "float", "int", "round", "abs", "max", "min"})
 _ON_HOST = frozenset({"numpy", "item", "tolist"})
-_BATCH_WORDS = ("batch", "data", "input", "sample", "feed", "image", "img", "label", "target", "feature")
-_READER = re.compile(r"^next$|(next|get|load|read|fetch|draw).*batch", re.IGNORECASE)
-_OPTIONS = frozenset({"args", "arg", "opt", "opts", "cfg", "config", "conf", "FLAGS", "hparams"})
 
 
 class Origin(NamedTuple):
@@ -106,7 +103,7 @@ class _Tracer:
 
     def _name(self, name: str, at: Statement, depth: int) -> Origin:
         for part in _comprehensions(at.node):
-            if _binds(part.target, name):
+            if name in plain_names(part.target):
                 return self._element(part.target, part.iter, name, at, depth)
         found = before(name, at, self._scope)
         if not found:
@@ -116,7 +113,7 @@ class _Tracer:
     def _bound(self, name: str, binding: Binding, depth: int) -> Origin:
         loop, statement = self._point.loop, binding.statement
         value = self._of_binding(name, binding, depth)
-        if loop is not None and statement.node is not loop and not _is_inside(statement, loop):
+        if loop is not None and statement.node is not loop and not statement.is_in(loop):
             if is_rebound(name, loop) or is_mutated(name, loop):
                 return Origin(HOST)
             stays = value.kind if value.kind in (LITERAL, TENSOR) else INVARIANT
@@ -142,7 +139,7 @@ class _Tracer:
         called = _last(iterated.func) if isinstance(iterated, ast.Call) else ""
         if isinstance(iterated, ast.Call) and called in ("enumerate", "zip", "tqdm") and iterated.args:
             return self._all(iterated.args, at, depth)
-        if looks_like_a_loader(called or _last(iterated)):
+        if means_loader(called or _last(iterated)):
             return Origin(BATCH)
         return self.origin(iterated, at, depth - 1)
 
@@ -175,7 +172,7 @@ class _Tracer:
             if self._file.names.resolve(name).startswith(("math.", "numpy.")):
                 return Origin(LITERAL)
             return Origin(INVARIANT if node.attr.isupper() else UNKNOWN)
-        if first in _OPTIONS and not is_rebound(name, self._scope.node):
+        if means_settings(first) and not is_rebound(name, self._scope.node):
             return Origin(INVARIANT, sure=False)
         return Origin(UNKNOWN)
 
@@ -197,7 +194,7 @@ class _Tracer:
             return Origin(HOST)
         if base.kind not in (LITERAL, INVARIANT, MADE):
             return base
-        names = {item.id for item in walk(node.slice) if isinstance(item, ast.Name)}
+        names = plain_names(node.slice)
         if all(self._name(name, at, depth - 2).kind in (LITERAL, INVARIANT) for name in names):
             return base
         return Origin(BATCH, sure=False) if isinstance(node.slice, ast.Slice) else Origin(HOST)
@@ -207,7 +204,7 @@ class _Tracer:
         known = self._of_numpy(node, qualified, at, depth) or self._of_method(node, at, depth)
         if known is not None:
             return known
-        if _READER.search(last) or looks_like_a_loader(last):
+        if draws_batch(last) or means_loader(last):
             return Origin(BATCH)
         if qualified.startswith("math.") or qualified in _NUMBERS:
             return Origin(LITERAL) if self._all(_values(node), at, depth).kind == LITERAL else Origin(NUMBER)
@@ -289,18 +286,10 @@ def _is_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float))
 
 
-def _is_inside(statement: Statement, loop: ast.stmt) -> bool:
-    return statement.place is not None and any(link.node is loop for link in statement.place.chain())
-
-
 def _comprehensions(node: ast.stmt) -> Iterator[ast.comprehension]:
     for item in walk(node):
         if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
             yield from item.generators
-
-
-def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in walk(target))
 
 
 def _last(node: ast.expr) -> str:
@@ -315,8 +304,8 @@ def _counts(iterated: ast.expr) -> bool:
 
 def _is_counter(target: ast.expr, iterated: ast.expr, name: str) -> bool:
     counted = isinstance(iterated, ast.Call) and _last(iterated.func) == "enumerate"
-    return counted and isinstance(target, ast.Tuple) and _binds(target.elts[0], name)
+    return counted and isinstance(target, ast.Tuple) and name in plain_names(target.elts[0])
 
 
 def _says_batch(name: str) -> bool:
-    return any(word in name.lower() for word in _BATCH_WORDS)
+    return means_input(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,23 +14,11 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Place, Scope, Statement, headers
 from perflint.syntax.tree import children, walk
+from perflint.syntax.vocabulary import counts_processes, differs_between_processes, means_rank
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
-_RANK = re.compile(
-    r"(^|_|local|global)rank|master|main_?(proc|card|node|worker|device|thread)|is_?main|is_?chief|trainer_?id|dev_?id"
-    r"|device_?id|(gpu|card|node|proc|process|worker|local)_?(id|idx|index)($|_)|first_?worker|is_?primary|is_?first|is_?leader"
-    r"|is_?root|is_?local|coordinator",
-    re.IGNORECASE,
-)
-_WORLD = re.compile(
-    r"world_?size|n_?ranks|num_?(trainers|gpus|cards|processes|workers|nodes)|n_?gpus?|device_?count", re.I
-)
-_PER_RANK = re.compile(
-    r"rank|shard|(^|[^a-z])(mp|pp|tp|dp)($|[^a-z])|trainer_?id|worker|dev_?id|(gpu|card|local)_?id|getpid|uuid|hostname|mkdtemp",
-    re.IGNORECASE,
-)
 _DECORATORS = frozenset({"staticmethod", "classmethod", "property", "no_grad", "wraps", "lru_cache", "cache"})
 _ANSWERS = (ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.IfExp, ast.Subscript)
 _READS = frozenset({"int", "bool", "get", "getenv", "getattr"})
@@ -69,7 +56,7 @@ class Ranks(Part):
         """Whether a path names the rank, so that each process writes a file of its own."""
         for item in walk(node):
             text = item.value if isinstance(item, ast.Constant) else _identifier(item)
-            if isinstance(text, str) and _PER_RANK.search(text):
+            if isinstance(text, str) and differs_between_processes(text):
                 return True
         return depth < _MAX_DEPTH and any(
             self.is_per_rank(value, there, origin, depth + 1)
@@ -126,7 +113,7 @@ class Ranks(Part):
         """Whether a branch runs only in a program of one process: ``if nranks > 1: ... else: here``."""
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
-        if not any(_WORLD.search(_identifier(item) or "") for item in walk(test.left)):
+        if not any(counts_processes(_identifier(item) or "") for item in walk(test.left)):
             return False
         return isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Eq)) == truth
 
@@ -170,7 +157,7 @@ def _names_rank(node: ast.expr, bound: bool) -> bool:
     while stack:
         item = stack.pop()
         text = item.value if isinstance(item, ast.Constant) else _identifier(item)
-        if isinstance(text, str) and _RANK.search(text):
+        if isinstance(text, str) and means_rank(text):
             return True
         if bound and isinstance(item, ast.Call) and (dotted(item.func) or "").rpartition(".")[2] not in _READS:
             stack.append(item.func)

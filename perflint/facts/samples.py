@@ -18,7 +18,7 @@ from perflint.index.callers import Callers
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, argument_of, keyword_only
+from perflint.syntax.parameters import argument_for, argument_of, is_zero, keyword_only
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -199,15 +199,11 @@ def _is_empty(call: ast.Call, qualified: str) -> bool:
     if qualified in ("numpy.array", "numpy.asarray"):
         return bool(call.args) and isinstance(call.args[0], ast.List | ast.Tuple) and not call.args[0].elts
     if qualified in _EMPTY:
-        return any(map(_is_zero, _sizes(call.args[:1])))
+        return any(map(is_zero, _sizes(call.args[:1])))
     is_reshape = isinstance(call.func, ast.Attribute) and call.func.attr == "reshape"
-    return is_reshape and any(map(_is_zero, _sizes(call.args)))
+    return is_reshape and any(map(is_zero, _sizes(call.args)))
 
 
 def _sizes(nodes: list[ast.expr]) -> Iterator[ast.expr]:
     for node in nodes:
         yield from node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-
-
-def _is_zero(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == 0

@@ -19,8 +19,9 @@ from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.query import Memory, query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Class, Place, Scope
-from perflint.syntax.vocabulary import is_no_training
+from perflint.syntax.vocabulary import exports, is_no_training
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
@@ -45,7 +46,6 @@ _OTHER_WAYS = re.compile(
     r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
 )
 _SAVE = re.compile(r"\b(async_)?save(_dygraph)?\(")
-_OFFLINE = re.compile(r"export|convert|torch2paddle|to_paddle", re.IGNORECASE)
 _MAX_DEPTH = 4
 
 Facts = frozenset[tuple[str, bool]]
@@ -118,7 +118,7 @@ class _Finder:
         return [
             file
             for file in self._project.files.values()
-            if not file.is_quiet and not file.is_foreign and not file.is_offline and not _OFFLINE.search(file.parts[-1])
+            if not file.is_quiet and not file.is_foreign and not file.is_offline and not exports(file.parts[-1])
         ]
 
     # -- from where every rank comes ---------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class _Finder:
             if site[0] in self._files
             and site[1] is not scope
             and not ranks.guarded(statement_of(site), site[2], site[1], site[0])
-            and not any(ranks.is_per_rank(item, site[1], site[0]) for item in _arguments(site[2]))
+            and not any(ranks.is_per_rank(item, site[1], site[0]) for item in arguments_of(site[2]))
         ]
         for there, caller, call in open_sites:
             path = self._path(there, caller, depth + 1)
@@ -254,7 +254,7 @@ def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None
 
 def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place | None]]:
     ranks = Ranks.of(file.project)
-    if is_no_training(scope.name) or _OFFLINE.search(scope.name) or ranks.decorated(scope):
+    if is_no_training(scope.name) or exports(scope.name) or ranks.decorated(scope):
         return
     for statement in scope.statements:
         for call in statement.calls:
@@ -293,7 +293,3 @@ def _first_of_each_block(saves: list[tuple[ast.Call, Place | None]]) -> Iterator
         blocks[(id(place.node), place.branch) if place else (0, "")].append(call)
     for calls in blocks.values():
         yield min(calls, key=lambda call: call.lineno), len(calls) - 1
-
-
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]

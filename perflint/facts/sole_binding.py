@@ -48,14 +48,14 @@ def _comes_first(statement: Statement, use: Statement) -> bool:
         return False
     if statement.node.lineno < use.node.lineno:
         return True
-    loops = {link.loop for link in use.place.chain()} - {None} if use.place else set()
-    return statement.place is not None and any(link.loop in loops for link in statement.place.chain())
+    loops = {link.loop for link in use.around} - {None}
+    return any(link.loop in loops for link in statement.around)
 
 
 def _is_certain(statement: Statement, use: Statement | None) -> bool:
     """Whether whoever sees the name has passed this binding: no branch stands around it alone."""
-    around = {link.node: link.branch for link in use.place.chain()} if use is not None and use.place else {}
-    for link in statement.place.chain() if statement.place else ():
+    around = {link.node: link.branch for link in use.around} if use is not None else {}
+    for link in statement.around:
         if isinstance(link.node, (ast.If, ast.Match, ast.Try)) and around.get(link.node) != link.branch:
             test = link.node.test if isinstance(link.node, ast.If) else None
             if isinstance(test, ast.Compare) and dotted(test.left) == "__name__":

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from perflint.facts.width_parts import SEQUENTIAL, Chain, Parts, WidthPart, slots_of
 from perflint.index.hierarchy import Hierarchy
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import indices_of, walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -122,7 +123,7 @@ def _after(part: WidthPart | None, value: _Value) -> _Value:
 
 def _holds(call: ast.Call, slots: Iterable[ast.Constant]) -> bool:
     """Whether a number of the layer itself is among those that change."""
-    own = [*call.args, *(keyword.value for keyword in call.keywords)]
+    own = arguments_of(call)
     return any(slot is node for slot in slots for node in own)
 
 
@@ -336,7 +337,7 @@ class _Method:
         return results.pop()
 
     def _method_of(self, value: _Value, function: ast.Attribute, call: ast.Call, env: _Env) -> _Value:
-        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        arguments = arguments_of(call)
         if value is _Value.FREE:
             self._all_free(arguments, env)
             return _Value.FREE
@@ -367,7 +368,7 @@ class _Method:
             self._value(shape.value, env)  # how many there are in the batch
             return _Value.FREE
         value = self._value(node.value, env)
-        if value is _Value.WIDE and not all(map(_takes_all, _indices(node.slice))):
+        if value is _Value.WIDE and not all(map(_takes_all, indices_of(node.slice))):
             raise _LostError
         self._free(node.slice, env)
         return value
@@ -419,7 +420,7 @@ def _loaded(node: ast.expr) -> ast.expr:
 
 def _sizes(call: ast.Call) -> Iterator[ast.expr]:
     """The sizes that ``x.reshape([a, b])`` or ``x.reshape(a, b)`` asks for."""
-    for node in (*call.args, *(keyword.value for keyword in call.keywords)):
+    for node in arguments_of(call):
         yield from node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
 
 
@@ -430,10 +431,6 @@ def _leaves_the_width(size: ast.expr) -> bool:
     if isinstance(size, ast.Subscript) and isinstance(size.value, ast.Attribute) and size.value.attr == "shape":
         return _is_number(size.slice, 0)
     return _is_number(size, 0)
-
-
-def _indices(index: ast.expr) -> list[ast.expr]:
-    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
 def _takes_all(index: ast.expr) -> bool:

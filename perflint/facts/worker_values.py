@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from perflint.facts.look_ups import (
     LookUps,
     Thing,
     class_body,
-    constant_key,
     entries_of,
     is_overridden,
     is_set,
@@ -23,11 +21,10 @@ from perflint.facts.sole_binding import binding
 from perflint.index.modules import Modules
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, changes, default_of, is_zero, keyword_parameter, position_of
+from perflint.syntax.tree import string_of
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
-
-_WORKERS = re.compile(r"worker", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +64,7 @@ class WorkerValues:
         if isinstance(node, ast.Call):
             return self._call(node, site, depth)
         if isinstance(node, ast.Subscript):
-            key = constant_key(node.slice)
+            key = string_of(node.slice)
             return self._entry(node.value, key, None, site, depth) if key else []
         name = dotted(node)
         if name is None:
@@ -91,7 +88,7 @@ class WorkerValues:
         if dotted(node.func) == "int" and len(node.args) == 1:
             return self.zeros(node.args[0], site, depth + 1)
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop") and len(node.args) == 2:
-            key = constant_key(node.args[0])
+            key = string_of(node.args[0])
             return self._entry(node.func.value, key, node.args[1], site, depth) if key else []
         return []
 
@@ -109,7 +106,7 @@ class WorkerValues:
                 return []
             elif fallback is not None and is_zero(fallback):
                 found.append(WorkerOrigin(site.file, fallback, "fallback", site))
-        if not things and fallback is not None and is_zero(fallback) and _WORKERS.search(key):
+        if not things and fallback is not None and is_zero(fallback) and "worker" in key.lower():
             return [WorkerOrigin(site.file, fallback, "unknown", site)]
         return found
 

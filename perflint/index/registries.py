@@ -12,6 +12,7 @@ from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class
+from perflint.syntax.tree import string_of
 
 _BUILDERS = ("build", "create", "make", "get", "instantiate", "init_obj")
 _NAME_KEYS = ("type", "name")
@@ -65,9 +66,9 @@ def _registered_name(decorator: ast.expr, owner: Class) -> str | None:
 def requested(call: ast.Call) -> str | None:
     """The literal name that a call asks a registry for an object of; None when it asks for none."""
     if isinstance(call.func, ast.Call):  # MODELS.get("ResNet")(depth=50)
-        return _literal(call.func.args[0]) if call.func.args and _builds(call.func) else None
+        return string_of(call.func.args[0]) if call.func.args and _builds(call.func) else None
     if isinstance(call.func, ast.Subscript):  # MODELS["ResNet"](depth=50)
-        return _literal(call.func.slice)
+        return string_of(call.func.slice)
     if not _builds(call):
         return None
     given = [*call.args[:1], *(item.value for item in call.keywords if item.arg in _NAME_KEYS)]
@@ -78,7 +79,7 @@ def looks_up(call: ast.Call) -> bool:
     """Whether a call looks up what it calls, or hands over a literal name that its function may look up."""
     if isinstance(call.func, (ast.Subscript, ast.Call)):
         return True
-    return any(_literal(node) is not None for node in (*call.args, *(item.value for item in call.keywords)))
+    return any(string_of(node) is not None for node in (*call.args, *(item.value for item in call.keywords)))
 
 
 def asked(call: ast.Call) -> str | None:
@@ -108,11 +109,7 @@ def _named(node: ast.expr) -> str | None:
     """``"ResNet"``, ``{"type": "ResNet"}`` or ``dict(type="ResNet")``."""
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
-        return next((_literal(value) for key, value in pairs if key and _literal(key) in _NAME_KEYS), None)
+        return next((string_of(value) for key, value in pairs if key and string_of(key) in _NAME_KEYS), None)
     if isinstance(node, ast.Call) and dotted(node.func) == "dict":
-        return next((_literal(item.value) for item in node.keywords if item.arg in _NAME_KEYS), None)
-    return _literal(node)
-
-
-def _literal(node: ast.expr) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+        return next((string_of(item.value) for item in node.keywords if item.arg in _NAME_KEYS), None)
+    return string_of(node)

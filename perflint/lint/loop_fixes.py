@@ -125,25 +125,30 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs) -> Fix:
         logs: the logs that get a guard.
     """
     own = list(dict.fromkeys(draft.fix for draft in members if draft.fix is not None))
-    title = "; ".join(dict.fromkeys(fix.message for fix in own))
+    title, path = "; ".join(dict.fromkeys(fix.message for fix in own)), members[0].path
     if len(own) > 1:
-        title += _said(_ONE_FIX, members, members[0].path)
+        title += _said(_ONE_FIX, members, path)
     edits = merged(edit for fix in own for edit in fix.edits)
-    level = min(fix.level for fix in own)
-    reasons = [fix.reason for fix in own if fix.reason]
     beside = _beside(members, others)
     without_edits = [other for other in beside if not _has_edits(other)]
     staying = [other for other in without_edits if not logs.hold(other)]
     if staying or _overlap(edits):
-        reason = _said(_STAYS, staying, members[0].path) if staying else _OVERLAP
-        return Fix(title, (), Level.DISPLAY, reason)
+        return Fix(title, (), Level.DISPLAY, _said(_STAYS, staying, path) if staying else _OVERLAP)
     with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
-    for words, needed in ((_NEEDS, with_edits), (_NEEDS_GUARD_AROUND, without_edits)):
-        if needed:
-            level = min(level, Level.UNSAFE)
-            reasons.append(_said(words, needed, members[0].path))
-    imports = tuple(dict.fromkeys(statement for fix in own for statement in fix.imports))
-    return Fix(title, tuple(edits), level, "; ".join(dict.fromkeys(reasons)), imports)
+    needs = [_said(_NEEDS, with_edits, path)] if with_edits else []
+    needs += [_said(_NEEDS_GUARD_AROUND, without_edits, path)] if without_edits else []
+    return Fix(title, tuple(edits), *_trust(own, needs), _imports(own))
+
+
+def _trust(fixes: Sequence[Fix], needs: Sequence[str]) -> tuple[Level, str]:
+    """The level of several fixes that are made as one, and why; ``needs``: what has to be done beside them."""
+    level = min(fix.level for fix in fixes)
+    reasons = dict.fromkeys((*(fix.reason for fix in fixes if fix.reason), *needs))
+    return min(level, Level.UNSAFE) if needs else level, "; ".join(reasons)
+
+
+def _imports(fixes: Iterable[Fix]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(statement for fix in fixes for statement in fix.imports))
 
 
 def _beside(members: Sequence[Draft], others: Iterable[Draft]) -> list[Draft]:

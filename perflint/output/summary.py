@@ -12,7 +12,7 @@ def found(findings: Iterable[Finding], files: int, applicable: Level) -> str:
     """For a run that only looks; ``files`` is how many were checked."""
     findings = list(findings)
     if not findings:
-        return f"No findings in {_count(files, 'file')}."
+        return f"No findings in {counted(files, 'file')}."
     flags = "--fix" if applicable is Level.SAFE else "--fix --unsafe-fixes"
     fixable = sum(finding.fix is not None and finding.fix.level >= applicable for finding in findings)
     notes = [f"{fixable} fixable with {flags}"] if fixable else []
@@ -39,7 +39,7 @@ def _outcome(outcome: FixOutcome, counts: str) -> str:
 
 
 def _found(total: int, paths: set[str]) -> str:
-    return f"Found {_count(total, 'finding')} in {_count(len(paths), 'file')}"
+    return f"Found {counted(total, 'finding')} in {counted(len(paths), 'file')}"
 
 
 def _more(findings: Iterable[Finding], applicable: Level, first: bool = False) -> list[str]:
@@ -55,5 +55,6 @@ def _bracketed(notes: list[str]) -> str:
     return f" ({'; '.join(notes)})." if notes else "."
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """A number of things in words: ``1 file``, ``2 files``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

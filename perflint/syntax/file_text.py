@@ -7,14 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from perflint.syntax.vocabulary import is_offline, is_test_code
 from perflint.syntax.words import Uses, folded, is_called, is_derived, is_held, is_member, places, uses, words
 from perflint.text.source import Source
-
-_QUIET_PARTS = re.compile(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$")
-_OFFLINE_PARTS = re.compile(
-    r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$",
-    re.IGNORECASE,
-)
 
 _STATIC = re.compile(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\.Executor\(")
 _STATIC_WORDS = frozenset({"enable_static", "program_guard", "Executor"})
@@ -125,7 +120,7 @@ class FileText:
     @cached_property
     def is_quiet(self) -> bool:
         """Test code: nothing is reported there."""
-        return any(_QUIET_PARTS.match(part) for part in self.parts)
+        return any(map(is_test_code, self.parts))
 
     @cached_property
     def scales(self) -> bool:
@@ -140,7 +135,7 @@ class FileText:
     @cached_property
     def is_offline(self) -> bool:
         """Code that only predicts, exports or serves: its speed is not the ips of a training run."""
-        return any(_OFFLINE_PARTS.search(part) for part in self.parts) and ".backward(" not in self.source.text
+        return any(map(is_offline, self.parts)) and ".backward(" not in self.source.text
 
 
 def _follows_equals(text: str, at: int) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from perflint.syntax.tree import walk
+
 # One name for what Paddle has kept in several places over its releases (2.0 to 3.3).
 _ALIASES = {
     "paddle.fluid.io.DataLoader": "paddle.io.DataLoader",
@@ -80,6 +82,31 @@ def dotted(node: ast.AST) -> str | None:
         return None
     parts.append(node.id)
     return ".".join(reversed(parts))
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """The names and the attributes in an expression, each by itself: ``self.loss`` gives ``loss`` and ``self``."""
+    return [
+        item.id if isinstance(item, ast.Name) else item.attr
+        for item in walk(node)
+        if isinstance(item, (ast.Name, ast.Attribute))
+    ]
+
+
+def plain_names(node: ast.AST) -> set[str]:
+    """The names in an expression, without attributes: ``self.loss`` gives ``self``."""
+    return {item.id for item in walk(node) if isinstance(item, ast.Name)}
+
+
+def stored_names(node: ast.AST) -> set[str]:
+    """The names that are bound somewhere in a node: ``a, b`` of ``for a, b in pairs``."""
+    return {item.id for item in walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+
+
+def dotted_names(node: ast.AST) -> set[str]:
+    """The names in an expression, dotted ones and their beginnings too: ``self.loss`` gives that and ``self``."""
+    found = (dotted(item) for item in walk(node) if isinstance(item, (ast.Name, ast.Attribute)))
+    return {name for name in found if name}
 
 
 class Names:

@@ -14,6 +14,11 @@ def is_zero(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value == 0
 
 
+def arguments_of(call: ast.Call) -> list[ast.expr]:
+    """All that a call is given, by position and by keyword."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
 def argument_of(call: ast.Call, name: str, position: int | None) -> ast.expr | None:
     """What a call gives a parameter by keyword or by position."""
     for keyword in call.keywords:

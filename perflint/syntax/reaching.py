@@ -30,13 +30,13 @@ def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
     It ends with the first that no branch leaves out.  Empty when the name is bound further down, or elsewhere.
     """
     found: list[Binding] = []
-    around = {(link.node, link.branch) for link in at.place.chain()} if at.place else set()
+    around = {(link.node, link.branch) for link in at.around}
     for statement in reversed(scope.statements):
         binding = _binding(name, statement) if _precedes(statement, at) else None
         if binding is None:
             continue
         found.append(binding)
-        links = statement.place.chain() if statement.place else iter(())
+        links = statement.around
         if all((link.node, link.branch) in around for link in links):
             break
     return found

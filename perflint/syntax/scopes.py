@@ -105,6 +105,15 @@ class Statement:
         """The innermost loop around the statement in its scope."""
         return self.place.loop if self.place else None
 
+    @property
+    def around(self) -> Iterator[Place]:
+        """The links of its place, from the inside out: one for each compound statement around it in its scope."""
+        return self.place.chain() if self.place is not None else iter(())
+
+    def is_in(self, loop: ast.stmt) -> bool:
+        """Whether it stands in the body of a loop."""
+        return any(link.node is loop and link.branch == "body" for link in self.around)
+
 
 @dataclass(eq=False)
 class Class:
@@ -164,6 +173,10 @@ class Scope:
         args = self.node.args
         names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
         return names[1:] if self.owner is not None and names and not self.is_static else names
+
+    def statements_in(self, loop: ast.stmt) -> list[Statement]:
+        """The statements in the body of one of its loops."""
+        return [statement for statement in self.statements if statement.is_in(loop)]
 
     @property
     def is_static(self) -> bool:

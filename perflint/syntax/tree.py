@@ -1,4 +1,4 @@
-"""The nodes below a node of an ``ast`` tree: ``ast.walk`` without operators and contexts, in a third of the time."""
+"""Nodes of an ``ast`` tree: those below one (without operators and contexts, so in a third of the time), their rows."""
 
 from __future__ import annotations
 
@@ -34,6 +34,16 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(value, ast.AST):
             found.append(value)
     return found
+
+
+def string_of(node: ast.AST) -> str | None:
+    """The text that a literal string has; None for anything else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def indices_of(index: ast.expr) -> list[ast.expr]:
+    """The parts of an index: ``i`` and ``:`` of ``x[i, :]``."""
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
 def walk(node: ast.AST) -> list[ast.AST]:

@@ -1,14 +1,32 @@
-"""What names say of the code that has them: that it evaluates, predicts or shows something rather than trains.
+"""What names say of what has them: a loss, a model, a loader, a count of steps, the rank, evaluation, prediction.
 
 ``evaluates("val_loader")`` and ``evaluates("TestSet")`` hold, ``evaluates("latest")`` does not: words count from where
 they begin.  Whoever wants to know what a name says asks here, so that a word that is added or taken out holds for all
-rules.
+rules.  Names of Paddle's own functions are no words: they stand where they are asked for.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+@lru_cache(16384)
+def snake(name: str) -> str:
+    """A name in lower case with its words apart: ``EvalNet`` is ``eval_net``; dots are left as they are."""
+    return _CAMEL.sub("_", name).lower()
+
+
+def _asks(words: str, unless: str = "", flags: int = re.IGNORECASE) -> Callable[[str], bool]:
+    """A question about a name: whether a pattern is found in it, and the pattern ``unless`` is not."""
+    found, denied = re.compile(words, flags), re.compile(unless, flags) if unless else None
+    return lru_cache(4096)(lambda name: bool(found.search(name)) and not (denied and denied.search(name)))
+
+
+# -- what code is for: training, evaluation, prediction, trials --------------------------------------------------------
 
 _DATA = r"(?:set|loader|data|ds|iter|reader|dl)"
 _SHORT = r"(?:vals?|dev)"
@@ -18,16 +36,10 @@ _EVALUATION = re.compile(
     rf"|^{_SHORT}(?:$|_|\d)|(?:^|_){_SHORT}_?{_DATA}|(?:{_DATA}|run|do|for|is|on|epoch|step)_{_SHORT}$"
 )
 _PREDICTION = re.compile(
-    rf"(?:^|_)(?:infer|predict|preds?(?:$|_?{_DATA})|export|deploy|serv(?:e|ing)(?:$|_)|demo|calib)"
+    rf"(?:^|_)(?:infer|predict|preds?(?:$|_?{_DATA})|export|deploy|serv(?:e|ing)(?:$|_)|demo|calib"
+    r"|(?:ptq|quant_post|quant_error|post_quant|observer)(?:$|_))"
 )
 _SHOWING = re.compile(r"(?:^|_)(?:visual|rollout|collect|(?<!down_)(?<!up_)(?<!re_)(?<!sub_)samples?(?:$|_))")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-@lru_cache(16384)
-def snake(name: str) -> str:
-    """A name in lower case with its words apart: ``EvalNet`` is ``eval_net``; dots are left as they are."""
-    return _CAMEL.sub("_", name).lower()
 
 
 @lru_cache(16384)
@@ -38,7 +50,7 @@ def evaluates(name: str) -> bool:
 
 @lru_cache(16384)
 def predicts(name: str) -> bool:
-    """Whether a name says prediction, export or serving: ``infer``, ``Predictor``, ``export_model``, ``demo``."""
+    """Whether a name says prediction, or what goes before it: ``infer``, ``Predictor``, ``export_model``, ``ptq``."""
     return bool(_PREDICTION.search(snake(name).rpartition(".")[2]))
 
 
@@ -46,4 +58,217 @@ def predicts(name: str) -> bool:
 def is_no_training(name: str) -> bool:
     """Whether a name says that something evaluates, predicts, shows or collects rather than trains."""
     last = snake(name).rpartition(".")[2]
-    return "train" not in last and (evaluates(last) or predicts(last) or bool(_SHOWING.search(last)))
+    return not trains(last) and (evaluates(last) or predicts(last) or bool(_SHOWING.search(last)))
+
+
+_TRAINING = r"(?<!pre)(?<!pre_)(?<!pre-)train(?!er|able)|(^|_)(trn|fit)(_|$)|fine_?tun|distill"
+trains = _asks(_TRAINING)
+"""Whether a name says training (``train_epoch``, ``finetune``, ``distill``); ``pretrained`` does not."""
+
+speaks_of_training = _asks(
+    rf"{_TRAINING}|\bfit\b|backward|minimize|optimi[sz]er|compress|search|learn_",
+)
+"""Whether a name may be one in a program that trains: also ``optimizer``, ``backward``, ``search``."""
+
+calls_training = _asks(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)", flags=0)
+"""Whether a function of this name trains as a whole: ``fit``, ``train_one_epoch``."""
+
+retrieves = _asks(r"(^|_)(query|gallery)(_|\d|$)")
+"""Whether a name is that of a set on which a search is tried: ``gallery_loader``, ``query``."""
+
+scores = _asks(r"(^|_)scor(e|ing)($|_)", flags=0)
+"""Whether a name says that something is scored: ``score``, ``scoring_loop``."""
+
+measures = _asks(r"(^|_)(throughput|latency|speed)(_|$)")
+"""Whether a name says that a model is timed: ``throughput``, ``measure_latency``."""
+
+decodes = _asks(r"viterbi|beam|greedy|search|post_?process|generation|(^|_)(decode|generate|nms|track\w*)($|_)")
+"""Whether a name says that results are picked from a model's outputs: ``BeamSearch``, ``post_process``, ``nms``."""
+
+is_trial = _asks(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)")
+"""Whether a function's name says that it tries, times or watches something: ``test``, ``benchmark_model``."""
+
+tests_itself = _asks(r"(^|_)(unit_?test|smoke_?test|self_?test)s?($|_)")
+"""Whether a function's name says that it only tests the code around it: ``unittest``, ``smoke_test``."""
+
+is_test_code = _asks(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$", flags=0)
+"""Whether a part of a module's name says that it holds tests."""
+
+is_offline = _asks(
+    r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$"
+)
+"""Whether a part of a module's name says that it evaluates, predicts, exports or serves."""
+
+exports = _asks(
+    r"export|convert|torch2paddle|to_paddle|tracing|(^|_)(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference)($|_)"
+)
+"""Whether a name says that a model is exported, converted or served: ``export_model``, ``deploy``, ``to_onnx``."""
+
+sets_up = _asks(r"^_*(init|reset|build|setup|load)", flags=0)
+"""Whether a function's name says that it runs once, before the steps: ``_init_state``, ``reset``."""
+
+
+# -- what a value is: a model, a loss, data, a metric, settings --------------------------------------------------------
+
+_NETWORK = r"model|net|network|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*"
+_PART = r"(_?(fn|func|function|layer|op|[GDABgdab12]|\d))?$"
+_LOSS = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|loss$|^loss", re.IGNORECASE)
+_NO_LOSS = re.compile(
+    r"meter|hist|list|record|log(?!its)|fn|func|name|weight|coef|lambda|item|value|avg|mean|sum|total_|tot_|scale|epoch"
+    r"|key|type|cfg|config|path|file|str|msg|info|best|min|max|prev|last|num|count|np|layer|class",
+    re.IGNORECASE,
+)
+
+means_model = _asks(rf"^(\w*_)?({_NETWORK}){_PART}", flags=0)
+"""Whether a name is that of a network: ``model``, ``net_G``, ``student_model``."""
+
+means_layer = _asks(rf"^(\w*_)?({_NETWORK}|criterion|loss|losses){_PART}", flags=0)
+"""Whether a name is that of something that is called with tensors: a network, or a ``criterion``, a ``loss_fn``."""
+
+means_scheduler = _asks(r"sched|lr|prof|env|bar|timer|warmup")
+"""Whether the ``step`` of what has a name updates no weights: ``lr_scheduler``, ``profiler``, ``env``."""
+
+means_scaler = _asks(r"scaler")
+"""Whether a name is that of a scaler of gradients."""
+
+makes = _asks(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_", flags=0)
+"""Whether a function's name says that it makes, reads or stores something: ``build_model``, ``save_net``."""
+
+
+def means_loss(name: str) -> bool:
+    """Whether a name alone suggests the loss tensor of a step (``loss``, ``loss_G``, ``losses``)."""
+    last = name.rpartition(".")[2]
+    return bool(_LOSS.search(last)) and not _NO_LOSS.search(last)
+
+
+means_loader = _asks(
+    r"(data_?loader|_loader|^loader$|train_?loader|loader_\w+|dataloader)",
+    unless=r"(load_|loader_(conf|config|cfg|args|param)|_fn$|builder)",
+)
+"""Whether a name says that it holds batches (``train_loader``, ``dataloader``)."""
+
+means_batches = _asks(r"batch|load|reader|iter|dataset|(^|_)(data|ds|dl|gen|generator)($|_)")
+"""Whether a name may be that of something to draw batches from: ``reader``, ``data``, ``batches``."""
+
+means_input = _asks(r"batch|data|input|sample|feed|image|img|label|target|feature")
+"""Whether a name is that of a batch, or of a part of one: ``images``, ``labels``."""
+
+draws_batch = _asks(r"^next$|(next|get|load|read|fetch|draw).*batch")
+"""Whether a function's name says that it gives the next batch: ``next``, ``get_batch``."""
+
+means_metric = _asks(r"metric|evaluator|(^|_)(acc|accuracy|auc|precisionk?|recallk?|f1|map|minp|eval_class)($|_|\d)")
+"""Whether a name is that of a metric: ``metric``, ``train_acc``, ``evaluator``."""
+
+speaks_of_metrics = _asks(r"metric|evaluat")
+"""Whether a class, or a module, may be there for evaluation, as far as its name tells."""
+
+is_metric_code = _asks(r"(^|_)metrics?$")
+"""Whether a part of a module's name says that metrics are in it: ``metrics``, ``eval_metric``."""
+
+counts_hits = _asks(r"(^|_)(acc|accuracy|precision|recall|f1|auc|top_?k|correct|iou|confusion|hits?|rank)($|_|\d)")
+"""Whether a function's name in snake case says that it counts what is right: ``accuracy``, ``top_k``, ``iou``."""
+
+is_bounded = _asks(r"deque|Queue|SmoothedValue|Window")
+"""Whether what makes a container says that it drops what is old: ``deque(maxlen=20)``, ``SmoothedValue()``."""
+
+means_logger = _asks(r"(^|_|\.)(\w*logg?(er|ing|s)?)\d*(\(\))?$")
+"""Whether a dotted name is that of a logger: ``logger``, ``self.log``, ``get_logger()``."""
+
+means_settings = _asks(r"(^|_)(args?|cfgs?|configs?|conf|opts?|options|h?params|flags|settings)($|_)")
+"""Whether a part of a dotted name is that of what the user chose: ``args``, ``self.cfg``."""
+
+picks = _asks(
+    r"assign|match|(^|_)(sampl\w*|nms|propos\w*|anchor\w*|rpn|rcnn|gat(e|ing)|moe|rout(e|ing)|dispatch|hard_neg\w*"
+    r"|ohem|mining|miner)($|_)",
+    flags=0,
+)
+"""Whether a name in snake case says that boxes, tokens or experts are picked, whose number is the result."""
+
+is_given_by_data = _asks(
+    r"class|vocab|categor|label|anchor|joint|keypoint|kpt|landmark|point|bins?($|_)|reg_max|action|obs|state_dim|mels?($|_)|freq"
+    r"|n_fft|spec|token|embed_num|num_emb|node_num|user|item|field|feat_num|feature_num"
+)
+"""Whether a name is that of a size that the data has: how many classes, words, points."""
+
+
+# -- what counts: steps, epochs, intervals, processes ------------------------------------------------------------------
+
+_START = r"skip|warm|burn|ignore|delay|offset|(^|_)(start|begin|first|initial|profile)($|_)"
+
+
+means_step = _asks(
+    r"(^|_)(i|j|it|iter|iters|iteration|iterations|itr|step|steps|batch|batch_?id|batch_?idx|batch_?index|idx|index"
+    r"|n_?iter|niter|cnt|count|counter|num|total_iters|current_iter|global_step)($|_)",
+    unless=r"size|class|worker|type|mode|name|rank|gpu|device|dim|channel",
+)
+"""Whether a name counts steps: ``i``, ``global_step``, ``batch_id``; ``batch_size`` does not."""
+
+means_epoch = _asks(
+    r"(^|_)(epoch|epochs|epo|ep|epoch_?id|epoch_?idx|pass_?id)($|_)",
+    unless=r"iter|step|batch|per_epoch|each_epoch|len|size",
+)
+"""Whether a name counts epochs rather than steps."""
+
+means_accumulation = _asks(r"accum|grad_acc|update_freq|acc_steps|gradient_acc")
+"""Whether a name is that of a number of steps whose gradients are added up: ``accum_steps``."""
+
+means_interval = _asks(r"(^|_)(period|interval|patience|every|freq|frequency)($|_)")
+"""Whether a name is that of an interval: ``log_freq``, ``save_every``."""
+
+means_end = _asks(
+    r"(^|_)(last|final|end)($|_)|^(iters|steps|iterations)$|(iters?|steps?|batch(es)?)_per_\w+$"
+    r"|(^|_)(max|total|num|n|all)_?(train_?)?(iters?|iterations?|steps?|batch(es)?|updates?)($|_)",
+    unless=_START,
+)
+"""Whether a name is that of the last step, or of the number of all: ``max_steps``, ``iters_per_epoch``."""
+
+means_start = _asks(_START)
+"""Whether a name is that of where the usual steps begin: ``skip_batches``, ``warmup_steps``."""
+
+means_rank = _asks(
+    r"(^|_|local|global)rank|master|main_?(proc|card|node|worker|device|thread)|is_?main|is_?chief|trainer_?id|dev_?id"
+    r"|device_?id|(gpu|card|node|proc|process|worker|local)_?(id|idx|index)($|_)|first_?worker|is_?primary|is_?first|is_?leader"
+    r"|is_?root|is_?local|coordinator"
+)
+"""Whether a name asks which process this is: ``local_rank``, ``is_master``, ``trainer_id``."""
+
+counts_processes = _asks(
+    r"world_?size|n_?ranks|num_?(trainers|gpus|cards|processes|workers|nodes)|n_?gpus?|device_?count"
+)
+"""Whether a name is that of a number of processes: ``world_size``, ``num_gpus``."""
+
+differs_between_processes = _asks(
+    r"rank|shard|(^|[^a-z])(mp|pp|tp|dp)($|[^a-z])|trainer_?id|worker|dev_?id|(gpu|card|local)_?id|getpid|uuid|hostname|mkdtemp"
+)
+"""Whether a name, or a part of a path, has another value in each process: ``rank_{}``, ``getpid``."""
+
+
+# -- what a test asks for ----------------------------------------------------------------------------------------------
+
+_RECORD = r"(save|log(?:ging)?|print|eval|record|report|display|checkpoint)"
+_SETTLED = re.compile(
+    r"(^|_)(train|training|is_train|writer|logger|log|verbose|quiet|use_\w+|with_\w+|enable\w*|distributed|amp|fp16)($|_)",
+    re.IGNORECASE,
+)
+
+is_rarely_true = _asks(
+    rf"(^|_)(debug|verbose|benchmark|(should|need|do)_{_RECORD}|is_({_RECORD}|last|first|end)\w*|log_now|print_now|first_(step|iter|batch)"
+    rf"|last_(step|iter|batch)|every_n\w*|profil\w*|dry_run|dump\w*|visuali[sz]e|show_\w+"
+    rf"|save_(edge|image|img|imgs|images|vis|fig|pred|preds|result|results|output|outputs|feat|feature|features))($|_)"
+)
+"""Whether a flag is up at a few steps, or in a few runs: ``debug``, ``should_log``, ``is_last_step``."""
+
+fills_up = _asks(r"(list|history|buffer|cache|queue)$")
+"""Whether a name is that of what is empty at the start alone: ``loss_history``, ``buffer``."""
+
+asks_to_record = _asks(rf"(^|_){_RECORD}($|_)")
+"""Whether a field says that something is printed or saved at this step: ``status.save_checkpoint``."""
+
+means_mode = _asks(r"(^|_)(mode|phase|split|stage|subset)($|_)")
+"""Whether a name holds what a run, or a part of it, is for: ``mode``, ``split``."""
+
+
+def is_settled(parameter: str) -> bool:
+    """Whether a parameter stays as it is while a program trains: the rank, what was chosen, what is written to."""
+    asks = (means_rank, counts_processes, means_settings, means_mode)
+    return bool(_SETTLED.search(parameter)) or any(ask(parameter) for ask in asks)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.settled import Settled
 from perflint.syntax.bindings import bound_by
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import counts_processes, is_settled, means_interval, means_rank
 from perflint.training.counting import (
     Definitions,
     as_remainder,
     asks_the_clock,
     counted_by,
     counts_steps,
-    is_interval_name,
 )
 from perflint.training.guards import rare
 from perflint.training.one_shot import turns_itself_off
@@ -27,14 +26,6 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
     from perflint.training.steps import Point
 
-_RANKS = r"rank|master|primary|chief|leader|main_?proc|trainer_?id|world"
-_ASKS_RANK = re.compile(_RANKS, re.IGNORECASE)
-_SETTLED = re.compile(
-    _RANKS + r"|(^|_)(args?|cfgs?|configs?|opts?|flags|mode|phase"
-    r"|train|training|is_train|writer|logger|log|verbose|quiet|use_\w+|with_\w+|enable\w*|distributed|amp|fp16)($|_)",
-    re.IGNORECASE,
-)
-"""Names of what does not change while a program trains: the rank, what was chosen, what is written to."""
 _ASKS_WHAT_IT_IS = frozenset(
     {"isinstance", "issubclass", "hasattr", "getattr", "callable", "len", "bool", "int", "str", "float", "type"}
     | {"get", "getenv", "lower", "upper", "startswith", "endswith", "is_initialized", "in_dynamic_mode"}
@@ -152,18 +143,16 @@ def deciding_test(project: Project, point: Point) -> Deciding | None:
 
 def step_loop(statement: Statement, path: str, loop_path: str, line: int) -> ast.stmt | None:
     """The loop around a statement that stands at a row of a file, None where it is another function's."""
-    if statement.place is None or path != loop_path:
+    if path != loop_path:
         return None
-    return next((link.node for link in statement.place.chain() if link.node.lineno == line), None)
+    return next((link.node for link in statement.around if link.node.lineno == line), None)
 
 
 def _deciding(
     project: Project, file: FileIndex, scope: Scope, statement: Statement, loop: ast.stmt | None
 ) -> Deciding | None:
-    if statement.place is None:
-        return None
     changing = _Changing(Settled.of(project).known(file, scope), scope, loop)
-    for link in statement.place.chain():
+    for link in statement.around:
         node = link.node
         if node is loop and link.branch == "body":
             return None
@@ -184,9 +173,9 @@ class _Changing:
         body = loop.body if isinstance(loop, LOOPS) else scope.node.body
         bound = {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
         if isinstance(loop, (ast.For, ast.AsyncFor)):
-            bound |= {item.id for item in walk(loop.target) if isinstance(item, ast.Name)}
+            bound |= plain_names(loop.target)
         elif loop is None:
-            bound |= {name for name in scope.parameters if not _SETTLED.search(name)}
+            bound |= {name for name in scope.parameters if not is_settled(name)}
         self._bound = bound
 
     def may_change(self, node: ast.expr, depth: int = 0) -> bool:
@@ -217,7 +206,7 @@ class _Changing:
         if name is None:
             return isinstance(node, ast.Attribute) and self.may_change(node.value, depth)
         last = name.rpartition(".")[2]
-        if name in self._counters or counts_steps(node, self._counters) or is_interval_name(last):
+        if name in self._counters or counts_steps(node, self._counters) or means_interval(last):
             return True
         root = name.partition(".")[0]
         if name not in self._bound and root not in self._bound:
@@ -231,7 +220,7 @@ class _Changing:
         if answer is not None and depth < _MAX_DEPTH:
             return self.may_change(answer, depth + 1)
         last = name.rpartition(".")[2] if name is not None else ""
-        if not _ASKS_RANK.search(last) and last not in _ASKS_WHAT_IT_IS:
+        if not means_rank(last) and not counts_processes(last) and last not in _ASKS_WHAT_IT_IS:
             return True
         receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
         given = [*receiver, *node.args, *(item.value for item in node.keywords)]

@@ -11,23 +11,16 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.values import Values
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Scope, Statement, exits
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import predicts
+from perflint.syntax.vocabulary import measures, predicts, speaks_of_training, trains
 from perflint.training.evidence import EVIDENCE, STEP_METHODS
 from perflint.training.training_calls import TrainingCalls
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-_TIMES = re.compile(r"(^|_)(throughput|latency|speed|ptq|quant_post|post_quant)(_|$)", re.IGNORECASE)
-"""Words of a program that measures a model, or makes it ready for prediction."""
-_TRAINS = re.compile(r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill", re.IGNORECASE)
-_PROGRAM_TRAINS = re.compile(
-    r"(?<!pre)(?<!pre_)(?<!pre-)train|fine_?tun|distill|\bfit\b|backward|minimize|optimi[sz]er|compress|search|learn_",
-    re.IGNORECASE,
-)
 _INFERS = re.compile(r"\.(infer|inference|synthesi[sz]e)$")
 _RUNS_MODELS = EVIDENCE | STEP_METHODS | {"forward", "predict", "evaluate", "generate", "infer", "eval_batch", "test"}
 _QUIET_METHODS = frozenset(
@@ -55,13 +48,13 @@ class BatchUse(Enum):
 
 def says_predict(*names: str) -> bool:
     """Whether names say that something predicts, and none that it trains."""
-    said = any(predicts(name) or _TIMES.search(name) for name in names)
-    return said and not any(map(_TRAINS.search, names))
+    said = any(predicts(name) or measures(name) for name in names)
+    return said and not any(map(trains, names))
 
 
 def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> BatchUse:
     """What a loop over a loader does with its batches."""
-    inside = _inside(scope, loop)
+    inside = scope.statements_in(loop)
     calls = [call for statement in inside for call in statement.calls]
     if any(TrainingCalls.of(file.project).call_trains(file, scope, call) for call in calls):
         return BatchUse.TRAINS
@@ -72,7 +65,7 @@ def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Batch
     if gives_nothing(file, scope) and not any(map(_keeps, inside)):
         if _stops(loop.body) or any(map(_stops_early, loop.body)):
             return BatchUse.ONCE
-        own = {name for statement in inside for name in bound_by(statement.node)} | set(_targets(loop))
+        own = {name for statement in inside for name in bound_by(statement.node)} | plain_names(loop.target)
         if not any(_may_run_model(file, scope, call, own, 0) for call in calls):
             return BatchUse.LOOKS
     return BatchUse.PREDICTS if never_trains(file) else BatchUse.EVALUATES
@@ -97,7 +90,7 @@ def _is_none(node: ast.expr | None) -> bool:
 def never_trains(file: FileIndex) -> bool:
     """Whether a file is a program of its own in which no name speaks of training."""
     name = file.parts[-1]
-    if "__main__" not in file.source.text or any(map(_PROGRAM_TRAINS.search, (name, *file.loads, *file.names.targets))):
+    if "__main__" not in file.source.text or any(map(speaks_of_training, (name, *file.loads, *file.names.targets))):
         return False
     return not any(imports(other, file) for other in file.project.files.values() if other is not file)
 
@@ -117,7 +110,7 @@ def imports(other: FileIndex, file: FileIndex) -> bool:
 
 def runs_on(statement: Statement) -> bool:
     """Whether a loop around a statement makes more than a few rounds (``for _ in range(4)`` makes few)."""
-    links = statement.place.chain() if statement.place is not None else ()
+    links = statement.around
     return any(link.branch == "body" and isinstance(link.node, LOOPS) and not _is_short(link.node) for link in links)
 
 
@@ -126,14 +119,6 @@ def _is_short(loop: ast.stmt) -> bool:
         return False
     last = loop.iter.args[-1] if loop.iter.args else None
     return isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value <= _FIRST_BATCHES
-
-
-def _inside(scope: Scope, loop: ast.stmt) -> list[Statement]:
-    return [
-        statement
-        for statement in scope.statements
-        if statement.place is not None and any(link.node is loop for link in statement.place.chain())
-    ]
 
 
 def _stops(body: list[ast.stmt]) -> bool:
@@ -153,10 +138,6 @@ def _stops_early(node: ast.stmt) -> bool:
         and last.value <= _FIRST_BATCHES
         and isinstance(node.test.ops[0], (ast.Eq, ast.Gt, ast.GtE))
     )
-
-
-def _targets(loop: ast.For | ast.AsyncFor) -> list[str]:
-    return [item.id for item in walk(loop.target) if isinstance(item, ast.Name)]
 
 
 def _keeps(statement: Statement) -> bool:

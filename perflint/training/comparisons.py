@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import ast
 import operator as operators
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.vocabulary import evaluates, means_interval, means_mode, predicts
 from perflint.training.counting import (
     Definitions,
     asks_the_clock,
     counts_steps,
     is_early,
     is_end,
-    is_interval_name,
     key_of,
-    names_in,
     remainder_of,
     spaces_steps,
 )
@@ -32,8 +30,6 @@ _ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Gt: operators.gt,
     ast.GtE: operators.ge,
 }
-_MODE = re.compile(r"(^|_)(mode|phase|split|stage|subset)($|_)", re.IGNORECASE)
-_OTHER_MODES = ("val", "eval", "test", "infer", "pred", "export", "dev")
 
 
 @dataclass(frozen=True)
@@ -147,7 +143,7 @@ def _waiting(asked: _Comparison) -> bool | None:
     """``self.since_last >= self.period``: a count grows up to an interval."""
     if not isinstance(asked.operator, (*_UP, *_DOWN)):
         return None
-    waits = any(map(is_interval_name, names_in(asked.right))) and not any(map(is_interval_name, names_in(asked.left)))
+    waits = any(map(means_interval, names_in(asked.right))) and not any(map(means_interval, names_in(asked.left)))
     return asked.value == isinstance(asked.operator, _UP) if waits else None
 
 
@@ -222,12 +218,12 @@ def _other_mode(left: ast.expr, right: ast.expr) -> bool | None:
     """Whether ``mode == "eval"`` asks for another mode than training; None when it asks for no mode."""
     if not isinstance(right, ast.Constant) or not isinstance(right.value, str):
         return None
-    if not any(_MODE.search(name) for name in [*names_in(left), key_of(left) or ""]):
+    if not any(map(means_mode, [*names_in(left), key_of(left) or ""])):
         return None
     asked = right.value.lower()
     if asked.startswith("train"):
         return False
-    return True if asked.startswith(_OTHER_MODES) else None
+    return True if evaluates(asked) or predicts(asked) else None
 
 
 def _is_length(node: ast.expr) -> bool:

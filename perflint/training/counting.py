@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 
 from perflint.dataflow.settled import Known
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, names_in
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_accumulation, means_end, means_epoch, means_start, means_step
 
-_STEP = re.compile(
-    r"(^|_)(i|j|it|iter|iters|iteration|iterations|itr|step|steps|batch|batch_?id|batch_?idx|batch_?index|idx|index"
-    r"|n_?iter|niter|cnt|count|counter|num|total_iters|current_iter|global_step)($|_)",
-    re.IGNORECASE,
-)
-_NO_STEP = re.compile(r"size|class|worker|type|mode|name|rank|gpu|device|dim|channel", re.IGNORECASE)
-_EPOCH = re.compile(r"(^|_)(epoch|epochs|epo|ep|epoch_?id|epoch_?idx|pass_?id)($|_)", re.IGNORECASE)
-_WITHIN_EPOCH = re.compile(r"iter|step|batch|per_epoch|each_epoch|len|size", re.IGNORECASE)
-_ACCUMULATION = re.compile(r"accum|grad_acc|update_freq|acc_steps|gradient_acc", re.IGNORECASE)
 _CLOCKS = frozenset(
     {"time.time", "time.time_ns", "time.perf_counter", "time.monotonic", "time.process_time"}
     | {"timeit.default_timer", "datetime.datetime.now", "datetime.now"}
     | {"time", "perf_counter", "monotonic", "default_timer"}
 )
 _FEW_STEPS = 100
-_INTERVAL = re.compile(r"(^|_)(period|interval|patience|every|freq|frequency)($|_)", re.IGNORECASE)
-_END = re.compile(
-    r"(^|_)(last|final|end)($|_)|^(iters|steps|iterations)$|(iters?|steps?|batch(es)?)_per_\w+$"
-    r"|(^|_)(max|total|num|n|all)_?(train_?)?(iters?|iterations?|steps?|batch(es)?|updates?)($|_)",
-    re.IGNORECASE,
-)
 _REMAINDERS = frozenset({"mod", "fmod", "remainder", "floor_mod"})
-_START = re.compile(r"skip|warm|burn|ignore|delay|offset|(^|_)(start|begin|first|initial|profile)($|_)", re.IGNORECASE)
 
 Definitions = Mapping[str, ast.expr]
 """Names that are bound once in a scope, with the expression they are bound to."""
@@ -74,32 +58,20 @@ def _by_one(counting: ast.Call) -> bool:
     return all(isinstance(stride, ast.Constant) and stride.value == 1 for stride in given)
 
 
-def is_epoch_name(name: str) -> bool:
-    """Whether a name counts epochs rather than steps."""
-    return bool(_EPOCH.search(name)) and not _WITHIN_EPOCH.search(name)
-
-
 def is_end(node: ast.expr) -> bool:
     """Whether an expression is the number of the last step, or of all: ``len(loader) - 1``, ``args.max_steps``."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.right, ast.Constant):
         return is_end(node.left)
     if isinstance(node, ast.Call):
         return dotted(node.func) == "len"
-    last = (dotted(node) or key_of(node) or "").rpartition(".")[2]
-    return bool(_END.search(last)) and not _START.search(last)
+    return means_end((dotted(node) or key_of(node) or "").rpartition(".")[2])
 
 
 def is_early(node: ast.expr) -> bool:
     """Whether a limit is where the usual steps begin: ``5``, ``args.skip_batches``, ``warmup_steps``."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int) and node.value <= _FEW_STEPS
-    name = dotted(node) or key_of(node) or ""
-    return bool(_START.search(name.rpartition(".")[2]))
-
-
-def is_interval_name(name: str) -> bool:
-    """Whether a name is that of an interval: ``log_freq``, ``save_every``."""
-    return bool(_INTERVAL.search(name))
+    return means_start((dotted(node) or key_of(node) or "").rpartition(".")[2])
 
 
 def written(definitions: Definitions) -> Definitions:
@@ -138,14 +110,14 @@ def spaces_steps(modulo: ast.BinOp, definitions: Definitions) -> bool:
         every = definitions[name]
     if isinstance(every, ast.Constant):
         return every.value != 1 and not _counts_epochs(modulo.left)
-    if any(_ACCUMULATION.search(part) for part in [*names_in(modulo.right)]):
+    if any(map(means_accumulation, names_in(modulo.right))):
         return False
     return not _counts_epochs(modulo.left)
 
 
 def _counts_epochs(node: ast.expr) -> bool:
     names = list(names_in(node))
-    return bool(names) and all(is_epoch_name(name) or name == "self" for name in names)
+    return bool(names) and all(means_epoch(name) or name == "self" for name in names)
 
 
 def counts_steps(node: ast.expr, counters: frozenset[str] = NO_NAMES) -> bool:
@@ -154,7 +126,7 @@ def counts_steps(node: ast.expr, counters: frozenset[str] = NO_NAMES) -> bool:
         return False
     called = {item.func for item in walk(node) if isinstance(item, ast.Call)}  # ``perf_counter`` counts no steps
     names = (name for item in walk(node) if item not in called for name in _own_names(item))
-    return any(name in counters or (_STEP.search(name) and not _NO_STEP.search(name)) for name in names)
+    return any(name in counters or means_step(name) for name in names)
 
 
 def asks_the_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> bool:
@@ -174,11 +146,6 @@ def key_of(node: ast.expr) -> str | None:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         return node.slice.value
     return None
-
-
-def names_in(node: ast.expr) -> list[str]:
-    """The names and attributes in an expression."""
-    return [name for item in walk(node) for name in _own_names(item)]
 
 
 def _own_names(item: ast.AST) -> tuple[str, ...]:

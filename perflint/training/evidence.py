@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.evaluate import looks_like_a_loader
 from perflint.query import query
-from perflint.syntax.names import dotted
-from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
-from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import is_no_training
-from perflint.training.counting import is_epoch_name
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement, terminal
+from perflint.syntax.vocabulary import (
+    is_no_training,
+    means_accumulation,
+    means_epoch,
+    means_loader,
+    means_scaler,
+    means_scheduler,
+)
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -41,7 +45,6 @@ STEPS = STEP_METHODS | {"backward", "minimize"}
 """Methods of which one alone may be the heart of a step."""
 
 CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
-_SCHEDULERS = ("sched", "lr", "prof", "env", "bar", "timer", "warmup")
 
 Trains = Callable[[ast.Call], bool]
 """Whether a call makes a training step, itself or in a function of the project that it reaches."""
@@ -100,22 +103,25 @@ def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
         if not item.trains and any(loop in _outer_loops(scope, inner) for inner in with_backward):
             continue
         hot.add(_outermost_step_loop(scope, loop))
-    hot = {loop for loop in hot if not counts_epochs(loop) and not _acts(scope, loop) and not _in_no_grad(scope, loop)}
-    return [loop for loop in _loops(scope) if loop in hot]
+    return [
+        loop
+        for loop in _loops(scope)
+        if loop in hot and not (counts_epochs(loop) or steps_environment(scope, loop) or _in_no_grad(scope, loop))
+    ]
 
 
 def counts_epochs(loop: Loop) -> bool:
     """Whether a loop is over epochs: then one pass of it is an epoch even when it holds the whole training step."""
     if isinstance(loop, ast.While):
-        return any(is_epoch_name(name) for name in _names(loop.test))
+        return any(means_epoch(name) for name in names_in(loop.test))
     if over_batches(loop):
         return False
-    return any(is_epoch_name(name) for name in [*_names(loop.target), *_names(loop.iter)])
+    return any(means_epoch(name) for name in [*names_in(loop.target), *names_in(loop.iter)])
 
 
 def over_batches(loop: Loop) -> bool:
     """Whether a loop iterates over something that is named like a loader."""
-    return not isinstance(loop, ast.While) and any(looks_like_a_loader(name) for name in _names(loop.iter))
+    return not isinstance(loop, ast.While) and any(means_loader(name) for name in names_in(loop.iter))
 
 
 def _outermost_step_loop(scope: Scope, loop: Loop) -> Loop:
@@ -136,28 +142,26 @@ def _is_small(loop: Loop) -> bool:
         last = loop.iter.args[-1] if loop.iter.args else None
         if isinstance(last, ast.Constant) and isinstance(last.value, int):
             return last.value <= 16
-        return any("critic" in name or "accum" in name for name in _names(loop.iter))
-    names = _names(loop.iter)
+        return any("critic" in name or means_accumulation(name) for name in names_in(loop.iter))
+    names = names_in(loop.iter)
     return any(word in name.lower() for name in names for word in ("optim", "param", "model", "loss"))
 
 
-def _acts(scope: Scope, loop: Loop) -> bool:
-    """Whether a loop steps an environment: reinforcement learning acts on host values there."""
-    for statement in scope.statements:
-        if statement.loop is loop:
-            for call in statement.calls:
-                name = dotted(call.func) or ""
-                if name.endswith(".step") and "env" in name.rpartition(".")[0].lower():
-                    return True
-    return False
+def steps_environment(scope: Scope, loop: Loop | None = None) -> bool:
+    """Whether a function, or one of its loops, steps an environment: reinforcement learning acts on host values."""
+    names = (
+        (dotted(call.func) or "").rpartition(".")
+        for statement in scope.statements
+        if loop is None or statement.loop is loop
+        for call in statement.calls
+    )
+    return any(last == "step" and "env" in receiver.lower() for receiver, _, last in names)
 
 
 def _in_no_grad(scope: Scope, loop: Loop) -> bool:
-    place = next(statement.place for statement in scope.statements if statement.node is loop)
-    links = place.chain() if place is not None else ()
     return any(
         (dotted(item.context_expr.func) or "").endswith("no_grad")
-        for link in links
+        for link in _around(scope, loop)
         if isinstance(link.node, (ast.With, ast.AsyncWith))
         for item in link.node.items
         if isinstance(item.context_expr, ast.Call)
@@ -165,10 +169,11 @@ def _in_no_grad(scope: Scope, loop: Loop) -> bool:
 
 
 def _outer_loops(scope: Scope, loop: Loop) -> list[Loop]:
-    place = next(statement.place for statement in scope.statements if statement.node is loop)
-    if place is None:
-        return []
-    return [link.node for link in place.chain() if link.branch == "body" and isinstance(link.node, LOOPS)]
+    return [link.node for link in _around(scope, loop) if link.branch == "body" and isinstance(link.node, LOOPS)]
+
+
+def _around(scope: Scope, loop: Loop) -> Iterator[Place]:
+    return next(statement for statement in scope.statements if statement.node is loop).around
 
 
 def _loops(scope: Scope) -> list[Loop]:
@@ -195,8 +200,13 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
     if name in STEP_METHODS:
         return is_method
     if name == "step" and isinstance(call.func, ast.Attribute):
-        return "scaler" in (dotted(call.func.value) or "").lower() and bool(call.args)
-    return "scaler" in name.lower() and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
+        return means_scaler(dotted(call.func.value) or "") and bool(call.args)
+    return _scales_loss(call, name)
+
+
+def _scales_loss(call: ast.Call, name: str) -> bool:
+    """``loss_scaler(loss, optimizer)``: such helpers make the backward pass, and take the optimizer step."""
+    return means_scaler(name) and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
 
 
 def runs_program(call: ast.Call) -> bool:
@@ -208,13 +218,13 @@ def runs_program(call: ast.Call) -> bool:
 def runs_evaluation(call: ast.Call) -> bool:
     """Whether the program or the feed of an ``exe.run`` is named as one for testing."""
     given = [*call.args, *(item.value for item in call.keywords if item.arg in ("program", "feed"))]
-    names = [name for node in given for name in _names(node)]
+    names = [name for node in given for name in names_in(node)]
     return any(is_no_training(name) or "startup" in name or "teacher" in name for name in names)
 
 
 def over_evaluation_batches(loop: Loop) -> bool:
     """Whether a loop draws from a loader that is named as one for testing."""
-    return not isinstance(loop, ast.While) and any(is_no_training(name) for name in _names(loop.iter))
+    return not isinstance(loop, ast.While) and any(is_no_training(name) for name in names_in(loop.iter))
 
 
 @query
@@ -234,9 +244,7 @@ def takes_optimizer_step(call: ast.Call) -> bool:
         return False
     if name == "step":
         return isinstance(call.func, ast.Attribute) and not _is_scheduler(call)
-    if name == "minimize":
-        return isinstance(call.func, ast.Attribute)
-    return "scaler" in name.lower() and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
+    return isinstance(call.func, ast.Attribute) if name == "minimize" else _scales_loss(call, name)
 
 
 def without_gradients(scope: Scope) -> bool:
@@ -248,18 +256,9 @@ def without_gradients(scope: Scope) -> bool:
 
 
 def _is_scheduler(call: ast.Call) -> bool:
-    receiver = (dotted(call.func) or "").rpartition(".")[0].lower()
-    return any(word in receiver for word in _SCHEDULERS)
+    return means_scheduler((dotted(call.func) or "").rpartition(".")[0])
 
 
 def terminal_names(statement: Statement) -> set[str]:
     """The last names of what a statement calls."""
     return {name for name in map(terminal, statement.calls) if name}
-
-
-def _names(node: ast.expr) -> list[str]:
-    return [
-        item.id if isinstance(item, ast.Name) else item.attr
-        for item in walk(node)
-        if isinstance(item, (ast.Name, ast.Attribute))
-    ]

@@ -7,28 +7,18 @@ is no guard: rank 0 still stalls on each step, and the others wait for it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import headers
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import asks_to_record, fills_up, is_rarely_true, means_settings
 from perflint.training import comparisons
 from perflint.training.counting import NO_NAMES, Definitions, as_remainder, counts_steps, key_of, spaces_steps, written
 
-_FLAGS = re.compile(
-    r"(^|_)(debug|verbose|benchmark|should_(log|print|save|eval|display|report|record)|need_(log|print|save|eval)"
-    r"|do_(log|print|save|eval|logging)|is_(log|print|save|eval|last|first|end)\w*|log_now|print_now|first_(step|iter|batch)"
-    r"|last_(step|iter|batch)|every_n\w*|profil\w*|dry_run|dump\w*|visuali[sz]e|show_\w+"
-    r"|save_(edge|image|img|imgs|images|vis|fig|pred|preds|result|results|output|outputs|feat|feature|features))($|_)",
-    re.IGNORECASE,
-)
-_EMPTY = re.compile(r"(list|history|buffer|cache|queue)$", re.IGNORECASE)
 _IS_THERE = frozenset({"exists", "is_not_none", "not_none"})
 _MISSING = frozenset({"isfinite", "exists", "is_file", "isfile"})
 """What is asked of something that is there nearly always: what is made when it is missing is made once."""
-_RECORDED = re.compile(r"(^|_)(save|log|print|eval|record|report|display|checkpoint)($|_)", re.IGNORECASE)
-_SETTINGS = re.compile(r"(^|_)(args?|cfgs?|configs?|conf|opts?|options|h?params|flags|settings)($|_)", re.IGNORECASE)
 _DEEPEST = 9
 """How many tests in each other, and names that stand for tests, are looked into."""
 
@@ -125,8 +115,8 @@ class _Guard:
                 return False  # its value is seen, and is no guard, whatever the name promises
         last = name.rpartition(".")[2]
         if value:
-            return bool(_FLAGS.search(last)) or _is_told(name, self._definitions)
-        return bool(_EMPTY.search(last)) or name == "self.training" or counts_steps(test, self._counters)
+            return is_rarely_true(last) or _is_told(name, self._definitions)
+        return fills_up(last) or name == "self.training" or counts_steps(test, self._counters)
 
 
 _BY_TYPE: dict[type[ast.expr], Callable[..., bool]] = {
@@ -144,7 +134,7 @@ _BY_TYPE: dict[type[ast.expr], Callable[..., bool]] = {
 def _is_told(name: str, definitions: Definitions) -> bool:
     """Whether a field says what to do at this step: ``status.save_checkpoint`` of what a scheduler has answered."""
     receiver, _, last = name.rpartition(".")
-    if not receiver or _SETTINGS.search(receiver) or not _RECORDED.search(last):
+    if not receiver or means_settings(receiver) or not asks_to_record(last):
         return False
     return isinstance(written(definitions).get(receiver), ast.Call)
 
@@ -188,8 +178,8 @@ def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
     if name == "any" and isinstance(first, (ast.Name, ast.Attribute)):
         return not value  # nothing is there at all
     if last in ("get", "getenv") and isinstance(first, ast.Constant):
-        return value and bool(_FLAGS.search(str(first.value)))
-    return value and (bool(_FLAGS.search(last)) or last == "isEnabledFor")
+        return value and is_rarely_true(str(first.value))
+    return value and (is_rarely_true(last) or last == "isEnabledFor")
 
 
 def _asked_by(test: ast.Call, last: str) -> ast.Call | None:

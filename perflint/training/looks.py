@@ -12,7 +12,6 @@ No look says how a step came to the function, so it stays what it is wherever th
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from typing import NamedTuple
 from perflint.dataflow.dispatch import Dispatch
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
-from perflint.dataflow.flow import Flow, is_generator, is_loss_name, with_comprehensions, yielding_loops
+from perflint.dataflow.flow import Flow, is_generator, with_comprehensions, yielding_loops
 from perflint.dataflow.handed import Handed, Told, default_values, parameter_env
 from perflint.dataflow.settled import Settled
 from perflint.dataflow.values import Values
@@ -29,7 +28,7 @@ from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
-from perflint.syntax.vocabulary import is_no_training
+from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
 from perflint.training import around, evidence, guards
 from perflint.training.clues import Clues
 from perflint.training.drawn_batches import Drawing, Drawn
@@ -38,8 +37,6 @@ from perflint.training.reads import Reads
 from perflint.training.steps import Read
 from perflint.training.timed_parts import ends_timed_part
 from perflint.training.training_calls import TrainingCalls
-
-QUIET_FUNCTIONS = re.compile(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)", re.IGNORECASE)
 
 
 class Seen(NamedTuple):
@@ -130,7 +127,7 @@ def at_function(
     project = file.project
     env = Values.of(project).base_env(file, scope, dict(handed))
     for name in scope.parameters:
-        if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and is_loss_name(name):
+        if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and means_loss(name):
             env[name] = GUESS
     flow = Flow(scope, file, env, guess_losses=True).run()
     drawn = yielding_loops(scope) if is_generator(scope) else None
@@ -255,7 +252,7 @@ def _step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
     if not any(_may_train(statement, names) for statement in scope.statements):
         return ()
     trains = _evidence(file, scope)
-    if trains is None or QUIET_FUNCTIONS.search(scope.name) or evidence.without_gradients(scope):
+    if trains is None or is_trial(scope.name) or evidence.without_gradients(scope):
         return ()
     loops = evidence.step_loops(scope, trains)
     return [loop for loop in loops if not evidence.over_evaluation_batches(loop)] if file.is_static else loops
@@ -277,13 +274,13 @@ def _evidence(file: FileIndex, scope: Scope) -> evidence.Trains | None:
 
 def _may_train(statement: Statement, names: frozenset[str]) -> bool:
     called = evidence.terminal_names(statement)
-    return bool(called & names) or any("scaler" in name.lower() for name in called)
+    return bool(called & names) or any(map(means_scaler, called))
 
 
 def _is_followed(file: FileIndex, target: Scope) -> bool:
     if file.is_quiet or file.is_foreign or target.name in ("forward", "__init__") or is_no_training(target.name):
         return False
-    if QUIET_FUNCTIONS.search(target.name) or "epoch" in target.name:
+    if is_trial(target.name) or "epoch" in target.name:
         return False
     if target.owner is not None and target.name == "__call__":
         return Modules.of(file.project).kind_of_instance(file, target.owner).tag != LAYER_TAG

@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterator
 
 from perflint.syntax.bindings import bound_by
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, Scope
-from perflint.syntax.tree import walk
-from perflint.training.counting import Definitions, counts_steps, is_epoch_name
+from perflint.syntax.vocabulary import means_epoch
+from perflint.training.counting import Definitions, counts_steps
 from perflint.training.guards import rare
 
 _LIMITS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq)
@@ -88,7 +88,7 @@ class _Lasting:
     def _targets(self) -> set[str]:
         if self._loop is None or isinstance(self._loop, ast.While):
             return set()
-        return {item.id for item in walk(self._loop.target) if isinstance(item, ast.Name)}
+        return plain_names(self._loop.target)
 
 
 def _bindings_of(body: list[ast.stmt], name: str) -> int:
@@ -126,7 +126,7 @@ def _one_turns_off(
     return any(
         lasting.keeps(name) and rare(test, value, {name: bound})
         for name, bound in _bound_in(block)
-        if name in _names_in(test) and not rare(test, value, {})
+        if name in dotted_names(test) and not rare(test, value, {})
     )
 
 
@@ -140,11 +140,6 @@ def _bound_in(block: list[ast.stmt]) -> Iterator[tuple[str, ast.Constant]]:
                     yield name, node.value
                 elif name is not None and isinstance(node.value, (ast.Call, ast.List, ast.Dict)):
                     yield name, ast.Constant(True)
-
-
-def _names_in(test: ast.expr) -> set[str]:
-    names = (dotted(item) for item in walk(test) if isinstance(item, (ast.Name, ast.Attribute)))
-    return {name for name in names if name is not None}
 
 
 def _notes(item: ast.expr, seen: ast.expr, block: list[ast.stmt], lasting: _Lasting) -> bool:
@@ -189,7 +184,7 @@ def _is_slow(value: ast.expr, definitions: Definitions) -> bool:
         if isinstance(value.op, (ast.Add, ast.Sub)):
             return _is_slow(value.left, definitions) or _is_slow(value.right, definitions)
         return isinstance(value.op, ast.FloorDiv)
-    return name is not None and is_epoch_name(name.rpartition(".")[2])
+    return name is not None and means_epoch(name.rpartition(".")[2])
 
 
 def _starts_over(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> bool:

@@ -102,11 +102,7 @@ class Reads(Part):
 
 def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
     """Whether a statement stands under ``if "boxes" in batch:`` for a parameter of its function."""
-    tests = (
-        link.node.test
-        for link in (statement.place.chain() if statement.place is not None else ())
-        if isinstance(link.node, ast.If) and link.branch == "body"
-    )
+    tests = (link.node.test for link in statement.around if isinstance(link.node, ast.If) and link.branch == "body")
     return any(
         isinstance(item, ast.Compare)
         and isinstance(item.ops[0], ast.In)
