@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from perflint.facts.differentiated import CUTS, HOST_ATTRIBUTES
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Loop, Scope, Statement
-from perflint.syntax.tree import children, walk
+from perflint.syntax.tree import base_of, children, walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -132,9 +132,7 @@ class _Followed:
         return None
 
     def _outlives(self, target: ast.expr) -> bool:
-        base = target
-        while isinstance(base, ast.Subscript):
-            base = base.value
+        base = base_of(target)
         if isinstance(base, ast.Attribute):
             return True
         return isinstance(base, ast.Name) and base.id in self._parameters
