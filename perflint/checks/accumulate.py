@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -15,6 +14,7 @@ from perflint.facts.accumulators import Accumulator, ScopeUses, Use
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
+from perflint.syntax.bindings import values_bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Loop, Scope, Statement
 from perflint.training.steps import Point
@@ -197,7 +197,7 @@ def _numbers(held: Accumulator, scope: Scope) -> list[int | float] | None:
             if outside and reaches and not (_plain(node.value, scope, 0) or _ends_in_a_read(node.value)):
                 return None
             continue
-        values = [_number(value) for value in _bound_to(node, held.name)]
+        values = [_number(value) for name, value in values_bound_by(node) if name == held.name]
         if not values or None in values:
             if outside and statement not in entering and not _is_in_last(statement, held):
                 continue  # it comes after all that the fix changes
@@ -211,7 +211,7 @@ def _is_in_last(statement: Statement, held: Accumulator) -> bool:
     return ending is not None and edits.is_within(statement.node, ending.last)
 
 
-def _number(value: ast.expr) -> int | float | None:
+def _number(value: ast.expr | None) -> int | float | None:
     literal = value.value if isinstance(value, ast.Constant) else None
     return literal if isinstance(literal, (int, float)) else None
 
@@ -315,7 +315,7 @@ def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> 
 
 def _is_an_empty_list(held: Accumulator) -> bool:
     bindings = [use.statement.node for use in held.uses if not isinstance(use.node.ctx, ast.Load)]
-    values = [list(_bound_to(node, held.name)) for node in bindings]
+    values = [[value for name, value in values_bound_by(node) if name == held.name] for node in bindings]
     return held.entering is not None and all(
         bool(made) and all(isinstance(value, ast.List) and not value.elts for value in made) for made in values
     )
@@ -390,20 +390,3 @@ def _plain(node: ast.expr, scope: Scope, depth: int) -> bool:
         ]
         return bool(values) and all(_plain(value, scope, depth + 1) for value in values)
     return False
-
-
-def _bound_to(node: ast.stmt, name: str) -> Iterator[ast.expr]:
-    """What a statement assigns to a name, in a tuple too; nothing where that is not plain to see."""
-    if isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield from _matched(node.target, node.value, name)
-    elif isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from _matched(target, node.value, name)
-
-
-def _matched(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
-    if isinstance(target, ast.Name) and target.id == name:
-        yield value
-    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        for part, item in zip(target.elts, value.elts, strict=True):
-            yield from _matched(part, item, name)

@@ -15,7 +15,7 @@ from perflint.index.kinds import Kind
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import default_of
 from perflint.syntax.scopes import Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point
 
 _TENSOR_METHODS = frozenset(
@@ -192,13 +192,8 @@ class Evidence:
         return len(tensors) == len(sides)
 
     def _is_on_the_host(self, node: ast.expr) -> bool:
-        while isinstance(node, ast.Subscript):
-            node = node.value
-        name = dotted(node)
-        if name is not None and name in self._definitions:
-            node = self._definitions[name]
-            while isinstance(node, ast.Subscript):
-                node = node.value
+        node = base_of(node)
+        node = base_of(self._definitions.get(dotted(node) or "", node))
         if not isinstance(node, ast.Call):
             return False
         called = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func) or ""

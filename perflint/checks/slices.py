@@ -19,7 +19,7 @@ from perflint.lint.context import Context
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import LOOPS, Scope
-from perflint.syntax.tree import indices_of, walk
+from perflint.syntax.tree import base_of, indices_of, walk
 from perflint.training.steps import Point
 
 # Calls that give one new tensor, whose items lie in order.
@@ -114,9 +114,7 @@ def _sweep(
     context: Context,
 ) -> Sweep:
     base = level.value
-    root = levels[0].value
-    while isinstance(root, ast.Subscript):
-        root = root.value
+    root = base_of(levels[0])
     name = dotted(root)
     definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
     made_by = _last_name(definition)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement, statements_calling
+from perflint.syntax.tree import base_of
 
 if TYPE_CHECKING:
     from perflint.index.project import Project
@@ -55,6 +56,5 @@ def _is_handed_in(node: ast.expr, scope: Scope) -> bool:
 
 
 def _is_shape(node: ast.expr) -> bool:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
+    base = base_of(node)
+    return isinstance(base, ast.Attribute) and base.attr == "shape"

@@ -27,6 +27,7 @@ from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Scope
+from perflint.syntax.tree import base_of
 from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, of_point, points_of
 
@@ -98,10 +99,7 @@ def _is_beside_growth(point: Point) -> bool:
 def _seen(point: Point, target: ast.expr) -> str:
     if point.scope.once(_retains, lambda: _retains_graphs(point.scope)):
         return _WANTED
-    base = target
-    while isinstance(base, ast.Subscript):
-        base = base.value
-    name = dotted(base)
+    name = dotted(base_of(target))
     return _PRINTED if name is not None and is_printed(point.file, point.scope, name) else ""
 
 

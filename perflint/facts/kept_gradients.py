@@ -1,4 +1,4 @@
-"""Whether a tensor that a loop computes leaves it with its gradient, or is printed with what it says of one.
+"""Whether somebody may miss the gradient of a tensor that a loop computes: it is returned, kept, or printed.
 
 Under ``no_grad`` the same tensor has the same values, but its ``stop_gradient`` is True.  So nobody can ask for its
 gradient later, and where it is printed, ``stop_gradient=True`` is printed with it.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from perflint.facts.differentiated import CUTS, HOST_ATTRIBUTES
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Loop, Scope, Statement
-from perflint.syntax.tree import children, walk
+from perflint.syntax.tree import base_of, children, walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -33,7 +33,7 @@ _MOST_ROUNDS = 5
 
 
 def kept_gradient(file: FileIndex, scope: Scope, loop: Loop, calls: Iterable[ast.Call]) -> str:
-    """Why a gradient of what a loop computes may be missed, ``""`` where nobody can miss it.
+    """Why somebody may miss a gradient of what a loop computes; ``""`` where nobody can.
 
     Args:
         calls: the calls in the loop whose results have gradients.
@@ -132,9 +132,7 @@ class _Followed:
         return None
 
     def _outlives(self, target: ast.expr) -> bool:
-        base = target
-        while isinstance(base, ast.Subscript):
-            base = base.value
+        base = base_of(target)
         if isinstance(base, ast.Attribute):
             return True
         return isinstance(base, ast.Name) and base.id in self._parameters

@@ -7,6 +7,7 @@ import ast
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.tree import base_of
 from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
 
@@ -17,10 +18,7 @@ EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 
 def outlives_the_step(target: ast.expr, point: Point) -> bool:
     """Whether an object is made before the steps and never made anew, or emptied, by one of them."""
-    base = target
-    while isinstance(base, ast.Subscript):
-        base = base.value
-    name = dotted(base)
+    name = dotted(base_of(target))
     if name is None or _is_bounded(name, point):
         return False
     renewing = [item for item in _renewals(point.scope).get(name, [])[:_MOST_RENEWALS] if item is not point.statement]

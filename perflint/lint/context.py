@@ -155,7 +155,7 @@ class Context:
         return f"{kind.type}.{call.func.attr.value}" if kind.type.startswith("paddle.") else name
 
     def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
-        """What the findings of one file ask again and again: worked out for the first of them, and then forgotten."""
+        """The answer to a question that many findings of one file ask: worked out once, kept for this file."""
         if question not in self.answers:
             self.answers[question] = answer()
         found: _Answer = self.answers[question]

@@ -19,7 +19,7 @@ def definitions_of(scope: Scope) -> dict[str, ast.expr]:
     """
     found: dict[str, list[_Binding]] = {}
     for statement in scope.statements:
-        for name, value in _bindings(statement.node):
+        for name, value in values_bound_by(statement.node):
             found.setdefault(name, []).append(_Binding(value, statement))
     defined = {name: _definition(bindings) for name, bindings in found.items()}
     return {name: value for name, value in defined.items() if value is not None}
@@ -47,7 +47,7 @@ def _definition(bindings: list[_Binding]) -> ast.expr | None:
     return place.node.test if second.value else ast.UnaryOp(ast.Not(), place.node.test)
 
 
-def _bindings(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
+def values_bound_by(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
     """The names a statement binds, each with the expression (None: it cannot be told)."""
     if isinstance(node, ast.Assign):
         for target in node.targets:

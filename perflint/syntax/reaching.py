@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Scope, Statement
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import base_of, walk
 
 _MUTATORS = frozenset(
     {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill", "update", "add", "setdefault"}
@@ -52,7 +52,7 @@ def is_rebound(name: str, node: ast.AST) -> bool:
     return any(
         isinstance(item, (ast.Name, ast.Attribute, ast.Subscript))
         and isinstance(item.ctx, (ast.Store, ast.Del))
-        and (_base(item) == name or dotted(item) == name)
+        and (dotted(base_of(item)) == name or dotted(item) == name)
         for item in walk(node)
     )
 
@@ -64,22 +64,15 @@ def is_mutated(name: str, node: ast.AST) -> bool:
 
 def _mutates(item: ast.AST, name: str) -> bool:
     if isinstance(item, ast.AugAssign):
-        return name in (dotted(item.target), _base(item.target))
+        return name in (dotted(item.target), dotted(base_of(item.target)))
     if isinstance(item, ast.Subscript):
-        return isinstance(item.ctx, (ast.Store, ast.Del)) and _base(item) == name
+        return isinstance(item.ctx, (ast.Store, ast.Del)) and dotted(base_of(item)) == name
     # A call whose result is thrown away is made for what it does: `np.fill_diagonal(mask, True)`.
     if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
         return dotted(item.value.func) != "print" and any(dotted(argument) == name for argument in item.value.args)
     if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in _MUTATORS:
         return dotted(item.func.value) == name or any(dotted(argument) == name for argument in item.args)
     return False
-
-
-def _base(node: ast.expr) -> str | None:
-    """The dotted name that a chain of items starts from: ``a.b`` of ``a.b[0][1]``."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return dotted(node)
 
 
 def _precedes(statement: Statement, at: Statement) -> bool:

@@ -46,6 +46,13 @@ def indices_of(index: ast.expr) -> list[ast.expr]:
     return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
+def base_of(node: ast.expr) -> ast.expr:
+    """What a chain of items starts from: ``a.b`` of ``a.b[0][1]``; any other expression as it is."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
 def walk(node: ast.AST) -> list[ast.AST]:
     """A node and all below it, near ones first."""
     # The loop of ``children`` again: this is asked of every expression, and calling it for every node would show.
