@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import Flow, backward_names
 from perflint.dataflow.switches import Switches
@@ -143,11 +144,10 @@ def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
 def _risk(file: FileIndex, found: Candidate) -> str:
     if Gradients.of(file.project).in_forward:
         return "a forward pass of this project computes gradients itself"
-    for _, caller, call in Values.of(file.project).sites(found.scope):
-        statement = next((item for item in caller.statements if call in item.calls), None)
-        if statement is not None and isinstance(statement.node, ast.Assign):
-            kept = {name for target in statement.node.targets for name in _stored(target)}
-            if kept & backward_names(caller):
+    for site in CallGraph.of(file.project).calls(file, found.scope):
+        if isinstance(site.statement.node, ast.Assign):
+            kept = {name for target in site.statement.node.targets for name in _stored(target)}
+            if kept & backward_names(site.scope):
                 return "what the function returns may go into a backward pass"
     calls = [item.call for item in found.calls]
     return _kept_for_backward(found.scope, found.loop) or kept_gradient(file, found.scope, found.loop, calls)

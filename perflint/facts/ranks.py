@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.switches import Switches
 from perflint.dataflow.values import Values
-from perflint.index.callers import Site
 from perflint.index.part import Part
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
@@ -129,12 +128,6 @@ class Ranks(Part):
         if not any(_WORLD.search(_identifier(item) or "") for item in walk(test.left)):
             return False
         return isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Eq)) == truth
-
-
-def statement_of(site: Site) -> Statement:
-    """The statement that a call stands in."""
-    _, scope, call = site
-    return next(statement for statement in scope.statements if any(item is call for item in statement.calls))
 
 
 def facts(place: Place | None) -> frozenset[tuple[str, bool]]:
