@@ -11,19 +11,16 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.switches import Switches
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, Site
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_for, default_of
+from perflint.syntax.parameters import all_parameters, argument_for, default_of, is_spread
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _MAX_DEPTH = 5
-_MOST_SITES = 40
 _HARMLESS = ("staticmethod", "classmethod", "property", "override", "paddle.no_grad", "no_grad", "abstractmethod")
 _ASKS = frozenset({"super", "isinstance", "issubclass", "type"})
 _LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.import_module", "import_module"})
@@ -113,34 +109,17 @@ class Settled(Part):
         if not _is_plainly_decorated(owner or scope):
             return None
         default = default_of(scope, name)
+        graph = CallGraph.of(self._project)
+        if graph.are_too_many(file, scope):
+            return None
         found: ast.Constant | None = None
-        for count, (there, caller, call) in enumerate(self._sites(file, scope), 1):
-            if any(item.arg is None for item in call.keywords) or any(isinstance(i, ast.Starred) for i in call.args):
-                return None
-            argument = argument_for(scope, call, name)
-            value = self._value(argument, there, caller, depth) if argument is not None else default
-            if not isinstance(value, ast.Constant) or (found is not None and not _same(found, value)):
+        for site in graph.calls(file, scope, Certainty.MAYBE):
+            argument = argument_for(scope, site.call, name)
+            value = self._value(argument, site.file, site.scope, depth) if argument is not None else default
+            if is_spread(site.call) or not isinstance(value, ast.Constant) or (found and not _same(found, value)):
                 return None
             found = value
-            if count == _MOST_SITES:
-                return None
         return found if found is not None and self._is_only_called(owner or scope, file) else None
-
-    def _sites(self, file: FileIndex, scope: Scope) -> Iterator[Site]:
-        """Every call that may reach a function: of a method, all that have its name and no other known target."""
-        if scope.owner is None or scope.name == "__init__":
-            return Switches.of(self._project).each_site(scope, file)
-        named = Callers.of(self._project).each(scope.name, file)
-        return (site for site in islice(named, 4 * _MOST_SITES) if not self._calls_another(site, scope))
-
-    def _calls_another(self, site: Site, scope: Scope) -> bool:
-        there, caller, call = site
-        name = dotted(call.func) or ""
-        if name == f"self.{scope.name}" and caller.owner is not None:
-            return caller.owner is not scope.owner
-        bound = there.names.is_bound(name.partition(".")[0])
-        found = Modules.of(self._project).find(there.names.resolve(name), there) if bound else None
-        return found is not None and found[1] is not scope
 
     # -- attributes --------------------------------------------------------------------------------------------
 
