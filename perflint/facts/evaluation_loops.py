@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.call_graph import CallGraph
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import Flow, backward_names
-from perflint.dataflow.switches import Switches
 from perflint.dataflow.values import Values
 from perflint.facts import gradients
 from perflint.facts.gradients import Gradients
@@ -286,10 +285,10 @@ class Finder:
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
         found = False
-        for there, caller, _ in Switches.of(file.project).each_site(scope, file):
-            if caller is not scope and not self._only_predicts(there, caller, depth + 1):
+        for site in CallGraph.of(file.project).calls(file, scope, Certainty.MAYBE):
+            if site.scope is not scope and not self._only_predicts(site.file, site.scope, depth + 1):
                 return False
-            found = found or caller is not scope
+            found = found or site.scope is not scope
         return found
 
     def _loop_of(self, scope: Scope, around: list[Loop], call: ast.Call) -> Loop | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.switches import Switches
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.values import Values
 from perflint.index.part import Part
 from perflint.syntax.names import dotted
@@ -116,10 +116,10 @@ class Ranks(Part):
                 self._busy.discard((scope, name))
 
     def _arguments(self, name: str, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
-        for there, caller, call in Switches.of(self._project).sites(scope, file)[:8]:
-            argument = argument_for(scope, call, name)
+        for site in CallGraph.of(self._project).calls(file, scope, Certainty.MAYBE):
+            argument = argument_for(scope, site.call, name)
             if argument is not None and not isinstance(argument, ast.Constant):
-                yield argument, caller, there
+                yield argument, site.scope, site.file
 
     def _is_single(self, test: ast.expr, truth: bool) -> bool:
         """Whether a branch runs only in a program of one process: ``if nranks > 1: ... else: here``."""
