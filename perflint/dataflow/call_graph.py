@@ -25,8 +25,8 @@ from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, fits
-from perflint.syntax.scopes import Class, Scope, Statement
+from perflint.syntax.parameters import argument_of, fits, position_of
+from perflint.syntax.scopes import Class, Scope, Statement, terminal
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -44,20 +44,31 @@ class Certainty(enum.IntEnum):
     """How sure it is that a call reaches a function."""
 
     NO = 0
-    MAYBE = 1
-    """It is a method of that name: of an object of which nothing is known, or of a class from which others inherit."""
-    SURE = 2
+    NAME = 1
+    """It has the function's name and may mean it, but what is in front of the name is not known."""
+    OVERRIDE = 2
+    """It reaches the method of a class, of which a class that inherits from it has its own version: this one."""
+    SURE = 3
     """Names and types lead there."""
 
 
 class CallSite(NamedTuple):
-    """A call that reaches a function, or may reach it, with the function (``scope``) and statement it stands in."""
+    """A call that reaches a function, or may reach it, with the function (``scope``) and statement it stands in.
+
+    ``is_unbound``: it calls a method through its class, so the object comes first: ``Base.__init__(self, x)``.
+    """
 
     file: FileIndex
     scope: Scope
     statement: Statement
     call: ast.Call
     certainty: Certainty
+    is_unbound: bool = False
+
+    def argument(self, called: Scope, parameter: str) -> ast.expr | None:
+        """What the call hands over for a parameter; None where it leaves it out, or ``is_spread`` hides that."""
+        position = position_of(called, parameter)
+        return argument_of(self.call, parameter, position if position is None else position + self.is_unbound)
 
 
 class CallGraph(Part):
@@ -93,34 +104,55 @@ class CallGraph(Part):
         for call in calls:
             certainty = self._certainty(call, home, scope)
             if certainty:
-                yield CallSite(*call, certainty)
+                yield CallSite(*call, certainty, self._is_unbound(call[0], call[3], scope))
 
     # -- which calls may be meant ------------------------------------------------------------------------------
 
     def _named(self, home: FileIndex, scope: Scope) -> Iterator[Placed]:
-        """The calls that have the name of a function, of an attribute that holds it, or of the class that it builds."""
-        callers = Callers.of(self._project)
+        """The calls that have the name of a function, of an attribute that holds it, or of a class that it builds."""
         if scope.name == "__init__" and scope.owner is not None:
-            yield from callers.placed(scope.owner.name, home)
+            yield from self._building(home, scope.owner)
             return
-        for name in (scope.name, *sorted(callers.attributes_holding(scope.name))):
+        callers, names = Callers.of(self._project), {scope.name}
+        if scope.owner is None:
+            names |= self._project.mentions.other_names(scope.name)
+        for name in sorted(names | callers.attributes_holding(scope.name), key=lambda name: (name != scope.name, name)):
             yield from callers.placed(name, home)
+
+    def _building(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
+        """The calls with the names of a class and its heirs, and those of ``__init__`` in what builds an heir."""
+        for file, one in ((home, owner), *Hierarchy.of(self._project).descendants(owner)):
+            own = one.methods.get("__init__")
+            if one is owner or own is None:
+                for name in sorted(self._project.mentions.other_names(one.name)):
+                    yield from Callers.of(self._project).placed(name, file)
+            else:
+                for statement in own.statements:
+                    yield from ((file, own, statement, call) for call in statement.calls if terminal(call) == own.name)
 
     # -- where a call leads ------------------------------------------------------------------------------------
 
     def _certainty(self, call: Placed, home: FileIndex, scope: Scope) -> Certainty:
-        reached = self.reached(call[0], call[1], call[3])
+        file, caller, _, node = call
+        reached = self.reached(file, caller, node)
         if any(function is scope for _, function in reached):
             return Certainty.SURE
-        if scope.owner is None or scope.name == "__init__":
+        if scope.owner is None:
+            may_be = not reached and self._may_be_imported(file, node, home)
+        elif scope.name == "__init__" or _super_of(node) is not None:
             return Certainty.NO
-        may_reach = self._is_overridden(call, reached, home, scope) if reached else self._may_be_of(call, scope)
-        return Certainty.MAYBE if may_reach else Certainty.NO
+        elif self._is_overridden(caller, node, reached, home, scope.owner):
+            return Certainty.OVERRIDE
+        else:
+            may_be = not reached and self._may_be_of(file, caller, node, scope)
+        return Certainty.NAME if may_be else Certainty.NO
 
     def reached(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[tuple[FileIndex, Scope]]:
         """The functions of the project that a call reaches, as far as names and types lead there."""
         name = dotted(call.func)
-        if name is None or name in caller.parameters:
+        if name is None:
+            return self._of_bases(file, caller.owner, _super_of(call))
+        if name in caller.parameters:
             return []
         found = Values.of(self._project).callee(file, caller, name, {})
         if found is not None:
@@ -132,32 +164,37 @@ class CallGraph(Part):
         kind = Values.of(self._project).lasting_kind(file, caller, call.func)
         return Modules.of(self._project).functions_of_kind(kind)
 
+    def _of_bases(self, file: FileIndex, owner: Class | None, method: str | None) -> list[tuple[FileIndex, Scope]]:
+        """The method that a class has from its bases."""
+        if owner is None or method is None:
+            return []
+        bases = Hierarchy.of(self._project).bases(file, owner)
+        found = (Modules.of(self._project).method_of(*base, method) for base in bases)
+        return [*filter(None, found)][:1]
+
     def _is_overridden(
-        self, call: Placed, reached: list[tuple[FileIndex, Scope]], home: FileIndex, scope: Scope
+        self, caller: Scope, call: ast.Call, reached: list[tuple[FileIndex, Scope]], home: FileIndex, owner: Class
     ) -> bool:
-        """Whether a method is another class's version of one that a call reaches: that of the object, it may be."""
-        _, caller, _, node = call
+        """Whether a method of a class is its own version of the method that a call reaches."""
         owners = [function.owner for _, function in reached]
-        if dotted(node.func) == f"self.{scope.name}":
+        if dotted(call.func) == f"self.{terminal(call)}":
             owners.append(caller.owner)
-        above = self._above(home, scope.owner) if scope.owner is not None else frozenset()
-        return any(owner in above for owner in owners)
+        return not self._above(home, owner).isdisjoint(owners)
 
     @query
-    def _above(self, file: FileIndex, owner: Class) -> frozenset[Class]:
+    def _above(self, file: FileIndex, owner: Class) -> frozenset[Class | None]:
         return frozenset(base for _, base in Hierarchy.of(self._project).ancestors(file, owner))
 
-    def _may_be_of(self, call: Placed, scope: Scope) -> bool:
-        """Whether a call of something that nobody knows may be one of a method, by its name and its arguments."""
-        file, caller, _, node = call
-        if not isinstance(node.func, ast.Attribute) or not fits(scope, node):
+    def _may_be_of(self, file: FileIndex, caller: Scope, call: ast.Call, method: Scope) -> bool:
+        """Whether a call on something that nobody knows may be one of a method, by its arguments."""
+        if not isinstance(call.func, ast.Attribute) or not fits(method, call):
             return False
-        receiver = node.func.value
+        receiver = call.func.value
         name = dotted(receiver)
         if name is None:
             return not isinstance(receiver, (ast.Constant, ast.JoinedStr))
         if name == "self" and caller.owner is not None:
-            return self._share_an_heir(caller.owner, scope.owner)
+            return self._share_an_heir(caller.owner, method.owner)
         return not file.names.is_bound(name.partition(".")[0]) or self._is_kept_in_a_module(file, name)
 
     def _share_an_heir(self, one: Class, other: Class | None) -> bool:
@@ -175,13 +212,35 @@ class CallGraph(Part):
         parts = qualified.split(".")
         return any(modules.module_named(".".join(parts[:end]), file) is not None for end in range(1, len(parts)))
 
+    def _may_be_imported(self, file: FileIndex, call: ast.Call, home: FileIndex) -> bool:
+        """Whether a call may be that of a function of ``home``, imported by a path that does not begin at the root."""
+        name = dotted(call.func)
+        if name is None or file is home:
+            return False
+        is_bound = file.names.is_bound(name.partition(".")[0])
+        modules = [file.names.resolve(name).rpartition(".")[0]] if is_bound else file.names.stars
+        last = home.module.rpartition(".")[2]
+        return any(
+            module.rpartition(".")[2] == last and Modules.of(self._project).module_named(module, file) is None
+            for module in modules
+        )
+
+    def _is_unbound(self, file: FileIndex, call: ast.Call, method: Scope) -> bool:
+        """Whether a call of a method names its class, and hands over the object itself."""
+        func = call.func
+        if method.owner is None or not isinstance(func, ast.Attribute) or func.attr != method.name:
+            return False
+        name = dotted(func.value)
+        found = Modules.of(self._project).find(file.names.resolve(name), file) if name else None
+        return found is not None and isinstance(found[1], Class) and not _is_bound_to_class(method)
+
     # -- what calls hand over ----------------------------------------------------------------------------------
 
     def functions_handed(self, file: FileIndex, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
         """The functions of the project that callers hand to a function as one of its parameters."""
         found: list[tuple[FileIndex, Scope]] = []
         for site in self.calls(file, scope):
-            argument = argument_for(scope, site.call, parameter)
+            argument = site.argument(scope, parameter)
             if argument is not None:
                 kind = Values.of(self._project).lasting_kind(site.file, site.scope, argument)
                 found += Modules.of(self._project).functions_of_kind(kind)
@@ -193,7 +252,7 @@ class CallGraph(Part):
         env: dict[str, Kind] = {}
         for site in self.calls(file, scope) if scope.parameters else ():
             for parameter in scope.parameters:
-                argument = argument_for(scope, site.call, parameter)
+                argument = site.argument(scope, parameter)
                 if argument is None:
                     continue
                 kind = Values.of(self._project).lasting_kind(site.file, site.scope, argument)
@@ -201,3 +260,17 @@ class CallGraph(Part):
                     known = env.get(parameter)
                     env[parameter] = kind if known is None else join(known, kind)
         return {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}
+
+
+def _super_of(call: ast.Call) -> str | None:
+    """``name`` for ``super().name()``."""
+    func = call.func
+    if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Call):
+        return None
+    return func.attr if dotted(func.value.func) == "super" else None
+
+
+def _is_bound_to_class(method: Scope) -> bool:
+    """Whether a method is called with no object in front: a ``staticmethod`` or a ``classmethod``."""
+    assert not isinstance(method.node, ast.Module)
+    return any(dotted(item) in ("staticmethod", "classmethod") for item in method.node.decorator_list)

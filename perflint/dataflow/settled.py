@@ -20,7 +20,7 @@ from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_for, default_of, is_spread
+from perflint.syntax.parameters import all_parameters, default_of, is_spread
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -113,8 +113,8 @@ class Settled(Part):
         if graph.are_too_many(file, scope):
             return None
         found: ast.Constant | None = None
-        for site in graph.calls(file, scope, Certainty.MAYBE):
-            argument = argument_for(scope, site.call, name)
+        for site in graph.calls(file, scope, Certainty.NAME):
+            argument = site.argument(scope, name)
             value = self._value(argument, site.file, site.scope, depth) if argument is not None else default
             if is_spread(site.call) or not isinstance(value, ast.Constant) or (found and not _same(found, value)):
                 return None

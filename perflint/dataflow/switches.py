@@ -16,7 +16,7 @@ from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, default_of, is_spread
+from perflint.syntax.parameters import default_of, is_spread
 from perflint.syntax.scopes import Place, Scope, Statement, headers
 from perflint.syntax.tree import walk
 
@@ -110,7 +110,7 @@ class Switches(Part):
                 self.state_of_place(site.call, site.statement, site.scope, site.file),
                 self.state_of_calls(site.scope, site.file, depth + 1),
             )
-            for site in CallGraph.of(self._project).calls(file, scope, Certainty.MAYBE)
+            for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME)
         ]
         return max(states, default=State.ON)
 
@@ -183,8 +183,8 @@ class Switches(Part):
         default = default_of(scope, name)
         constant = Value(default.value, Setter.CALLERS) if isinstance(default, ast.Constant) else _OPEN
         found: list[Value] = []
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.MAYBE):
-            argument = argument_for(scope, site.call, name)
+        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+            argument = site.argument(scope, name)
             if argument is not None:
                 value = self.default_of(argument, site.scope, site.file, depth + 1)
                 found.append(Value(value.value, max(value.setter, Setter.CALLERS)))

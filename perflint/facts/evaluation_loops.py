@@ -285,7 +285,7 @@ class Finder:
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
         found = False
-        for site in CallGraph.of(file.project).calls(file, scope, Certainty.MAYBE):
+        for site in CallGraph.of(file.project).calls(file, scope, Certainty.NAME):
             if site.scope is not scope and not self._only_predicts(site.file, site.scope, depth + 1):
                 return False
             found = found or site.scope is not scope

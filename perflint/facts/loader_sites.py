@@ -53,11 +53,10 @@ class Site:
         return Site(file, scope, statement, (*self.calls, (file, scope, statement, call)))
 
     def callers(self) -> Iterator[Site]:
-        """The places of the calls of the function that this place is in; those of programs that only predict are left
-        out."""
-        for file, scope, statement, call, _ in CallGraph.of(self.file.project).calls(self.file, self.scope):
-            if not file.is_offline:
-                yield self.called_from(file, scope, statement, call)
+        """The places of the calls of the function that this place is in; programs that only predict are left out."""
+        for site in CallGraph.of(self.file.project).calls(self.file, self.scope):
+            if not (site.file.is_offline or site.is_unbound):
+                yield self.called_from(site.file, site.scope, site.statement, site.call)
 
 
 def is_loader_class(project: Project, file: FileIndex, owner: Class) -> bool:

@@ -11,7 +11,6 @@ from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.values import Values
 from perflint.index.part import Part
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Place, Scope, Statement, headers
 from perflint.syntax.tree import children, walk
 
@@ -116,8 +115,8 @@ class Ranks(Part):
                 self._busy.discard((scope, name))
 
     def _arguments(self, name: str, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.MAYBE):
-            argument = argument_for(scope, site.call, name)
+        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+            argument = site.argument(scope, name)
             if argument is not None and not isinstance(argument, ast.Constant):
                 yield argument, site.scope, site.file
 

@@ -17,7 +17,7 @@ from perflint.dataflow.call_graph import CallGraph
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_for, argument_of
+from perflint.syntax.parameters import all_parameters, argument_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -124,7 +124,7 @@ class _Search:
             self._definition(file, scope.functions[first])
         if first in all_parameters(scope):
             for site in CallGraph.of(file.project).calls(file, scope):
-                self.value(site.file, site.scope, argument_for(scope, site.call, first))
+                self.value(site.file, site.scope, site.argument(scope, first))
         for statement in bindings_of(scope).get(first, ()):
             self.value(file, scope, getattr(statement.node, "value", None))
 
