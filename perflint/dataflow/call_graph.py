@@ -37,6 +37,9 @@ _MOST_CALLS = 200
 _LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_TAG})
 """Kinds that an object keeps while the program runs; what a tensor is depends on where it is asked."""
 
+_HARMLESS = ("staticmethod", "classmethod", "property", "override", "paddle.no_grad", "no_grad", "abstractmethod")
+"""Decorators that keep what they decorate to themselves."""
+
 _NOTHING: Mapping[str, Kind] = {}
 
 
@@ -85,10 +88,6 @@ class CallGraph(Part):
             least: how sure it has to be that a call reaches it.
         """
         return [site for site in self._calls(file, scope)[0] if site.certainty >= least]
-
-    def are_too_many(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether a function has so common a name that ``calls`` has not looked at all calls of it."""
-        return self._calls(file, scope)[1]
 
     @query(cycle=((), False))  # what a call reaches may depend on what an object was handed, and so on other calls
     def _calls(self, file: FileIndex, scope: Scope) -> tuple[tuple[CallSite, ...], bool]:
@@ -234,6 +233,56 @@ class CallGraph(Part):
         found = Modules.of(self._project).find(file.names.resolve(name), file) if name else None
         return found is not None and isinstance(found[1], Class) and not _is_bound_to_class(method)
 
+    # -- who else may call -------------------------------------------------------------------------------------
+
+    def is_handed_over(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether a function is written in a way that lets others call it: Python itself, a decorator, ``cls()``."""
+        is_init = scope.name == "__init__" and scope.owner is not None
+        if scope.name == "forward" or (scope.name.startswith("__") and not is_init):
+            return True
+        return not all(_is_plain(target) for _, target in self._called_as(file, scope))
+
+    def others(self, file: FileIndex, scope: Scope) -> Certainty:
+        """How sure it is that more calls a function than ``calls`` lists.
+
+        ``SURE``: it is handed on as a value, or has too many calls.  ``NAME``: code that is not seen makes objects of
+        its class, or some code looks for functions by a name that it works out.
+        """
+        if self.is_handed_over(file, scope) or self._calls(file, scope)[1]:
+            return Certainty.SURE
+        found = Certainty.NO
+        for there, target in self._called_as(file, scope):
+            found = max(found, self._held(target.name, isinstance(target, Scope) and scope.owner is not None))
+            if isinstance(target, Class) and not self._is_seen(there, target):
+                found = max(found, Certainty.NAME)
+        return found
+
+    def _is_seen(self, file: FileIndex, owner: Class) -> bool:
+        """Whether all that a class inherits is in the project, and something there makes an object of it."""
+        is_made = any(Callers.of(self._project).each(owner.name, file))
+        return is_made and Hierarchy.of(self._project).is_plain(file, owner)
+
+    def _called_as(self, file: FileIndex, scope: Scope) -> list[tuple[FileIndex, Scope | Class]]:
+        """What is called where a function is: itself, or the classes whose objects its ``__init__`` builds."""
+        if scope.name != "__init__" or scope.owner is None:
+            return [(file, scope)]
+        heirs = Hierarchy.of(self._project).descendants(scope.owner)
+        return [(file, scope.owner), *((there, heir) for there, heir in heirs if "__init__" not in heir.methods)]
+
+    @query
+    def _held(self, name: str, is_method: bool) -> Certainty:
+        """How sure it is that something uses a name as a value, or finds it by a text that it works out."""
+        found = Certainty.NO
+        for file in self._project.mentions.of(name):
+            if file.is_quiet or file.is_foreign:
+                continue
+            values = Callers.of(self._project).held_by(file)
+            if name in values.held:
+                return Certainty.SURE
+            if values.finds_methods if is_method else values.finds_names:
+                found = Certainty.NAME
+        return found
+
     # -- what calls hand over ----------------------------------------------------------------------------------
 
     def functions_handed(self, file: FileIndex, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
@@ -274,3 +323,12 @@ def _is_bound_to_class(method: Scope) -> bool:
     """Whether a method is called with no object in front: a ``staticmethod`` or a ``classmethod``."""
     assert not isinstance(method.node, ast.Module)
     return any(dotted(item) in ("staticmethod", "classmethod") for item in method.node.decorator_list)
+
+
+def _is_plain(target: Scope | Class) -> bool:
+    """Whether no decorator of a function or class may hand it on, and no method makes an object without its name."""
+    decorators = target.node.decorator_list if not isinstance(target.node, ast.Module) else []
+    methods = target.methods.values() if isinstance(target, Class) else ()
+    names = {dotted(call.func) for method in methods for statement in method.statements for call in statement.calls}
+    is_kept = all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in decorators)
+    return is_kept and names.isdisjoint(("cls", "self.__class__"))
