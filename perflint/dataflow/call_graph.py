@@ -92,17 +92,25 @@ class CallGraph(Part):
     @query(cycle=((), False))  # what a call reaches may depend on what an object was handed, and so on other calls
     def _calls(self, file: FileIndex, scope: Scope) -> tuple[tuple[CallSite, ...], bool]:
         named = self._named(file, scope)
-        sites = tuple(self._reaching(islice(named, _MOST_CALLS), file, scope))
+        sites = tuple(self._reaching(islice(named, _MOST_CALLS), file, scope, Certainty.NAME))
         return sites, next(named, None) is not None
 
-    def each(self, file: FileIndex, scope: Scope) -> Iterator[CallSite]:
-        """The calls of which ``calls`` lists the first: a file is parsed when somebody asks for the next one."""
-        return self._reaching(self._named(file, scope), file, scope)
+    def each(self, file: FileIndex, scope: Scope, least: Certainty) -> Iterator[CallSite]:
+        """All calls of which ``calls`` lists the first: a file is parsed when somebody asks for the next one."""
+        return self._reaching(self._named(file, scope), file, scope, least)
 
-    def _reaching(self, calls: Iterator[Placed], home: FileIndex, scope: Scope) -> Iterator[CallSite]:
+    def objects(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
+        """All calls that make an object of a class, and not of one that inherits from it."""
+        for name in sorted(self._project.mentions.other_names(owner.name)):
+            for file, caller, statement, call in Callers.of(self._project).placed(name, home):
+                made = Modules.of(self._project).find(file.names.resolve(dotted(call.func) or ""), file)
+                if made is not None and made[1] is owner:
+                    yield file, caller, statement, call
+
+    def _reaching(self, calls: Iterator[Placed], home: FileIndex, scope: Scope, least: Certainty) -> Iterator[CallSite]:
         for call in calls:
-            certainty = self._certainty(call, home, scope)
-            if certainty:
+            certainty = self._certainty(call, home, scope, least)
+            if certainty >= least:
                 yield CallSite(*call, certainty, self._is_unbound(call[0], call[3], scope))
 
     # -- which calls may be meant ------------------------------------------------------------------------------
@@ -123,25 +131,28 @@ class CallGraph(Part):
         for file, one in ((home, owner), *Hierarchy.of(self._project).descendants(owner)):
             own = one.methods.get("__init__")
             if one is owner or own is None:
-                for name in sorted(self._project.mentions.other_names(one.name)):
-                    yield from Callers.of(self._project).placed(name, file)
+                yield from self.objects(file, one)
             else:
                 for statement in own.statements:
                     yield from ((file, own, statement, call) for call in statement.calls if terminal(call) == own.name)
 
     # -- where a call leads ------------------------------------------------------------------------------------
 
-    def _certainty(self, call: Placed, home: FileIndex, scope: Scope) -> Certainty:
+    def _certainty(self, call: Placed, home: FileIndex, scope: Scope, least: Certainty) -> Certainty:
         file, caller, _, node = call
         reached = self.reached(file, caller, node)
         if any(function is scope for _, function in reached):
             return Certainty.SURE
+        if least is Certainty.SURE:
+            return Certainty.NO
         if scope.owner is None:
             may_be = not reached and self._may_be_imported(file, node, home)
         elif scope.name == "__init__" or _super_of(node) is not None:
             return Certainty.NO
         elif self._is_overridden(caller, node, reached, home, scope.owner):
             return Certainty.OVERRIDE
+        elif least is Certainty.OVERRIDE:
+            return Certainty.NO
         else:
             may_be = not reached and self._may_be_of(file, caller, node, scope)
         return Certainty.NAME if may_be else Certainty.NO
