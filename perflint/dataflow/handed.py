@@ -10,7 +10,7 @@ from typing import TypeVar
 from perflint.index.kinds import Kind, join
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, defaults_of
+from perflint.syntax.parameters import all_parameters, defaults_of, is_spread
 from perflint.syntax.scopes import Scope
 
 Handed = tuple[tuple[str, Kind], ...]
@@ -59,9 +59,7 @@ def default_values(
     Args:
         definitions: names of the caller that are bound once.
     """
-    if isinstance(scope.node, ast.Module) or any(keyword.arg is None for keyword in call.keywords):
-        return {}
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
+    if isinstance(scope.node, ast.Module) or is_spread(call):
         return {}
     handed = dict(zip(scope.parameters, call.args, strict=False))
     handed.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from functools import reduce
 
+from perflint.dataflow.call_graph import CallGraph
 from perflint.dataflow.forwards import Forwards
 from perflint.dataflow.tables import Tables
 from perflint.dataflow.values import Values
@@ -12,6 +14,7 @@ from perflint.index.kinds import UNKNOWN, Kind, function, join
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.index.project import FileIndex
+from perflint.syntax.scopes import Scope
 
 _Kinds = list[Kind]
 _Named = dict[str, Kind]
@@ -49,3 +52,7 @@ class Resolving(Part):
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""
         return Values.of(self._project).attribute(owner, name)
+
+    def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+        """The kinds of objects that the known callers hand to a function, by parameter."""
+        return CallGraph.of(self._project).handed(file, scope)

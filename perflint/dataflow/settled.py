@@ -10,20 +10,16 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.switches import Switches
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, Site
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_for, default_of
+from perflint.syntax.parameters import all_parameters, default_of, is_spread
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -31,11 +27,6 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _MAX_DEPTH = 5
-_MOST_SITES = 40
-_HARMLESS = ("staticmethod", "classmethod", "property", "override", "paddle.no_grad", "no_grad", "abstractmethod")
-_ASKS = frozenset({"super", "isinstance", "issubclass", "type"})
-_LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.import_module", "import_module"})
-_PLAIN_BASES = frozenset({"object", "paddle.nn.Layer", "nn.Layer"})
 
 
 class Known(Mapping[str, ast.expr]):
@@ -105,42 +96,18 @@ class Settled(Part):
 
     @query(cycle=None)  # a function that hands its own parameter on
     def _parameter(self, name: str, file: FileIndex, scope: Scope, depth: int) -> ast.Constant | None:
-        owner = scope.owner if scope.name == "__init__" else None
-        if scope.name == "forward" or (scope.name.startswith("__") and owner is None):
-            return None  # a call of the object calls it, by whatever name that has
-        if name in bindings_of(scope):
-            return None
-        if not _is_plainly_decorated(owner or scope):
+        graph = CallGraph.of(self._project)
+        if name in bindings_of(scope) or graph.is_handed_over(file, scope):
             return None
         default = default_of(scope, name)
         found: ast.Constant | None = None
-        for count, (there, caller, call) in enumerate(self._sites(file, scope), 1):
-            if any(item.arg is None for item in call.keywords) or any(isinstance(i, ast.Starred) for i in call.args):
-                return None
-            argument = argument_for(scope, call, name)
-            value = self._value(argument, there, caller, depth) if argument is not None else default
-            if not isinstance(value, ast.Constant) or (found is not None and not _same(found, value)):
+        for site in graph.calls(file, scope, Certainty.NAME):
+            argument = site.argument(scope, name)
+            value = self._value(argument, site.file, site.scope, depth) if argument is not None else default
+            if is_spread(site.call) or not isinstance(value, ast.Constant) or (found and not _same(found, value)):
                 return None
             found = value
-            if count == _MOST_SITES:
-                return None
-        return found if found is not None and self._is_only_called(owner or scope, file) else None
-
-    def _sites(self, file: FileIndex, scope: Scope) -> Iterator[Site]:
-        """Every call that may reach a function: of a method, all that have its name and no other known target."""
-        if scope.owner is None or scope.name == "__init__":
-            return Switches.of(self._project).each_site(scope, file)
-        named = Callers.of(self._project).each(scope.name, file)
-        return (site for site in islice(named, 4 * _MOST_SITES) if not self._calls_another(site, scope))
-
-    def _calls_another(self, site: Site, scope: Scope) -> bool:
-        there, caller, call = site
-        name = dotted(call.func) or ""
-        if name == f"self.{scope.name}" and caller.owner is not None:
-            return caller.owner is not scope.owner
-        bound = there.names.is_bound(name.partition(".")[0])
-        found = Modules.of(self._project).find(there.names.resolve(name), there) if bound else None
-        return found is not None and found[1] is not scope
+        return found if found is not None and graph.others(file, scope) is Certainty.NO else None
 
     # -- attributes --------------------------------------------------------------------------------------------
 
@@ -152,7 +119,7 @@ class Settled(Part):
             return None
         value, scope = assigned[0]
         constant = self._value(value, file, scope, depth)
-        if constant is None or name in owner.methods or not self._is_plain(file, owner):
+        if constant is None or name in owner.methods or not Hierarchy.of(self._project).is_plain(file, owner):
             return None
         stores = [
             where
@@ -161,10 +128,6 @@ class Settled(Part):
         ]
         own = file.source.lines.between(owner.node.lineno, owner.node.end_lineno or owner.node.lineno)
         return constant if stores == [owner] and "setattr(" not in own and "__dict__" not in own else None
-
-    def _is_plain(self, file: FileIndex, owner: Class) -> bool:
-        """Whether all the code of a class and of its bases is seen."""
-        return Hierarchy.of(self._project).unseen(file, owner) <= _PLAIN_BASES
 
     def _stores(self, name: str) -> list[Class | None]:
         """Every store of an attribute of this name: the class whose ``self`` it is on, None for another object."""
@@ -180,35 +143,6 @@ class Settled(Part):
                         own = isinstance(target.value, ast.Name) and target.value.id == "self"
                         found[target.attr].append(scope.owner if own else None)
         return found
-
-    # -- who else may call -------------------------------------------------------------------------------------
-
-    def _is_only_called(self, target: Scope | Class, file: FileIndex) -> bool:
-        """Whether a function or class is reached by the calls that are seen, and by nothing else."""
-        if not _is_plainly_decorated(target):
-            return False
-        if isinstance(target, Class):
-            if Hierarchy.of(self._project).descendants(target) or not self._is_plain(file, target):
-                return False
-            if any(_makes_itself(scope) for scope in target.methods.values()):
-                return False
-        elif target.owner is not None and Hierarchy.of(self._project).descendants(target.owner):
-            return False
-        method = isinstance(target, Scope) and target.owner is not None
-        return not any(self._may_be_held(other, target.name, method) for other in self._project.files.values())
-
-    def _may_be_held(self, file: FileIndex, name: str, method: bool) -> bool:
-        """Whether a file uses a name as a value, or may find it by a text that is worked out."""
-        if not file.has(name):
-            return False
-        values = _values_of(file)
-        return name in values.held or (values.finds_methods if method else values.finds_names)
-
-
-def _is_plainly_decorated(target: Scope | Class) -> bool:
-    """Whether no decorator of a function or class may hand it to somebody else."""
-    decorators = target.node.decorator_list if not isinstance(target.node, ast.Module) else []
-    return all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in decorators)
 
 
 def _same(first: ast.Constant, second: ast.Constant) -> bool:
@@ -229,51 +163,3 @@ def _targets(node: ast.stmt) -> Iterator[ast.expr]:
             yield from (item for item in walk(target) if isinstance(item, (ast.Name, ast.Attribute)))
         else:
             yield target
-
-
-def _makes_itself(scope: Scope) -> bool:
-    """Whether a method makes objects of its class without saying its name: ``cls(...)``."""
-    names = (dotted(call.func) for statement in scope.statements for call in statement.calls)
-    return any(name in ("cls", "self.__class__") for name in names)
-
-
-@dataclass(frozen=True)
-class _Values:
-    """The names that a file uses other than by calling them, and whether it finds some by a text that it works out."""
-
-    held: frozenset[str]
-    finds_names: bool
-    finds_methods: bool
-
-
-@query
-def _values_of(file: FileIndex) -> _Values:
-    called: set[int] = set()
-    finds_names = finds_methods = False
-    nodes = list(walk(file.tree))
-    for node in nodes:
-        if isinstance(node, ast.Call):
-            called.add(id(node.func))
-            name = dotted(node.func)
-            if name in _ASKS:
-                called.update(id(item) for argument in node.args for item in walk(argument))
-            if name == "getattr" and not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant)):
-                finds_methods = True
-                finds_names = finds_names or _is_a_module(node, file)
-            finds_names = finds_names or name in _LOOKS_UP
-        elif isinstance(node, ast.ClassDef):
-            called.update(map(id, node.bases))
-        elif isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
-            called.update(id(item) for item in walk(node.annotation))
-    held = frozenset(
-        node.id if isinstance(node, ast.Name) else node.attr
-        for node in nodes
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in called
-    )
-    return _Values(held, finds_names, finds_methods or finds_names)
-
-
-def _is_a_module(call: ast.Call, file: FileIndex) -> bool:
-    """Whether ``getattr`` may be asked about a module: about a name that the file imports, or something worked out."""
-    root = dotted(call.args[0]) if call.args else None
-    return root is None or file.names.is_bound(root.partition(".")[0])

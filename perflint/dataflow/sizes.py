@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, default_of
+from perflint.syntax.parameters import default_of, is_spread
 from perflint.syntax.scopes import Class, Scope
-from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_given_by_data
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _MAX_DEPTH = 8
-_MOST_SITES = 40
 
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -207,43 +204,11 @@ def default_holds(parameter: Parameter) -> bool:
     False also where nothing in the project does: then a configuration may.
     """
     file, scope, name = parameter
-    target = scope.owner if scope.owner is not None else scope
-    if isinstance(target, Class) and target.node.decorator_list:
-        return False  # a registry builds it from a configuration
-    calls = list(_calls(file, scope))
-    if not calls or _escapes(file, target):
+    graph = CallGraph.of(file.project)
+    calls = graph.calls(file, scope, Certainty.NAME)
+    if not calls or graph.others(file, scope) is Certainty.SURE:
         return False
-    return not any(
-        argument_for(scope, call, name) is not None
-        or any(keyword.arg is None for keyword in call.keywords)
-        or any(isinstance(argument, ast.Starred) for argument in call.args)
-        for call in calls
-    )
-
-
-def _calls(file: FileIndex, scope: Scope) -> Iterator[ast.Call]:
-    project = file.project
-    target = scope.owner if scope.owner is not None else scope
-    classes = {target}
-    if isinstance(target, Class):
-        for _, child in Hierarchy.of(project).descendants(target):
-            if "__init__" in child.methods:
-                yield from _to_super(child.methods["__init__"])
-            else:
-                classes.add(child)
-    for one in classes:
-        for there, _, call in Callers.of(project).named(one.name)[:_MOST_SITES]:
-            local = dotted(call.func)
-            found = Modules.of(project).find(there.names.resolve(local), there) if local else None
-            if found is not None and found[1] is one:
-                yield call
-
-
-def _to_super(scope: Scope) -> Iterator[ast.Call]:
-    for statement in scope.statements:
-        for call in statement.calls:
-            if is_super_init(call):
-                yield call
+    return not any(site.argument(scope, name) is not None or is_spread(site.call) for site in calls)
 
 
 def is_super_init(call: ast.Call) -> bool:
@@ -255,21 +220,3 @@ def is_super_init(call: ast.Call) -> bool:
         and isinstance(func.value, ast.Call)
         and dotted(func.value.func) == "super"
     )
-
-
-def _escapes(file: FileIndex, target: Class | Scope) -> bool:
-    """Whether a class or function is handed on as a value, so that somebody else calls it."""
-    for there in file.project.mentions.of(target.name):
-        if there.is_quiet or target.name not in there.identifiers:
-            continue
-        called = {id(node.func) for node in walk(there.tree) if isinstance(node, ast.Call)}
-        bases = {id(base) for node in walk(there.tree) if isinstance(node, ast.ClassDef) for base in node.bases}
-        supers = {
-            id(node.args[0])
-            for node in walk(there.tree)
-            if isinstance(node, ast.Call) and dotted(node.func) in ("super", "isinstance") and node.args
-        }
-        for node in walk(there.tree):
-            if isinstance(node, ast.Name) and node.id == target.name and id(node) not in called | bases | supers:
-                return True
-    return False

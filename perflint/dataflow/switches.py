@@ -7,26 +7,23 @@ import enum
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, Site
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, default_of
-from perflint.syntax.scopes import Class, Place, Scope, Statement, headers
+from perflint.syntax.parameters import default_of, is_spread
+from perflint.syntax.scopes import Place, Scope, Statement, headers
 from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _MAX_DEPTH = 6
-_MOST_SITES = 40
 _MOST_CALLERS = 2
 
 
@@ -110,44 +107,12 @@ class Switches(Part):
             return State.ON
         states = [
             min(
-                self.state_of_place(call, _statement(call, caller), caller, there),
-                self.state_of_calls(caller, there, depth + 1),
+                self.state_of_place(site.call, site.statement, site.scope, site.file),
+                self.state_of_calls(site.scope, site.file, depth + 1),
             )
-            for there, caller, call in self.sites(scope, file)
+            for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME)
         ]
         return max(states, default=State.ON)
-
-    @query
-    def sites(self, scope: Scope, file: FileIndex) -> list[Site]:
-        """The calls that may reach a function, or make the class that it is the ``__init__`` of."""
-        return list(islice(self.each_site(scope, file), _MOST_SITES))
-
-    def each_site(self, scope: Scope, file: FileIndex) -> Iterator[Site]:
-        """These calls, those in the function's own file first, as long as somebody asks for more."""
-        owner = scope.owner if scope.name == "__init__" else None
-        named = Callers.of(self._project).each(owner.name if owner else scope.name, file)
-        return (site for site in named if self._may_reach(site, scope, owner))
-
-    def _may_reach(self, site: Site, scope: Scope, owner: Class | None) -> bool:
-        there, caller, call = site
-        name = dotted(call.func)
-        if name is None:
-            return scope.owner is not None and owner is None
-        first, _, rest = name.partition(".")
-        if owner is None and scope.owner is not None:
-            if first == "self" and "." not in rest:
-                return caller.owner is not None and (
-                    caller.owner is scope.owner
-                    or any(child is caller.owner for _, child in Hierarchy.of(self._project).descendants(scope.owner))
-                )
-            return bool(rest) and not there.names.is_bound(first)
-        enclosing: Scope | None = caller
-        while enclosing is not None and not rest:
-            if name in enclosing.functions:
-                return enclosing.functions[name] is scope
-            enclosing = enclosing.parent
-        found = Modules.of(self._project).find(there.names.resolve(name), there)
-        return found is not None and found[1] is (owner or scope)
 
     def default_of(self, node: ast.expr, scope: Scope, file: FileIndex, depth: int = 0) -> Value:
         """The value that an expression has when nobody changes a default."""
@@ -218,12 +183,12 @@ class Switches(Part):
         default = default_of(scope, name)
         constant = Value(default.value, Setter.CALLERS) if isinstance(default, ast.Constant) else _OPEN
         found: list[Value] = []
-        for there, caller, call in self.sites(scope, file):
-            argument = argument_for(scope, call, name)
+        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+            argument = site.argument(scope, name)
             if argument is not None:
-                value = self.default_of(argument, caller, there, depth + 1)
+                value = self.default_of(argument, site.scope, site.file, depth + 1)
                 found.append(Value(value.value, max(value.setter, Setter.CALLERS)))
-            elif any(item.arg is None for item in call.keywords) or any(isinstance(i, ast.Starred) for i in call.args):
+            elif is_spread(site.call):
                 found.append(_OPEN)
             else:
                 found.append(constant)
@@ -239,10 +204,6 @@ def _one_of(values: list[Value]) -> Value:
     if all(isinstance(value.value, bool) or value.value is None for value in values):
         return max(values, key=lambda value: value.state)
     return _OPEN
-
-
-def _statement(call: ast.Call, scope: Scope) -> Statement:
-    return next(statement for statement in scope.statements if any(item is call for item in statement.calls))
 
 
 def _tests_of_place(place: Place | None) -> Iterator[tuple[ast.expr, bool]]:

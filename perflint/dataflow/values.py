@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, module_env
 from perflint.dataflow.handed import parameter_env
-from perflint.index.callers import Callers, Site
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import (
-    DATASET_TAG,
     FUNCTION_TAG,
-    LAYER_TAG,
     LOADER,
-    LOADER_TAG,
-    OBJECT_TAG,
     UNKNOWN,
     UNKNOWN_TAG,
     Kind,
@@ -31,7 +25,7 @@ from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, position_of
+from perflint.syntax.parameters import position_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -40,17 +34,11 @@ if TYPE_CHECKING:
 
 Declared = TypeVar("Declared")
 
-_LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_TAG})
-"""Kinds that an object keeps while the program runs; what a tensor is depends on where it is asked."""
-
-_MOST_SITES = 12
 _LONGEST = 200
 """Statements of a function from which on it is not followed for what it returns."""
 
 Handed = tuple[str, tuple[tuple[str, Kind], ...]]
 """What a function is called with: the class of its object (or ``""``), and the kinds of its parameters by name."""
-
-_NOTHING: Mapping[str, Kind] = {}
 
 
 class Values(Part):
@@ -187,60 +175,6 @@ class Values(Part):
         env.update(parameters)
         return env
 
-    # -- callers -----------------------------------------------------------------------------------------------
-
-    def sites(self, scope: Scope) -> list[Site]:
-        """The calls that reach a function, found through its name and the attributes that hold it."""
-        if scope.name == "__init__" and scope.owner is not None:
-            names = {scope.owner.name}
-        else:
-            names = {scope.name, *Callers.of(self._project).attributes_holding(scope.name)}
-        reaching = (site for name in sorted(names) for site in self._reaching(name, scope))
-        return list(islice(reaching, _MOST_SITES))
-
-    def _reaching(self, name: str, scope: Scope) -> Iterator[Site]:
-        for file, caller, call in islice(Callers.of(self._project).each(name), 4 * _MOST_SITES):
-            if any(target is scope for target in self._reached(file, caller, call)):
-                yield file, caller, call
-
-    def functions_handed(self, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
-        """The project functions that callers hand to a function as one of its parameters."""
-        found: list[tuple[FileIndex, Scope]] = []
-        for file, caller, call in self.sites(scope):
-            argument = argument_for(scope, call, parameter)
-            kind = self.lasting_kind(file, caller, argument) if argument is not None else None
-            found += Modules.of(self._project).functions_of_kind(kind) if kind is not None else []
-        return found
-
-    @query(cycle=_NOTHING)  # a recursive call adds nothing
-    def handed(self, scope: Scope) -> Mapping[str, Kind]:
-        """The kinds of objects that the known callers hand to a function, by parameter."""
-        env: dict[str, Kind] = {}
-        for file, caller, call in self.sites(scope) if scope.parameters else ():
-            for parameter in scope.parameters:
-                argument = argument_for(scope, call, parameter)
-                if argument is None:
-                    continue
-                kind = self.lasting_kind(file, caller, argument)
-                if kind.tag in _LASTING:
-                    known = env.get(parameter)
-                    env[parameter] = kind if known is None else join(known, kind)
-        return {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}
-
-    def _reached(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[Scope]:
-        name = dotted(call.func)
-        if name is None:
-            return []
-        found = self.callee(file, caller, name, {})
-        if found is not None:
-            return [found[1]]
-        made = Modules.of(self._project).find(file.names.resolve(name), file)
-        if made is not None and isinstance(made[1], Class):
-            built = Modules.of(self._project).method_of(made[0], made[1], "__init__")
-            return [built[1]] if built else []
-        kind = self.lasting_kind(file, caller, call.func)
-        return [function for _, function in Modules.of(self._project).functions_of_kind(kind)]
-
     # -- objects -----------------------------------------------------------------------------------------------
 
     @query(cycle=None)
@@ -258,7 +192,7 @@ class Values(Part):
             for value, scope in assigned[:8]:
                 if isinstance(value, ast.Constant) and value.value is None:
                     continue
-                handed = self.handed(scope) if isinstance(value, ast.Name) else {}
+                handed = self._project.resolving.handed(file, scope) if isinstance(value, ast.Name) else {}
                 env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
                 kind = Evaluator(file, env).kind(value)
                 result = kind if result is None else join(result, kind)

@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.switches import State, Switches
 from perflint.findings import Confidence
-from perflint.index.callers import Callers
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
-from perflint.index.modules import Modules
 from perflint.query import query
 from perflint.syntax.names import Names, dotted
-from perflint.syntax.scopes import Class, Scope, Statement
+from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.vocabulary import is_no_training
 
 if TYPE_CHECKING:
@@ -55,10 +54,10 @@ def _driven(project: Project) -> Mapping[FileIndex, Confidence]:
     symbols = _symbols(project)
     if not symbols:
         return {}
-    imports, users = Imports.of(project), _Users(project)
+    imports = Imports.of(project)
     found: dict[FileIndex, Confidence] = {}
     for symbol, state in sorted(symbols.items(), key=lambda item: -item[1]):
-        drivers = users.files(symbol)
+        drivers = _using(project, symbol)
         if any(file.matches(_TRAINS) for file in drivers):
             for file in imports.closure(drivers):
                 found.setdefault(file, _CONFIDENCE[state])
@@ -134,35 +133,29 @@ def _enabled(call: ast.Call, scope: Scope, file: FileIndex) -> State:
     return min((Switches.of(file.project).default_of(value, scope, file).state for value in values), default=State.ON)
 
 
-class _Users:
-    """Who calls the functions and classes of one project, under whichever name."""
+def _using(project: Project, start: Symbol) -> set[FileIndex]:
+    """The files whose code reaches a function or class, the file it is in among them."""
+    seen: set[Symbol] = set()
+    queue = [start]
+    while queue:
+        symbol = queue.pop()
+        if symbol not in seen:
+            seen.add(symbol)
+            queue += _users(project, *symbol)
+    return {file for file, _ in seen}
 
-    def __init__(self, project: Project) -> None:
-        self._project = project
 
-    def files(self, start: Symbol) -> set[FileIndex]:
-        """The files whose code reaches a function or class, the file it is in among them."""
-        seen: set[Symbol] = set()
-        queue = [start]
-        while queue:
-            symbol = queue.pop()
-            if symbol not in seen:
-                seen.add(symbol)
-                if symbol[1]:
-                    queue += self._direct(*symbol)
-        return {file for file, _ in seen}
-
-    def _direct(self, file: FileIndex, name: str) -> Iterator[Symbol]:
-        target: Scope | Class | None = file.scopes.module.functions.get(name) or file.scopes.classes.get(name)
-        for called in self._project.mentions.other_names(name):
-            for there, scope, call in Callers.of(self._project).named(called):
-                local = dotted(call.func)
-                found = Modules.of(self._project).find(there.names.resolve(local), there) if local else None
-                if found is not None and found[1] is target:
-                    yield there, _symbol(scope)
-        if isinstance(target, Class):
-            for there, child in Hierarchy.of(self._project).descendants(target):
-                yield there, child.name
+def _users(project: Project, file: FileIndex, name: str) -> Iterator[Symbol]:
+    """What calls a function, makes an object of a class, or inherits from it."""
+    graph, owner = CallGraph.of(project), file.scopes.classes.get(name)
+    if name in file.scopes.module.functions:
+        for site in graph.each(file, file.scopes.module.functions[name], Certainty.SURE):
+            yield site.file, _symbol(site.scope)
+    elif owner is not None:
+        for there, scope, _, _ in graph.objects(file, owner):
+            yield there, _symbol(scope)
+        for there, child in Hierarchy.of(project).descendants(owner):
+            yield there, child.name
 
 
 def _symbol(scope: Scope) -> str:

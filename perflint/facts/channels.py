@@ -10,7 +10,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.names import dotted, spellings
-from perflint.syntax.parameters import argument_of
+from perflint.syntax.parameters import argument_of, is_spread
 from perflint.syntax.scopes import Class, Scope, headers
 from perflint.syntax.tree import walk
 
@@ -101,7 +101,7 @@ def _is_minor(call: ast.Call) -> bool:
 
 def _layout(call: ast.Call) -> Channels:
     """Where one convolution has its channels."""
-    if any(isinstance(part, ast.Starred) for part in call.args) or any(part.arg is None for part in call.keywords):
+    if is_spread(call):
         return Channels.TOLD
     given = argument_of(call, "data_format", _FORMAT)
     value = Channels.FIRST.value if given is None else getattr(given, "value", None)

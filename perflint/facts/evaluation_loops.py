@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import Flow, backward_names
-from perflint.dataflow.switches import Switches
 from perflint.dataflow.values import Values
 from perflint.facts import gradients
 from perflint.facts.gradients import Gradients
@@ -145,11 +145,10 @@ def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
 def _risk(file: FileIndex, found: Candidate) -> str:
     if Gradients.of(file.project).in_forward:
         return "a forward pass of this project computes gradients itself"
-    for _, caller, call in Values.of(file.project).sites(found.scope):
-        statement = next((item for item in caller.statements if call in item.calls), None)
-        if statement is not None and isinstance(statement.node, ast.Assign):
-            kept = {name for target in statement.node.targets for name in stored_names(target)}
-            if kept & backward_names(caller):
+    for site in CallGraph.of(file.project).calls(file, found.scope):
+        if isinstance(site.statement.node, ast.Assign):
+            kept = {name for target in site.statement.node.targets for name in stored_names(target)}
+            if kept & backward_names(site.scope):
                 return "what the function returns may go into a backward pass"
     calls = [item.call for item in found.calls]
     return _kept_for_backward(found.scope, found.loop) or kept_gradient(file, found.scope, found.loop, calls)
@@ -287,10 +286,10 @@ class Finder:
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
         found = False
-        for there, caller, _ in Switches.of(file.project).each_site(scope, file):
-            if caller is not scope and not self._only_predicts(there, caller, depth + 1):
+        for site in CallGraph.of(file.project).calls(file, scope, Certainty.NAME):
+            if site.scope is not scope and not self._only_predicts(site.file, site.scope, depth + 1):
                 return False
-            found = found or caller is not scope
+            found = found or site.scope is not scope
         return found
 
     def _loop_of(self, scope: Scope, around: list[Loop], call: ast.Call) -> Loop | None:

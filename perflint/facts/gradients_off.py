@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, Site
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import fits
 from perflint.syntax.scopes import Place, Scope, Statement
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _OFF = re.compile(r"no_?grad|inference_mode", re.IGNORECASE)
 _SWITCHED = re.compile(r"set_grad_enabled|no_grad\(\)(\(|\.__enter__)")
-_MOST_SITES = 100
 _MOST_GUESSES = 2
 
 
@@ -92,48 +90,29 @@ class NoGrad(Part):
         """Whether all calls that lead to a function, or one that may lead there, are made with gradients off."""
         if isinstance(scope.node, ast.Module):
             return False
-        open_calls: list[Site] = []
+        open_sites: list[CallSite] = []
         closed = False
-        sites = Callers.of(self._project).placed(scope.name, file, of_module=scope.owner is None)
-        for there, caller, statement, call in islice(sites, _MOST_SITES):
-            if caller is scope:
+        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+            if site.scope is scope:
                 continue
-            if not (self.over_statement(there, caller, statement) or self.decorated(there, caller)):
-                open_calls.append((there, caller, call))
-                continue
-            reached = self._reaches(there, caller, call, file, scope)
-            if reached is None and guesses:
+            if not (
+                self.over_statement(site.file, site.scope, site.statement) or self.decorated(site.file, site.scope)
+            ):
+                open_sites.append(site)
+            elif site.certainty is Certainty.SURE:
+                closed = True
+            elif guesses:
                 return True  # not sure that it comes here, but if it does, all is well
-            closed = closed or reached is True
-        return self._all_held(open_calls, closed, file, scope, guesses)
+        return self._all_held(open_sites, closed, file, guesses)
 
-    def _all_held(self, calls: list[Site], closed: bool, file: FileIndex, scope: Scope, guesses: int) -> bool:
+    def _all_held(self, sites: list[CallSite], closed: bool, file: FileIndex, guesses: int) -> bool:
         """``_by_callers`` for the calls that do not switch gradients off themselves; ``closed``: some do."""
-        sure: dict[Scope, FileIndex] = {}
-        unsure: dict[Scope, FileIndex] = {}
-        for there, caller, call in calls:
-            if caller in sure or (caller in unsure and not guesses):
-                continue
-            reached = self._reaches(there, caller, call, file, scope)
-            if reached is not False:
-                (sure if reached else unsure)[caller] = there
+        sure = {site.scope: site.file for site in sites if site.certainty is Certainty.SURE}
         if (sure or closed) and all(self.over_scope(there, caller, guesses) for caller, there in sure.items()):
             return True
-        likely = sorted(unsure.items(), key=lambda item: -_nearness(item[1], file)) if guesses else ()
+        unsure = {site.scope: site.file for site in sites if site.scope not in sure} if guesses else {}
+        likely = sorted(unsure.items(), key=lambda item: -_nearness(item[1], file))
         return any(self.over_scope(there, caller, guesses - 1) for caller, there in likely)
-
-    def _reaches(self, file: FileIndex, caller: Scope, call: ast.Call, home: FileIndex, scope: Scope) -> bool | None:
-        """Whether a call leads to a function; None when it cannot be told."""
-        name = dotted(call.func)
-        found = Values.of(self._project).callee(file, caller, name, {}) if name else None
-        if found is None:
-            if isinstance(call.func, ast.Attribute):
-                return None if scope.owner is not None and fits(scope, call) else False
-            return None if file is home else False
-        if found[1] is scope:
-            return True
-        # `self.evaluate()` in a base class reaches the method of the class that inherits from it.
-        return None if found[1].owner is not None and scope.owner is not None else False
 
 
 def _nearness(file: FileIndex, other: FileIndex) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.values import Values
+from perflint.dataflow.call_graph import CallGraph
 from perflint.facts.step_index import counters_of
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
@@ -13,7 +13,7 @@ from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import LOOPS, Loop, Scope, terminal
 
 if TYPE_CHECKING:
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
     from perflint.training.steps import Point
 
 
@@ -32,12 +32,12 @@ def handed_counter(project: Project, point: Point) -> str | None:
         return None
     caller, loop = found
     known = set(counters_of(caller, loop))
-    scopes = [*(_calling(project, path, line) for path, line in step.via[1:]), point.scope]
-    for (path, line), called in zip(step.via, scopes, strict=True):
+    places = [*((project.files[path], _calling(project, path, line)) for path, line in step.via[1:])]
+    for (path, line), (file, called) in zip(step.via, [*places, (point.file, point.scope)], strict=True):
         if called is None or not known:
             return None
         call = _call_at(project, path, line, called)
-        known = _handed(project, known, call, called) if call is not None else set()
+        known = _handed(file, known, call, called) if call is not None else set()
     return min(known, default=None)
 
 
@@ -70,10 +70,10 @@ def _call_at(project: Project, path: str, line: int, called: Scope) -> ast.Call 
     return found[0] if len(found) == 1 else None
 
 
-def _handed(project: Project, known: set[str], call: ast.Call, called: Scope) -> set[str]:
+def _handed(file: FileIndex, known: set[str], call: ast.Call, called: Scope) -> set[str]:
     bound = bindings_of(called).keys()
     handed: set[str] = set()
-    if len(Values.of(project).sites(called)) == 1:
+    if len(CallGraph.of(file.project).calls(file, called)) == 1:
         for parameter in called.parameters:
             argument = argument_for(called, call, parameter)
             if argument is not None and _counts(argument, known):

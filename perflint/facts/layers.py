@@ -12,7 +12,7 @@ from perflint.dataflow.sizes import Bound, Size, Sizes, default_holds, is_super_
 from perflint.index.modules import Modules
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_for, arguments_of, default_of
+from perflint.syntax.parameters import all_parameters, argument_for, arguments_of, default_of, is_spread
 from perflint.syntax.scopes import Scope
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _reached(call: ast.Call, name: str, sizes: Sizes) -> tuple[FileIndex, Scope]
 
 def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound | None:
     """The numbers of a function's parameters at one call; None when the call hides what it hands over."""
-    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+    if is_spread(call):
         return None
     found: dict[str, Size | None] = {}
     for name in all_parameters(scope):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import Flow
 from perflint.dataflow.values import Values
-from perflint.facts.loader_sites import LOADER, Calls, Purpose, Site, is_loader_class, purpose
+from perflint.facts.loader_sites import LOADER, Purpose, Site, is_loader_class, purpose
 from perflint.facts.loader_uses import Worth, worth
 from perflint.facts.samples import Obstacle, obstacle
 from perflint.facts.worker_values import WorkerOrigin, WorkerValues
@@ -83,8 +83,7 @@ class _Loader:
 class _Facts:
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._calls = Calls(project)
-        self._values = WorkerValues(project, self._calls)
+        self._values = WorkerValues(project)
         self._worths: dict[ast.Call, Worth] = {}
 
     def found(self) -> Found:
@@ -171,7 +170,7 @@ class _Facts:
         file = origin.file
         if file.is_quiet or file.is_offline or file.is_foreign:
             return
-        feeds = purpose(origin.site, self._project, self._calls)
+        feeds = purpose(origin.site, self._project)
         certain = feeds is Purpose.TRAINING or (feeds is Purpose.UNKNOWN and origin.kind not in _DEFAULTS)
         if not certain or self._loads_iterable(loader):
             return

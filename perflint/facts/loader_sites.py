@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.values import Values
+from perflint.dataflow.call_graph import CallGraph
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
 LOADER = "paddle.io.DataLoader"
-_MOST_CALLERS = 24
 
 
 class Purpose(Enum):
@@ -51,43 +49,11 @@ class Site:
         """The place of a call of the function that this place is in."""
         return Site(file, scope, statement, (*self.calls, (file, scope, statement, call)))
 
-
-class Calls:
-    """The calls of a project by the last name of what they call."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._known: dict[str, list[tuple[FileIndex, Scope, Statement, ast.Call]]] = {}
-
-    def of(self, scope: Scope) -> Iterator[tuple[FileIndex, Scope, Statement, ast.Call]]:
-        """The calls of a function; of its class, for an ``__init__``."""
-        owner = scope.owner if scope.name == "__init__" else None
-        seen = 0
-        for file, caller, statement, call in self._named(owner.name if owner else scope.name):
-            if seen < _MOST_CALLERS and self._reaches(file, caller, call, scope, owner):
-                seen += 1
-                yield file, caller, statement, call
-
-    def _reaches(self, file: FileIndex, caller: Scope, call: ast.Call, scope: Scope, owner: Class | None) -> bool:
-        name = dotted(call.func)
-        if name is None:
-            return False
-        if owner is not None:
-            found = Modules.of(self._project).find(file.names.resolve(name), file)
-            return found is not None and found[1] is owner
-        reached = Values.of(self._project).callee(file, caller, name, {})
-        return reached is not None and reached[1] is scope
-
-    def _named(self, name: str) -> list[tuple[FileIndex, Scope, Statement, ast.Call]]:
-        """The calls whose last name is this one."""
-        if name not in self._known:
-            self._known[name] = [
-                (file, scope, statement, call)
-                for file in self._project.mentions.calls(name)
-                if not file.is_quiet and not file.is_foreign and not file.is_offline
-                for scope, statement, call in file.calls_named(name)
-            ]
-        return self._known[name]
+    def callers(self) -> Iterator[Site]:
+        """The places of the calls of the function that this place is in; programs that only predict are left out."""
+        for site in CallGraph.of(self.file.project).calls(self.file, self.scope):
+            if not (site.file.is_offline or site.is_unbound):
+                yield self.called_from(site.file, site.scope, site.statement, site.call)
 
 
 def is_loader_class(project: Project, file: FileIndex, owner: Class) -> bool:
@@ -95,7 +61,7 @@ def is_loader_class(project: Project, file: FileIndex, owner: Class) -> bool:
     return LOADER in Hierarchy.of(project).base_names(file, owner)
 
 
-def purpose(site: Site, project: Project, calls: Calls, depth: int = 0) -> Purpose:
+def purpose(site: Site, project: Project, depth: int = 0) -> Purpose:
     """What the loader at the beginning of a site's calls feeds, as far as names, loops and callers tell."""
     found = Purpose.UNKNOWN
     for file, scope, statement, call in site.calls:
@@ -108,7 +74,7 @@ def purpose(site: Site, project: Project, calls: Calls, depth: int = 0) -> Purpo
     file, scope, statement, call = site.calls[-1]
     if not _is_returned(scope, statement):
         return found
-    answers = {purpose(site.called_from(*caller), project, calls, depth + 1) for caller in calls.of(scope)}
+    answers = {purpose(caller, project, depth + 1) for caller in site.at(file, scope, statement).callers()}
     return Purpose.TRAINING if Purpose.TRAINING in answers else found
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
 from perflint.dataflow.values import Values
-from perflint.index.callers import Callers, Site
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
@@ -35,8 +35,6 @@ _SETTINGS = frozenset({"dataset", "batch_sampler", "batch_size", "return_list", 
 _MEMORY = frozenset({"paddle.io.TensorDataset", "list", "zip", "tuple"})
 _MAX_DEPTH = 4
 _MOST_READS = 60
-_MOST_CALLERS = 10
-_MOST_CALLS = 200
 _Uses = Iterator[BatchUse]
 
 
@@ -268,30 +266,27 @@ class _Follower:
         if (scope, position) in self._seen:
             return
         self._seen.add((scope, position))
-        sites = _sites(file, scope)
-        if not sites:
+        graph = CallGraph.of(file.project)
+        sites = graph.calls(file, scope, Certainty.NAME)
+        are_seen = sites and all(site.certainty > Certainty.NAME for site in sites)
+        if not are_seen or graph.others(file, scope) is Certainty.SURE:
             yield BatchUse.UNKNOWN
             return
-        for there, caller, call in sites:
-            statement = next((item for item in caller.statements if any(one is call for one in item.calls)), None)
-            if statement is None:
-                yield BatchUse.UNKNOWN
-            elif there.is_offline:
+        for site in sites:
+            if site.file.is_offline:
                 yield BatchUse.PREDICTS
             elif position is None:
-                yield from self.of(there, caller, statement, call, depth + 1)
+                yield from self.of(site.file, site.scope, site.statement, site.call, depth + 1)
             else:
-                yield from self._unpacked(there, caller, statement, call, position, depth)
+                yield from self._unpacked(site, position, depth)
 
-    def _unpacked(
-        self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, position: int, depth: int
-    ) -> _Uses:
+    def _unpacked(self, site: CallSite, position: int, depth: int) -> _Uses:
         """``train_loader, test_loader = build()``"""
-        node = statement.node
-        target = node.targets[0] if isinstance(node, ast.Assign) and node.value is call else None
+        node = site.statement.node
+        target = node.targets[0] if isinstance(node, ast.Assign) and node.value is site.call else None
         part = target.elts[position] if isinstance(target, ast.Tuple) and position < len(target.elts) else None
         if isinstance(part, ast.Name):
-            yield from self.named(file, scope, part.id, depth + 1)
+            yield from self.named(site.file, site.scope, part.id, depth + 1)
         else:
             yield BatchUse.UNKNOWN
 
@@ -374,44 +369,6 @@ def _is_related(file: FileIndex, reader: Class, owner: Class, related: set[Class
         return True
     above = _family(file, reader)
     return above is None or owner in above
-
-
-def _sites(file: FileIndex, scope: Scope) -> list[Site]:
-    """The calls of a function, if all of them are seen."""
-    project = file.project
-    named = Callers.of(project).named(scope.name)
-    if isinstance(scope.node, ast.Module) or scope.node.decorator_list or len(named) > _MOST_CALLS:
-        return []
-    found: list[Site] = []
-    for there, caller, call in named:
-        name = dotted(call.func)
-        reached = Values.of(project).callee(there, caller, name, {}) if name else None
-        if reached is not None and reached[1] is scope:
-            found.append((there, caller, call))
-        elif reached is None and not _is_another(there, call, file, scope):
-            return []
-    return [] if len(found) > _MOST_CALLERS or _is_held(file, scope.name) else found
-
-
-def _is_another(file: FileIndex, call: ast.Call, home: FileIndex, scope: Scope) -> bool:
-    """Whether a call that is not seen to reach anything certainly does not reach a function of ``home``."""
-    name = dotted(call.func)
-    if name is None or file.names.stars:
-        return False
-    is_imported = file.names.is_bound(name.partition(".")[0])
-    if scope.owner is not None or (not is_imported and isinstance(call.func, ast.Attribute)):
-        return scope.owner is None or isinstance(call.func, ast.Name)
-    return not is_imported or file.names.resolve(name).split(".")[-2:-1][0] not in home.parts[-2:]
-
-
-def _is_held(file: FileIndex, name: str) -> bool:
-    """Whether a function is handed on as a value somewhere: then not all its callers are seen."""
-    for there in file.project.mentions.of(name):
-        if not there.is_quiet:
-            for read in there.loads.get(name, ()):
-                if read.statement is None or not any(call.func is read.node for call in read.statement.calls):
-                    return True
-    return False
 
 
 def _is_between_epochs(name: str) -> bool:

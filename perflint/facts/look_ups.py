@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
-from perflint.facts.loader_sites import Calls, Site
+from perflint.facts.loader_sites import Site
 from perflint.facts.sole_binding import binding, parsed
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bound_by
@@ -39,9 +39,8 @@ class Thing:
 class LookUps:
     """Finds out what expressions stand for."""
 
-    def __init__(self, project: Project, calls: Calls) -> None:
+    def __init__(self, project: Project) -> None:
         self._project = project
-        self._calls = calls
 
     def things(self, node: ast.expr, site: Site, depth: int) -> list[Thing]:
         """What an expression stands for, so that an attribute or a key can be looked up in it."""
@@ -127,10 +126,10 @@ class LookUps:
     def _handed(self, name: str, site: Site, depth: int) -> list[Thing]:
         found: list[Thing] = []
         position = position_of(site.scope, name)
-        for file, scope, statement, call in self._calls.of(site.scope):
-            given = argument_of(call, name, position)
+        for caller in site.callers():
+            given = argument_of(caller.calls[-1][3], name, position)
             if given is not None:
-                found += self.things(given, site.called_from(file, scope, statement, call), depth + 1)
+                found += self.things(given, caller, depth + 1)
         return found
 
     def _of_self(self, rest: str, site: Site, depth: int) -> list[Thing]:

@@ -6,12 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.switches import Switches
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.values import Values
-from perflint.index.callers import Site
 from perflint.index.part import Part
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Place, Scope, Statement, headers
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import counts_processes, differs_between_processes, means_rank
@@ -104,10 +102,10 @@ class Ranks(Part):
                 self._busy.discard((scope, name))
 
     def _arguments(self, name: str, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
-        for there, caller, call in Switches.of(self._project).sites(scope, file)[:8]:
-            argument = argument_for(scope, call, name)
+        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+            argument = site.argument(scope, name)
             if argument is not None and not isinstance(argument, ast.Constant):
-                yield argument, caller, there
+                yield argument, site.scope, site.file
 
     def _is_single(self, test: ast.expr, truth: bool) -> bool:
         """Whether a branch runs only in a program of one process: ``if nranks > 1: ... else: here``."""
@@ -116,12 +114,6 @@ class Ranks(Part):
         if not any(counts_processes(_identifier(item) or "") for item in walk(test.left)):
             return False
         return isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Eq)) == truth
-
-
-def statement_of(site: Site) -> Statement:
-    """The statement that a call stands in."""
-    _, scope, call = site
-    return next(statement for statement in scope.statements if any(item is call for item in statement.calls))
 
 
 def facts(place: Place | None) -> frozenset[tuple[str, bool]]:

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.values import Values
-from perflint.index.callers import Callers
+from perflint.dataflow.call_graph import CallGraph
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, argument_of, is_zero, keyword_only
+from perflint.syntax.parameters import all_parameters, argument_of, is_zero
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -36,7 +35,6 @@ _EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"
 _MAKERS = ("__getitem__", "__iter__", "__call__")
 """The methods of a dataset, a transform or a collating object that run in a worker."""
 
-_MOST_SITES = 10
 _MOST_PLACES = 300
 
 
@@ -124,10 +122,9 @@ class _Search:
         first = name.partition(".")[0]
         if first in scope.functions:
             self._definition(file, scope.functions[first])
-        if first in scope.parameters or first in keyword_only(scope):
-            for there, caller, call in Callers.of(file.project).named(_called_as(scope))[:_MOST_SITES]:
-                given = argument_for(scope, call, first) if _reaches(there, caller, call, scope) else None
-                self.value(there, caller, given)
+        if first in all_parameters(scope):
+            for site in CallGraph.of(file.project).calls(file, scope):
+                self.value(site.file, site.scope, site.argument(scope, first))
         for statement in bindings_of(scope).get(first, ()):
             self.value(file, scope, getattr(statement.node, "value", None))
 
@@ -162,7 +159,7 @@ def _bound(scope: Scope, name: str) -> Scope | None:
     """The function, or the module, that binds a name as a scope sees it."""
     inner: Scope | None = scope
     while inner is not None:
-        if name in inner.parameters or name in keyword_only(inner) or name in inner.functions:
+        if name in all_parameters(inner) or name in inner.functions:
             return inner
         if any(_gives(statement.node) for statement in bindings_of(inner).get(name, ())):
             return inner
@@ -172,21 +169,6 @@ def _bound(scope: Scope, name: str) -> Scope | None:
 
 def _gives(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign)
-
-
-def _called_as(scope: Scope) -> str:
-    return scope.owner.name if scope.owner is not None and scope.name == "__init__" else scope.name
-
-
-def _reaches(file: FileIndex, caller: Scope, call: ast.Call, scope: Scope) -> bool:
-    name = dotted(call.func)
-    if name is None:
-        return False
-    if scope.owner is not None and scope.name == "__init__":
-        found = Modules.of(file.project).find(file.names.resolve(name), file)
-        return found is not None and found[1] is scope.owner
-    reached = Values.of(file.project).callee(file, caller, name, {})
-    return reached is not None and reached[1] is scope
 
 
 def _is_graph_tensor(call: ast.Call) -> bool:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph, CallSite
 from perflint.dataflow.paddle_api import PARALLEL
 from perflint.dataflow.values import Values
-from perflint.facts.ranks import Ranks, contradict, facts, statement_of
+from perflint.facts.ranks import Ranks, contradict, facts
 from perflint.findings import Confidence
-from perflint.index.callers import Callers, Site
+from perflint.index.callers import Callers
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.query import Memory, query
@@ -134,27 +135,28 @@ class _Finder:
             return own
         if depth >= _MAX_DEPTH:
             return None
-        sites = Values.of(self._project).sites(scope)
+        sites = CallGraph.of(self._project).calls(file, scope)
         open_sites = [
             site
             for site in sites
-            if site[0] in self._files
-            and site[1] is not scope
-            and not ranks.guarded(statement_of(site), site[2], site[1], site[0])
-            and not any(ranks.is_per_rank(item, site[1], site[0]) for item in arguments_of(site[2]))
+            if site.file in self._files
+            and site.scope is not scope
+            and not ranks.guarded(site.statement, site.call, site.scope, site.file)
+            and not any(ranks.is_per_rank(item, site.scope, site.file) for item in arguments_of(site.call))
         ]
-        for there, caller, call in open_sites:
-            path = self._path(there, caller, depth + 1)
-            place = statement_of((there, caller, call)).place
-            if path is not None and not contradict(facts(place), path.facts):
+        for site in open_sites:
+            path = self._path(site.file, site.scope, depth + 1)
+            if path is not None and not contradict(facts(site.statement.place), path.facts):
                 # A method that nobody is seen to call is made for others; what it calls of its own runs on every rank.
-                own_method = scope.owner is not None and caller.owner is scope.owner
+                own_method = scope.owner is not None and site.scope.owner is scope.owner
                 sure = max(path.confidence, Confidence.HIGH if own_method and not path.wrapped else Confidence.LOW)
-                via = (*path.via, (there.path, there.row(call)))
+                via = (*path.via, (site.file.path, site.file.row(site.call)))
                 return _Path(via, path.start, sure, wrapped=path.wrapped)
         return self._from_class(file, scope, sites, open_sites)
 
-    def _from_class(self, file: FileIndex, scope: Scope, sites: list[Site], open_sites: list[Site]) -> _Path | None:
+    def _from_class(
+        self, file: FileIndex, scope: Scope, sites: list[CallSite], open_sites: list[CallSite]
+    ) -> _Path | None:
         """A method of an object that made the program distributed when it was built."""
         if scope.owner is None:
             return None
@@ -164,8 +166,8 @@ class _Finder:
             return None
         if not open_sites:
             return _Path((), found.start, Confidence.LOW, wrapped=found.wrapped)
-        there, _, call = open_sites[0]
-        return _Path(((there.path, there.row(call)),), found.start, found.confidence, wrapped=found.wrapped)
+        place = open_sites[0].file.path, open_sites[0].file.row(open_sites[0].call)
+        return _Path((place,), found.start, found.confidence, wrapped=found.wrapped)
 
     def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
         """The statement of a function that makes the program distributed, or finds it so."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from perflint.facts.layers import KINDS, width_arguments
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import is_spread
 from perflint.syntax.tree import walk
 
 SEQUENTIAL = "paddle.nn.Sequential"
@@ -71,13 +72,13 @@ class Parts:
             return (None,)
         if self.resolve(dotted(node.func) or "") != SEQUENTIAL:
             return (self._part(node),)
-        if node.keywords or any(isinstance(item, ast.Starred) for item in node.args):
+        if node.keywords or is_spread(node):
             return (None,)
         return tuple(part for item in node.args for part in self.chain(_named(item)))
 
     def _part(self, call: ast.Call) -> WidthPart | None:
         kind = self.resolve(dotted(call.func) or "")
-        if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+        if is_spread(call):
             return None
         if kind in _PASSING:
             return None if _argument(call, 9, "return_mask") is not None else WidthPart(passes=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.dataflow import argument_parsers
-from perflint.facts.loader_sites import Calls, Site, is_loader_class
+from perflint.facts.loader_sites import Site, is_loader_class
 from perflint.facts.look_ups import (
     MAX_DEPTH,
     LookUps,
@@ -48,10 +48,9 @@ class WorkerOrigin:
 class WorkerValues:
     """Follows expressions back to the zeros they come from."""
 
-    def __init__(self, project: Project, calls: Calls) -> None:
+    def __init__(self, project: Project) -> None:
         self._project = project
-        self._calls = calls
-        self._look_ups = LookUps(project, calls)
+        self._look_ups = LookUps(project)
 
     # -- expressions -------------------------------------------------------------------------------------------
 
@@ -124,9 +123,8 @@ class WorkerValues:
 
     def _parameter(self, name: str, site: Site, depth: int) -> list[WorkerOrigin]:
         found: list[WorkerOrigin] = []
-        for file, scope, statement, call in self._calls.of(site.scope):
-            there = site.called_from(file, scope, statement, call)
-            found += self.argument(name, site, there, call, depth + 1)
+        for there in site.callers():
+            found += self.argument(name, site, there, there.calls[-1][3], depth + 1)
         return found
 
     def argument(self, name: str, site: Site, there: Site, call: ast.Call, depth: int) -> list[WorkerOrigin]:
@@ -162,7 +160,7 @@ class WorkerValues:
         return owner is not None and site.scope.name == "__init__" and is_loader_class(self._project, site.file, owner)
 
     def spread(self, node: ast.expr, name: str, site: Site, depth: int) -> list[WorkerOrigin] | None:
-        """The zeros that ``**node`` gives a parameter: empty where it surely leaves it out, None where that is unknown."""
+        """The zeros that ``**node`` gives a parameter: empty where it surely leaves it out, None where nobody knows."""
         if depth > MAX_DEPTH:
             return None
         own = dotted(node)
@@ -200,8 +198,8 @@ class WorkerValues:
         if changes(site.scope, own):
             return []
         found: list[WorkerOrigin] = []
-        for file, scope, statement, call in self._calls.of(site.scope):
-            there = site.called_from(file, scope, statement, call)
+        for there in site.callers():
+            call = there.calls[-1][3]
             given = argument_of(call, name, None)
             if given is not None:
                 found += self.zeros(given, there, depth + 1)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.index.part import Part
 from perflint.query import query
+from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -16,6 +19,19 @@ if TYPE_CHECKING:
 Site = tuple["FileIndex", Scope, ast.Call]
 Placed = tuple["FileIndex", Scope, Statement, ast.Call]
 """A call site with the statement that it stands in."""
+
+
+_ASKS = frozenset({"super", "isinstance", "issubclass", "type"})
+_LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.import_module", "import_module"})
+
+
+@dataclass(frozen=True)
+class HeldNames:
+    """The names that a file uses other than by calling them, and whether it finds some by a text that it works out."""
+
+    held: frozenset[str]
+    finds_names: bool
+    finds_methods: bool
 
 
 class Callers(Part):
@@ -62,6 +78,11 @@ class Callers(Part):
         return [(file, *call) for call in file.calls_named(name)]
 
     @query
+    def held_by(self, file: FileIndex) -> HeldNames:
+        """The names that a file uses as values."""
+        return _held_names(file)
+
+    @query
     def attributes_holding(self, name: str) -> frozenset[str]:
         """The attributes that a function is kept in: ``self.train_epoch_func = train.train_epoch``."""
         return frozenset(
@@ -76,3 +97,35 @@ class Callers(Part):
                 or (isinstance(value, ast.Attribute) and value.attr == name)
             )
         )
+
+
+def _held_names(file: FileIndex) -> HeldNames:
+    called: set[int] = set()
+    finds_names = finds_methods = False
+    nodes = list(walk(file.tree))
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            called.add(id(node.func))
+            name = dotted(node.func)
+            if name in _ASKS:
+                called.update(id(item) for argument in node.args for item in walk(argument))
+            if name == "getattr" and not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant)):
+                finds_methods = True
+                finds_names = finds_names or _is_a_module(node, file)
+            finds_names = finds_names or name in _LOOKS_UP
+        elif isinstance(node, ast.ClassDef):
+            called.update(map(id, node.bases))
+        elif isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
+            called.update(id(item) for item in walk(node.annotation))
+    held = frozenset(
+        node.id if isinstance(node, ast.Name) else node.attr
+        for node in nodes
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in called
+    )
+    return HeldNames(held, finds_names, finds_methods or finds_names)
+
+
+def _is_a_module(call: ast.Call, file: FileIndex) -> bool:
+    """Whether ``getattr`` may be asked about a module: about a name that the file imports, or something worked out."""
+    root = dotted(call.args[0]) if call.args else None
+    return root is None or file.names.is_bound(root.partition(".")[0])

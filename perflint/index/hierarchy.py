@@ -13,6 +13,8 @@ from perflint.syntax.scopes import Class
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
+_PLAIN_BASES = frozenset({"object", "paddle.nn.Layer", "nn.Layer"})
+
 Placed = tuple["FileIndex", Class]
 """A class with the file that it stands in."""
 
@@ -40,6 +42,10 @@ class Hierarchy(Part):
         find = Modules.of(self._project).find
         found = {(base, there): find(base, there) for there, one in self.lineage(file, owner) for base in one.bases}
         return frozenset(base for (base, _), place in found.items() if place is None or not isinstance(place[1], Class))
+
+    def is_plain(self, file: FileIndex, owner: Class) -> bool:
+        """Whether all the code of a class and of its bases is seen, but for that of ``Layer``."""
+        return self.unseen(file, owner) <= _PLAIN_BASES
 
     def ancestors(self, file: FileIndex, owner: Class) -> list[Placed]:
         """The classes of the project that a class inherits from, near ones first."""

@@ -245,6 +245,9 @@ class Resolver(Protocol):
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""
 
+    def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+        """The kinds of objects that the known callers hand to a function, by parameter."""
+
 
 class Project:
     """All files of a run.

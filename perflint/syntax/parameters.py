@@ -35,6 +35,11 @@ def argument_for(scope: Scope, call: ast.Call, parameter: str) -> ast.expr | Non
     return argument_of(call, parameter, position_of(scope, parameter))
 
 
+def is_spread(call: ast.Call) -> bool:
+    """Whether a call hands over what a list or a dict holds: with ``*`` or ``**`` it can give any parameter."""
+    return any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords)
+
+
 def defaults_of(scope: Scope) -> dict[str, ast.expr]:
     """The defaults of a function's parameters, by name."""
     if isinstance(scope.node, ast.Module):
@@ -85,7 +90,7 @@ def fits(scope: Scope, call: ast.Call) -> bool:
     if isinstance(scope.node, ast.Module):
         return False
     args = scope.node.args
-    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+    if is_spread(call):
         return True
     named = {item.arg for item in call.keywords}
     if len(call.args) > len(scope.parameters) and args.vararg is None:

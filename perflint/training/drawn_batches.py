@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph
 from perflint.dataflow.dispatch import Dispatch, Target
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import is_generator
@@ -84,7 +85,7 @@ class Drawing:
             if len(kept) != 1:
                 return
             value, scope = kept[0]
-            env = Values.of(self._project).base_env(file, scope, Values.of(self._project).handed(scope))
+            env = Values.of(self._project).base_env(file, scope, CallGraph.of(self._project).handed(file, scope))
         if isinstance(value, ast.Call):
             for source in self._of(file, scope, value, env, depth + 1):
                 yield replace(source, at=node)

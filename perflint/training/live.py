@@ -20,6 +20,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
 from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
@@ -75,7 +76,6 @@ class _Closure:
         self._calls: set[ast.Call] = set()
         self._slots: set[tuple[Scope | Class, str]] = set()
         self._returning: set[Scope] = set()
-        self._above: dict[Scope, frozenset[Class]] = {}
         self._queue: list[Function] = []
         self.functions: set[Scope] = set()
         self.files: set[FileIndex] = set()
@@ -90,8 +90,8 @@ class _Closure:
                     self._add(file, scope)
         while self._queue:
             function = self._queue.pop()
-            for file, caller, _, call in self._calls_of(*function):
-                self._called(file, caller, call)
+            for site in self._calls_of(*function):
+                self._called(site.file, site.scope, site.call)
             self._follow_values(function[1])
 
     def _add(self, file: FileIndex, scope: Scope) -> None:
@@ -109,31 +109,8 @@ class _Closure:
     def _may_train(self, call: ast.Call) -> bool:
         return call in self._calls or _makes_step(call)
 
-    # -- calls by the function's own name ----------------------------------------------------------------------
-
-    def _calls_of(self, home: FileIndex, function: Scope) -> Iterator[tuple[FileIndex, Scope, Statement, ast.Call]]:
-        for file in self._project.mentions.calls(function.name):
-            for caller, statement, call in file.calls_named(function.name):
-                if self._reaches(file, caller, call, home, function):
-                    yield file, caller, statement, call
-
-    def _reaches(self, file: FileIndex, caller: Scope, call: ast.Call, home: FileIndex, function: Scope) -> bool:
-        name = dotted(call.func)
-        if name is None or name in caller.parameters:
-            return False
-        found = Values.of(self._project).callee(file, caller, name, {})
-        if found is not None and found[1] is function:
-            return True
-        return name == f"self.{function.name}" and self._overrides(home, function, caller.owner)
-
-    def _overrides(self, file: FileIndex, function: Scope, owner: Class | None) -> bool:
-        """Whether a function is a method that a call of ``self.method()`` in a base class of its own may reach."""
-        if function not in self._above:
-            own = function.owner
-            is_method = own is not None and own.methods.get(function.name) is function
-            above = Hierarchy.of(self._project).ancestors(file, own) if own is not None and is_method else ()
-            self._above[function] = frozenset(base for _, base in above)
-        return owner in self._above[function]
+    def _calls_of(self, home: FileIndex, function: Scope) -> Iterator[CallSite]:
+        return CallGraph.of(self._project).each(home, function, Certainty.OVERRIDE)
 
     # -- functions that are handed on --------------------------------------------------------------------------
 
@@ -171,32 +148,21 @@ class _Closure:
         """Follow a value into the parameter that takes it, if it is one of a call's arguments."""
         given = [*enumerate(call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
         places = [place for place, argument in given if any(item is value for item in walk(argument))]
-        name = dotted(call.func)
-        found = self._taking(file, scope, name) if places and name is not None else None
-        if found is None:
+        found = CallGraph.of(self._project).reached(file, scope, call) if places else []
+        if not found:
             return
-        by_place = dict(enumerate(found[1].parameters))
+        by_place = dict(enumerate(found[0][1].parameters))
         for place in places:
             parameter = by_place.get(place) if isinstance(place, int) else place
             if parameter is not None:
-                self._fill(*found, parameter)
-
-    def _taking(self, file: FileIndex, scope: Scope, name: str) -> tuple[FileIndex, Scope] | None:
-        """The function that takes what is handed to a call of this name: the ``__init__`` of a class."""
-        found = Values.of(self._project).callee(file, scope, name, {})
-        if found is not None:
-            return found
-        made = Modules.of(self._project).find(file.names.resolve(name), file)
-        if made is None or not isinstance(made[1], Class):
-            return None
-        return Modules.of(self._project).method_of(made[0], made[1], "__init__")
+                self._fill(*found[0], parameter)
 
     def _return(self, home: FileIndex, function: Scope) -> None:
         """Go on where a function that gives a function is called."""
         if function not in self._returning:
             self._returning.add(function)
-            for file, caller, statement, call in self._calls_of(home, function):
-                self._hand_on(file, caller, statement, call)
+            for site in self._calls_of(home, function):
+                self._hand_on(site.file, site.scope, site.statement, site.call)
 
     def _fill(self, file: FileIndex, holder: Scope | Class, name: str) -> None:
         """Go to where a slot that may hold a function is called, or handed on in turn."""

@@ -16,6 +16,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from perflint.dataflow.call_graph import CallGraph
 from perflint.dataflow.dispatch import Dispatch
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
@@ -90,7 +91,10 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
         return _NOTHING
     project = file.project
     flow = Flow(
-        scope, file, Values.of(project).base_env(file, scope, Values.of(project).handed(scope)), guess_losses=True
+        scope,
+        file,
+        Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope)),
+        guess_losses=True,
     ).run()
     path = around.HotPath(Settled.of(project).known(file, scope), scope)
     looking = _Looking(file, scope, flow, clues)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph
 from perflint.dataflow.dispatch import Dispatch
 from perflint.dataflow.values import Values
 from perflint.index.kinds import FUNCTION_TAG
@@ -79,7 +80,7 @@ class TrainingCalls(Part):
         if name is None:
             return []
         if name in scope.parameters:
-            return Values.of(self._project).functions_handed(scope, name)
+            return CallGraph.of(self._project).functions_handed(file, scope, name)
         held = self._held_by(file, scope, name)
         if held:
             return held

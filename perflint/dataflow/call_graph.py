@@ -1,0 +1,345 @@
+"""The call graph: which calls reach a function, how sure that is, and what they hand over."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from perflint.dataflow.values import Values
+from perflint.index.callers import Callers, Placed
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.kinds import (
+    DATASET_TAG,
+    FUNCTION_TAG,
+    LAYER_TAG,
+    LOADER_TAG,
+    OBJECT_TAG,
+    UNKNOWN_TAG,
+    Kind,
+    join,
+)
+from perflint.index.modules import Modules
+from perflint.index.part import Part
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, fits, position_of
+from perflint.syntax.scopes import Class, Scope, Statement, terminal
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_MOST_CALLS = 200
+"""Calls of one name that are looked at: where there are more, nobody can say that all have been seen."""
+
+_LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_TAG})
+"""Kinds that an object keeps while the program runs; what a tensor is depends on where it is asked."""
+
+_HARMLESS = ("staticmethod", "classmethod", "property", "override", "paddle.no_grad", "no_grad", "abstractmethod")
+"""Decorators that keep what they decorate to themselves."""
+
+_NOTHING: Mapping[str, Kind] = {}
+
+
+class Certainty(enum.IntEnum):
+    """How sure it is that a call reaches a function."""
+
+    NO = 0
+    NAME = 1
+    """It has the function's name and may mean it, but what is in front of the name is not known."""
+    OVERRIDE = 2
+    """It reaches the method of a class, of which a class that inherits from it has its own version: this one."""
+    SURE = 3
+    """Names and types lead there."""
+
+
+class CallSite(NamedTuple):
+    """A call that reaches a function, or may reach it, with the function (``scope``) and statement it stands in.
+
+    ``is_unbound``: it calls a method through its class, so the object comes first: ``Base.__init__(self, x)``.
+    """
+
+    file: FileIndex
+    scope: Scope
+    statement: Statement
+    call: ast.Call
+    certainty: Certainty
+    is_unbound: bool = False
+
+    def argument(self, called: Scope, parameter: str) -> ast.expr | None:
+        """What the call hands over for a parameter; None where it leaves it out, or ``is_spread`` hides that."""
+        position = position_of(called, parameter)
+        return argument_of(self.call, parameter, position if position is None else position + self.is_unbound)
+
+
+class CallGraph(Part):
+    """Who calls the functions of one project."""
+
+    def calls(self, file: FileIndex, scope: Scope, least: Certainty = Certainty.SURE) -> list[CallSite]:
+        """The calls that reach a function of a file, those in the file itself first.
+
+        The calls of an ``__init__`` are those that make an object of its class.
+
+        Args:
+            file: the file of the function.
+            scope: the function.
+            least: how sure it has to be that a call reaches it.
+        """
+        return [site for site in self._calls(file, scope)[0] if site.certainty >= least]
+
+    @query(cycle=((), False))  # what a call reaches may depend on what an object was handed, and so on other calls
+    def _calls(self, file: FileIndex, scope: Scope) -> tuple[tuple[CallSite, ...], bool]:
+        named = self._named(file, scope)
+        sites = tuple(self._reaching(islice(named, _MOST_CALLS), file, scope, Certainty.NAME))
+        return sites, next(named, None) is not None
+
+    def each(self, file: FileIndex, scope: Scope, least: Certainty) -> Iterator[CallSite]:
+        """All calls of which ``calls`` lists the first: a file is parsed when somebody asks for the next one."""
+        return self._reaching(self._named(file, scope), file, scope, least)
+
+    def objects(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
+        """All calls that make an object of a class, and not of one that inherits from it."""
+        for name in sorted(self._project.mentions.other_names(owner.name)):
+            for file, caller, statement, call in Callers.of(self._project).placed(name, home):
+                made = Modules.of(self._project).find(file.names.resolve(dotted(call.func) or ""), file)
+                if made is not None and made[1] is owner:
+                    yield file, caller, statement, call
+
+    def _reaching(self, calls: Iterator[Placed], home: FileIndex, scope: Scope, least: Certainty) -> Iterator[CallSite]:
+        for call in calls:
+            certainty = self._certainty(call, home, scope, least)
+            if certainty >= least:
+                yield CallSite(*call, certainty, self._is_unbound(call[0], call[3], scope))
+
+    # -- which calls may be meant ------------------------------------------------------------------------------
+
+    def _named(self, home: FileIndex, scope: Scope) -> Iterator[Placed]:
+        """The calls that have the name of a function, of an attribute that holds it, or of a class that it builds."""
+        if scope.name == "__init__" and scope.owner is not None:
+            yield from self._building(home, scope.owner)
+            return
+        callers, names = Callers.of(self._project), {scope.name}
+        if scope.owner is None:
+            names |= self._project.mentions.other_names(scope.name)
+        for name in sorted(names | callers.attributes_holding(scope.name), key=lambda name: (name != scope.name, name)):
+            yield from callers.placed(name, home)
+
+    def _building(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
+        """The calls with the names of a class and its heirs, and those of ``__init__`` in what builds an heir."""
+        for file, one in ((home, owner), *Hierarchy.of(self._project).descendants(owner)):
+            own = one.methods.get("__init__")
+            if one is owner or own is None:
+                yield from self.objects(file, one)
+            else:
+                for statement in own.statements:
+                    yield from ((file, own, statement, call) for call in statement.calls if terminal(call) == own.name)
+
+    # -- where a call leads ------------------------------------------------------------------------------------
+
+    def _certainty(self, call: Placed, home: FileIndex, scope: Scope, least: Certainty) -> Certainty:
+        file, caller, _, node = call
+        reached = self.reached(file, caller, node)
+        if any(function is scope for _, function in reached):
+            return Certainty.SURE
+        if least is Certainty.SURE:
+            return Certainty.NO
+        if scope.owner is None:
+            may_be = not reached and self._may_be_imported(file, node, home)
+        elif scope.name == "__init__" or _super_of(node) is not None:
+            return Certainty.NO
+        elif self._is_overridden(caller, node, reached, home, scope.owner):
+            return Certainty.OVERRIDE
+        elif least is Certainty.OVERRIDE:
+            return Certainty.NO
+        else:
+            may_be = not reached and self._may_be_of(file, caller, node, scope)
+        return Certainty.NAME if may_be else Certainty.NO
+
+    def reached(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[tuple[FileIndex, Scope]]:
+        """The functions of the project that a call reaches, as far as names and types lead there."""
+        name = dotted(call.func)
+        if name is None:
+            return self._of_bases(file, caller.owner, _super_of(call))
+        if name in caller.parameters:
+            return []
+        found = Values.of(self._project).callee(file, caller, name, {})
+        if found is not None:
+            return [found]
+        made = Modules.of(self._project).find(file.names.resolve(name), file)
+        if made is not None and isinstance(made[1], Class):
+            built = Modules.of(self._project).method_of(made[0], made[1], "__init__")
+            return [built] if built else []
+        kind = Values.of(self._project).lasting_kind(file, caller, call.func)
+        return Modules.of(self._project).functions_of_kind(kind)
+
+    def _of_bases(self, file: FileIndex, owner: Class | None, method: str | None) -> list[tuple[FileIndex, Scope]]:
+        """The method that a class has from its bases."""
+        if owner is None or method is None:
+            return []
+        bases = Hierarchy.of(self._project).bases(file, owner)
+        found = (Modules.of(self._project).method_of(*base, method) for base in bases)
+        return [*filter(None, found)][:1]
+
+    def _is_overridden(
+        self, caller: Scope, call: ast.Call, reached: list[tuple[FileIndex, Scope]], home: FileIndex, owner: Class
+    ) -> bool:
+        """Whether a method of a class is its own version of the method that a call reaches."""
+        owners = [function.owner for _, function in reached]
+        if dotted(call.func) == f"self.{terminal(call)}":
+            owners.append(caller.owner)
+        return not self._above(home, owner).isdisjoint(owners)
+
+    @query
+    def _above(self, file: FileIndex, owner: Class) -> frozenset[Class | None]:
+        return frozenset(base for _, base in Hierarchy.of(self._project).ancestors(file, owner))
+
+    def _may_be_of(self, file: FileIndex, caller: Scope, call: ast.Call, method: Scope) -> bool:
+        """Whether a call on something that nobody knows may be one of a method, by its arguments."""
+        if not isinstance(call.func, ast.Attribute) or not fits(method, call):
+            return False
+        receiver = call.func.value
+        name = dotted(receiver)
+        if name is None:
+            return not isinstance(receiver, (ast.Constant, ast.JoinedStr))
+        if name == "self" and caller.owner is not None:
+            return self._share_an_heir(caller.owner, method.owner)
+        return not file.names.is_bound(name.partition(".")[0]) or self._is_kept_in_a_module(file, name)
+
+    def _share_an_heir(self, one: Class, other: Class | None) -> bool:
+        """Whether an object can be of both of two classes."""
+        heirs = Hierarchy.of(self._project).descendants
+        family = {one, *(child for _, child in heirs(one))}
+        return other is not None and (other in family or any(child in family for _, child in heirs(other)))
+
+    def _is_kept_in_a_module(self, file: FileIndex, name: str) -> bool:
+        """Whether a name with an import in front is that of an object which a module of the project binds."""
+        modules = Modules.of(self._project)
+        qualified = file.names.resolve(name)
+        if modules.find(qualified, file) is not None or modules.module_named(qualified, file) is not None:
+            return False
+        parts = qualified.split(".")
+        return any(modules.module_named(".".join(parts[:end]), file) is not None for end in range(1, len(parts)))
+
+    def _may_be_imported(self, file: FileIndex, call: ast.Call, home: FileIndex) -> bool:
+        """Whether a call may be that of a function of ``home``, imported by a path that does not begin at the root."""
+        name = dotted(call.func)
+        if name is None or file is home:
+            return False
+        is_bound = file.names.is_bound(name.partition(".")[0])
+        modules = [file.names.resolve(name).rpartition(".")[0]] if is_bound else file.names.stars
+        last = home.module.rpartition(".")[2]
+        return any(
+            module.rpartition(".")[2] == last and Modules.of(self._project).module_named(module, file) is None
+            for module in modules
+        )
+
+    def _is_unbound(self, file: FileIndex, call: ast.Call, method: Scope) -> bool:
+        """Whether a call of a method names its class, and hands over the object itself."""
+        func = call.func
+        if method.owner is None or not isinstance(func, ast.Attribute) or func.attr != method.name:
+            return False
+        name = dotted(func.value)
+        found = Modules.of(self._project).find(file.names.resolve(name), file) if name else None
+        return found is not None and isinstance(found[1], Class) and not _is_bound_to_class(method)
+
+    # -- who else may call -------------------------------------------------------------------------------------
+
+    def is_handed_over(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether a function is written in a way that lets others call it: Python itself, a decorator, ``cls()``."""
+        is_init = scope.name == "__init__" and scope.owner is not None
+        if scope.name == "forward" or (scope.name.startswith("__") and not is_init):
+            return True
+        return not all(_is_plain(target) for _, target in self._called_as(file, scope))
+
+    def others(self, file: FileIndex, scope: Scope) -> Certainty:
+        """How sure it is that more calls a function than ``calls`` lists.
+
+        ``SURE``: it is handed on as a value, or has too many calls.  ``NAME``: code that is not seen makes objects of
+        its class, or some code looks for functions by a name that it works out.
+        """
+        if self.is_handed_over(file, scope) or self._calls(file, scope)[1]:
+            return Certainty.SURE
+        found = Certainty.NO
+        for there, target in self._called_as(file, scope):
+            found = max(found, self._held(target.name, isinstance(target, Scope) and scope.owner is not None))
+            if isinstance(target, Class) and not self._is_seen(there, target):
+                found = max(found, Certainty.NAME)
+        return found
+
+    def _is_seen(self, file: FileIndex, owner: Class) -> bool:
+        """Whether all that a class inherits is in the project, and something there makes an object of it."""
+        is_made = any(Callers.of(self._project).each(owner.name, file))
+        return is_made and Hierarchy.of(self._project).is_plain(file, owner)
+
+    def _called_as(self, file: FileIndex, scope: Scope) -> list[tuple[FileIndex, Scope | Class]]:
+        """What is called where a function is: itself, or the classes whose objects its ``__init__`` builds."""
+        if scope.name != "__init__" or scope.owner is None:
+            return [(file, scope)]
+        heirs = Hierarchy.of(self._project).descendants(scope.owner)
+        return [(file, scope.owner), *((there, heir) for there, heir in heirs if "__init__" not in heir.methods)]
+
+    @query
+    def _held(self, name: str, is_method: bool) -> Certainty:
+        """How sure it is that something uses a name as a value, or finds it by a text that it works out."""
+        found = Certainty.NO
+        for file in self._project.mentions.of(name):
+            if file.is_quiet or file.is_foreign:
+                continue
+            values = Callers.of(self._project).held_by(file)
+            if name in values.held:
+                return Certainty.SURE
+            if values.finds_methods if is_method else values.finds_names:
+                found = Certainty.NAME
+        return found
+
+    # -- what calls hand over ----------------------------------------------------------------------------------
+
+    def functions_handed(self, file: FileIndex, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
+        """The functions of the project that callers hand to a function as one of its parameters."""
+        found: list[tuple[FileIndex, Scope]] = []
+        for site in self.calls(file, scope):
+            argument = site.argument(scope, parameter)
+            if argument is not None:
+                kind = Values.of(self._project).lasting_kind(site.file, site.scope, argument)
+                found += Modules.of(self._project).functions_of_kind(kind)
+        return found
+
+    @query(cycle=_NOTHING)  # a recursive call adds nothing
+    def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+        """The kinds of objects that the known callers hand to a function, by parameter."""
+        env: dict[str, Kind] = {}
+        for site in self.calls(file, scope) if scope.parameters else ():
+            for parameter in scope.parameters:
+                argument = site.argument(scope, parameter)
+                if argument is None:
+                    continue
+                kind = Values.of(self._project).lasting_kind(site.file, site.scope, argument)
+                if kind.tag in _LASTING:
+                    known = env.get(parameter)
+                    env[parameter] = kind if known is None else join(known, kind)
+        return {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}
+
+
+def _super_of(call: ast.Call) -> str | None:
+    """``name`` for ``super().name()``."""
+    func = call.func
+    if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Call):
+        return None
+    return func.attr if dotted(func.value.func) == "super" else None
+
+
+def _is_bound_to_class(method: Scope) -> bool:
+    """Whether a method is called with no object in front: a ``staticmethod`` or a ``classmethod``."""
+    assert not isinstance(method.node, ast.Module)
+    return any(dotted(item) in ("staticmethod", "classmethod") for item in method.node.decorator_list)
+
+
+def _is_plain(target: Scope | Class) -> bool:
+    """Whether no decorator of a function or class may hand it on, and no method makes an object without its name."""
+    decorators = target.node.decorator_list if not isinstance(target.node, ast.Module) else []
+    methods = target.methods.values() if isinstance(target, Class) else ()
+    names = {dotted(call.func) for method in methods for statement in method.statements for call in statement.calls}
+    is_kept = all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in decorators)
+    return is_kept and names.isdisjoint(("cls", "self.__class__"))
