@@ -142,8 +142,9 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
     """Whether the loop reads, moves or removes files, or hands the path to something that may."""
     path = context.expression(call.args[1].value) if len(call.args) > 1 else None
-    save = context.expression(call)
-    own = {id(item) for item in walk(save)} if save is not None else set()
+    start, span = context.range(call)[0], context.file.source.lines.span
+    saves = [item for item in walk(loop) if isinstance(item, ast.Call) and span(item)[0] == start]
+    own = {id(item) for save in saves for item in walk(save)}
     harmless: set[int] = set()
     for item in walk(loop):
         if isinstance(item, ast.Call):

@@ -78,7 +78,7 @@ def _fix(call: cst.Call, found: EveryRank, context: Context) -> Fix:
     run = [row for row in rows[at : last + 1] if isinstance(row, cst.SimpleStatementLine)]
     if not all(_is_local(row) for row in run):
         return Fix(_TITLE, (), Level.DISPLAY, _TOGETHER)
-    reader = _reader(run, context)
+    reader = _reader(call, run, context)
     if reader:
         return Fix(_TITLE, (), Level.DISPLAY, _READ_BACK.format(line=reader))
     edits = guard_edits((run[0], run[-1]), f"if {paddle}.distributed.get_rank() == 0:", context)
@@ -88,17 +88,19 @@ def _fix(call: cst.Call, found: EveryRank, context: Context) -> Fix:
     return Fix(_TITLE, tuple(edits), Level.UNSAFE, _REASON, imports)
 
 
-def _reader(run: list[cst.SimpleStatementLine], context: Context) -> int:
+def _reader(save: cst.Call, run: list[cst.SimpleStatementLine], context: Context) -> int:
     """The row that loads one of the files again after some saves, in the same function; 0 where none does."""
-    point = context.point
-    if point is None:
-        return 0
+    file, start = context.file, context.range(save)[0]
     paths = {ast.unparse(path) for row in run if (path := _path(row, context)) is not None}
-    for scope, statement, call in context.file.calls_named("load"):
-        if scope is not point.scope or not call.args or ast.unparse(call.args[0]) not in paths:
+    saves = file.calls_named(local_name(save.func).rpartition(".")[2])
+    here = next((item for item in saves if file.source.lines.span(item[2])[0] == start), None)
+    if here is None:
+        return 0
+    for scope, statement, call in file.calls_named("load"):
+        if scope is not here[0] or not call.args or ast.unparse(call.args[0]) not in paths:
             continue
-        again = statement.loop is not None and statement.loop is point.statement.loop
-        if again or statement.node.lineno > point.statement.node.lineno:
+        again = statement.loop is not None and statement.loop is here[1].loop
+        if again or statement.node.lineno > here[1].node.lineno:
             return call.lineno
     return 0
 
