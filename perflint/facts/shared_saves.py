@@ -229,7 +229,7 @@ class _Finder:
         found: dict[Scope, tuple[str, int]] = {}
         if not any(file.has("distributed") and file.has("spawn(") for file in self._files):
             return found
-        for file, scope, call in Callers.of(self._project).named("spawn"):
+        for file, scope, _, call in Callers.of(self._project).named("spawn"):
             target = dotted(call.args[0]) if call.args else None
             if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
                 reached = Values.of(self._project).callee(file, scope, target, {})
