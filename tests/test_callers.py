@@ -14,7 +14,7 @@ HOME = "def run():\n    pass\n\n\nrun()\n"
 def calling(files: Files) -> list[str]:
     """The files with calls that may mean the function ``run`` of ``home.py``."""
     project = opened(sources(files))
-    return [file.path for file, _, _ in Callers.of(project).each("run", project.files["home.py"])]
+    return [file.path for file, *_ in Callers.of(project).named("run", project.files["home.py"])]
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_file_that_may_mean_the_function_of_another(text: str) -> None:
 def test_file_that_only_means_its_own_is_left_out_unparsed(text: str) -> None:
     project = opened(sources({"a.py": text, "home.py": HOME}))
     home, other = project.files["home.py"], project.files["a.py"]
-    assert [file for file, _, _ in Callers.of(project).each("run", home)] == [home]
+    assert [file for file, *_ in Callers.of(project).named("run", home)] == [home]
     assert not other.is_parsed
-    assert [file for file, _, _ in Callers.of(project).each("run")] == [other, home]
+    assert [file for file, *_ in Callers.of(project).named("run")] == [other, home]
 
 
 def test_files_are_parsed_only_as_long_as_somebody_asks_for_calls() -> None:
     project = opened(sources({"a.py": "from home import run\nrun()", "home.py": HOME}))
-    calls = Callers.of(project).placed("run", project.files["home.py"])
+    calls = Callers.of(project).named("run", project.files["home.py"])
     _, _, statement, call = next(calls)
     assert statement.calls == [call]
     assert not project.files["a.py"].is_parsed
@@ -65,4 +65,4 @@ def test_files_are_parsed_only_as_long_as_somebody_asks_for_calls() -> None:
 )
 def test_calls_are_found_in_their_statements(text: str, rows: list[int]) -> None:
     project = opened(sources({"a.py": text}))
-    assert [call.lineno for _, _, call in Callers.of(project).named("run")] == rows
+    assert [call.lineno for *_, call in Callers.of(project).named("run")] == rows

@@ -102,7 +102,7 @@ class CallGraph(Part):
     def objects(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
         """All calls that make an object of a class, and not of one that inherits from it."""
         for name in sorted(self._project.mentions.other_names(owner.name)):
-            for file, caller, statement, call in Callers.of(self._project).placed(name, home):
+            for file, caller, statement, call in Callers.of(self._project).named(name, home):
                 made = Modules.of(self._project).find(file.names.resolve(dotted(call.func) or ""), file)
                 if made is not None and made[1] is owner:
                     yield file, caller, statement, call
@@ -124,7 +124,7 @@ class CallGraph(Part):
         if scope.owner is None:
             names |= self._project.mentions.other_names(scope.name)
         for name in sorted(names | callers.attributes_holding(scope.name), key=lambda name: (name != scope.name, name)):
-            yield from callers.placed(name, home)
+            yield from callers.named(name, home)
 
     def _building(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
         """The calls with the names of a class and its heirs, and those of ``__init__`` in what builds an heir."""
@@ -270,7 +270,7 @@ class CallGraph(Part):
 
     def _is_seen(self, file: FileIndex, owner: Class) -> bool:
         """Whether all that a class inherits is in the project, and something there makes an object of it."""
-        is_made = any(Callers.of(self._project).each(owner.name, file))
+        is_made = any(Callers.of(self._project).named(owner.name, file))
         return is_made and Hierarchy.of(self._project).is_plain(file, owner)
 
     def _called_as(self, file: FileIndex, scope: Scope) -> list[tuple[FileIndex, Scope | Class]]:

@@ -273,7 +273,7 @@ class Finder:
         if scope.parent is not self._file.scopes.module or scope.owner is not None:
             return False
         project = self._file.project
-        if any(Callers.of(project).each(scope.name)):
+        if any(Callers.of(project).named(scope.name)):
             return False
         return any(
             file is not self._file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name)

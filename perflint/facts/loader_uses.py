@@ -245,15 +245,11 @@ class _Follower:
                 else BatchUse.PREDICTS
             )
             return
-        found = Values.of(file.project).callee(file, scope, name, {}) if name else None
-        if found is None and name:
-            made = Modules.of(file.project).find(file.names.resolve(name), file)
-            if made is not None and isinstance(made[1], Class):
-                found = Modules.of(file.project).method_of(made[0], made[1], "__init__")
-        if found is None:
+        reached = CallGraph.of(file.project).reached(file, scope, call)
+        if not reached:
             yield BatchUse.UNKNOWN
             return
-        there, inner = found
+        there, inner = reached[0]
         names = [*inner.parameters, *keyword_only(inner)]
         parameter = next((one for one in names if argument_for(inner, call, one) is node), None)
         if parameter is None:

@@ -17,11 +17,10 @@ from perflint.facts.ranks import Ranks, contradict, facts
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
-from perflint.index.modules import Modules
 from perflint.query import Memory, query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Class, Place, Scope
+from perflint.syntax.scopes import Place, Scope
 from perflint.syntax.vocabulary import exports, is_no_training
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ class _Finder:
                     continue
                 place = file.path, file.row(call)
                 qualified = file.names.resolve(name)
-                if qualified in _STARTS or self._reaches_start(file, scope, name):
+                if qualified in _STARTS or self._reaches_start(file, scope, call):
                     return _Path((), place, Confidence.HIGH, facts(statement.place))
                 if qualified in PARALLEL:
                     sure = self._is_started(file)
@@ -199,17 +198,8 @@ class _Finder:
     def _imports(self) -> Imports:
         return Imports.of(self._project)
 
-    def _reaches_start(self, file: FileIndex, scope: Scope, name: str) -> bool:
-        found = Values.of(self._project).callee(file, scope, name, {})
-        if found is not None:
-            return found in self._initial
-        target = Modules.of(self._project).find(file.names.resolve(name), file)
-        return (
-            target is not None
-            and isinstance(target[1], Class)
-            and "__init__" in target[1].methods
-            and (target[0], target[1].methods["__init__"]) in self._initial
-        )
+    def _reaches_start(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        return any(function in self._initial for function in CallGraph.of(self._project).reached(file, scope, call))
 
     @cached_property
     def _initial(self) -> frozenset[tuple[FileIndex, Scope]]:
@@ -235,7 +225,7 @@ class _Finder:
         found: dict[Scope, tuple[str, int]] = {}
         if not any(file.has("distributed") and file.has("spawn(") for file in self._files):
             return found
-        for file, scope, call in Callers.of(self._project).named("spawn"):
+        for file, scope, _, call in Callers.of(self._project).named("spawn"):
             target = dotted(call.args[0]) if call.args else None
             if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
                 reached = Values.of(self._project).callee(file, scope, target, {})

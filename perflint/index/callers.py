@@ -1,4 +1,4 @@
-"""The calls of a name, and what each hands over: read off the call sites, wherever they lead."""
+"""The calls of a name, and its uses as a value, wherever they lead."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from perflint.syntax.tree import walk
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-Site = tuple["FileIndex", Scope, ast.Call]
 Placed = tuple["FileIndex", Scope, Statement, ast.Call]
-"""A call site with the statement that it stands in."""
-
+"""A call with the file, function and statement that it stands in."""
 
 _ASKS = frozenset({"super", "isinstance", "issubclass", "type"})
 _LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.import_module", "import_module"})
@@ -37,41 +35,27 @@ class HeldNames:
 class Callers(Part):
     """The call sites of one project's functions."""
 
-    def named(self, name: str) -> list[Site]:
-        """The calls whose last name is this one, wherever they lead."""
-        return list(self.each(name))
-
-    def each(self, name: str, home: FileIndex | None = None) -> Iterator[Site]:
-        """The calls of ``placed`` without their statements."""
-        return ((file, scope, call) for file, scope, _, call in self.placed(name, home))
-
-    def placed(self, name: str, home: FileIndex | None = None, of_module: bool = False) -> Iterator[Placed]:
-        """The calls whose last name is this one, with their statements, each file parsed when its calls are asked for.
+    def named(self, name: str, home: FileIndex | None = None) -> Iterator[Placed]:
+        """The calls whose last name is this one, wherever they lead: a file is parsed when its calls are asked for.
 
         Args:
             name: the last name of what is called.
             home: the file of the one function or class that is meant, if one is.  Its own calls come first, and files
                 that can only mean something of their own by the name are left out.
-            of_module: a function of the module is meant, so that ``x.name()`` calls it only where ``x`` is the module.
         """
-        module = home.module.rpartition(".")[2] if home is not None and of_module else ""
         files = self._project.mentions.of(name)
         for file in files if home is None else sorted(files, key=lambda file: file is not home):
             if file.is_quiet or not file.may_call(name) or file.is_foreign:
                 continue
-            if home is None or file is home or self._may_mean_another(name, file, module):
+            if home is None or file is home or self._may_mean_another(name, file):
                 yield from self._in_file(name, file)
 
     @query
-    def _may_mean_another(self, name: str, file: FileIndex, module: str) -> bool:
-        """Whether a file may call what another has by a name: it binds it, but not by a ``def``, or it is a member.
-
-        ``module``: what it has to be a member of, ``""`` for anything.
-        """
+    def _may_mean_another(self, name: str, file: FileIndex) -> bool:
+        """Whether a file may call what another has by a name: it binds it, but not by a ``def``, or it is a member."""
         if file.may_hold(name) or file.may_have_stars:
             return True
-        is_near = not module or file.has_words(module)
-        return is_near and file.may_be_member(name)
+        return file.may_be_member(name)
 
     @query
     def _in_file(self, name: str, file: FileIndex) -> list[Placed]:

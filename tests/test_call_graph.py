@@ -1,0 +1,128 @@
+"""The call graph: which calls reach a function, how sure that is, what they hand over, and who else may call it."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from perflint.dataflow.call_graph import CallGraph, Certainty
+from perflint.dataflow.opening import opened
+from perflint.index.project import FileIndex, Project
+from perflint.syntax.scopes import Scope
+from tests.support import Files, sources
+
+HOME = """\
+class Base:
+    def __init__(self, size):
+        self.size = size
+    def run(self, x=0):
+        pass
+    def start(self):
+        self.run(1)
+
+class Heir(Base):
+    def run(self, x=0):
+        super().run(x)
+
+def make(size):
+    pass
+"""
+
+
+def _function(files: Files, qualname: str) -> tuple[Project, FileIndex, Scope]:
+    project = opened(sources(files))
+    home = project.files["home.py"]
+    return project, home, next(scope for scope in home.scopes.scopes if scope.qualname == qualname)
+
+
+def calling(text: str, qualname: str) -> dict[str, Certainty]:
+    """The calls of ``a.py`` that reach a function of ``home.py`` or may reach it, as they are written."""
+    project, home, scope = _function({"a.py": text, "home.py": HOME}, qualname)
+    sites = CallGraph.of(project).calls(home, scope, Certainty.NAME)
+    return {ast.unparse(site.call): site.certainty for site in sites if site.file is not home}
+
+
+@pytest.mark.parametrize(
+    ("text", "qualname", "found"),
+    [
+        ("from home import make\nmake(1)", "make", {"make(1)": Certainty.SURE}),
+        ("from home import make as made\nmade(1)", "make", {"made(1)": Certainty.SURE}),
+        ("import home\nhome.make(1)", "make", {"home.make(1)": Certainty.SURE}),
+        ("from lib.home import make\nmake(1)", "make", {"make(1)": Certainty.NAME}),
+        ("from lib import make\nmake(1)", "make", {}),
+        ("def call(make):\n    make(1)", "make", {}),
+        ("from home import Base\nBase(1)", "Base.__init__", {"Base(1)": Certainty.SURE}),
+        ("from home import Heir\nHeir(1)", "Base.__init__", {"Heir(1)": Certainty.SURE}),
+        ("from home import Heir\nHeir(1).run()", "Heir.run", {"Heir(1).run()": Certainty.NAME}),
+        ("from home import Heir\nheir = Heir(1)\nheir.run()", "Heir.run", {"heir.run()": Certainty.SURE}),
+        ("from home import Heir\nheir = Heir(1)\nheir.run()", "Base.run", {}),
+        ("from home import Base\nbase = Base(1)\nbase.run()", "Heir.run", {"base.run()": Certainty.OVERRIDE}),
+        ("def go(x):\n    x.run(2)", "Base.run", {"x.run(2)": Certainty.NAME}),
+        ("def go(x):\n    x.run(2, 3)", "Base.run", {}),
+        ("import subprocess\nsubprocess.run(2)", "Base.run", {}),
+        ("class Other:\n    def go(self):\n        self.run(2)", "Base.run", {}),
+    ],
+)
+def test_calls_and_how_sure_they_are(text: str, qualname: str, found: dict[str, Certainty]) -> None:
+    assert calling(text, qualname) == found
+
+
+def test_a_base_class_calls_the_method_of_an_heir_and_super_that_of_the_base() -> None:
+    for qualname, found in (
+        ("Base.run", {("Base.start", Certainty.SURE), ("Heir.run", Certainty.SURE)}),
+        ("Heir.run", {("Base.start", Certainty.OVERRIDE)}),
+    ):
+        project, home, scope = _function({"home.py": HOME}, qualname)
+        sites = CallGraph.of(project).calls(home, scope, Certainty.NAME)
+        assert {(site.scope.qualname, site.certainty) for site in sites} == found
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        ("Base(3)", "3"),
+        ("Base(size=3)", "3"),
+        ("Base()", None),
+        ("Base(*sizes)", None),
+        ("class Own(Base):\n    def __init__(self):\n        super().__init__(3)", "3"),
+        ("class Own(Base):\n    def __init__(self):\n        Base.__init__(self, 3)", "3"),
+    ],
+)
+def test_what_a_call_hands_over(call: str, argument: str | None) -> None:
+    project, home, scope = _function({"a.py": f"from home import Base\n{call}", "home.py": HOME}, "Base.__init__")
+    (site,) = CallGraph.of(project).calls(home, scope)
+    given = site.argument(scope, "size")
+    assert (given and ast.unparse(given)) == argument
+
+
+@pytest.mark.parametrize(
+    ("text", "others"),
+    [
+        ("from home import make\nmake(1)", Certainty.NO),
+        ("from home import make\nisinstance(make, type)", Certainty.NO),
+        ("from home import make\nmakers = [make]", Certainty.SURE),
+        ("from home import make\nglobals()['ma' + 'ke']", Certainty.NAME),
+        ("from home import make\nmake(1)\n" * 101, Certainty.SURE),
+    ],
+)
+def test_whether_something_else_calls_a_function(text: str, others: Certainty) -> None:
+    files = {"home.py": HOME, "a.py": text, "b.py": text}
+    project, home, scope = _function(files, "make")
+    assert CallGraph.of(project).others(home, scope) is others
+
+
+@pytest.mark.parametrize(
+    ("text", "others"),
+    [
+        ("class Base:\n    def __init__(self): pass\n\nBase()", Certainty.NO),
+        ("@register\nclass Base:\n    def __init__(self): pass\n\nBase()", Certainty.SURE),
+        ("class Base(external.Thing):\n    def __init__(self): pass\n\nBase()", Certainty.NAME),
+        ("class Base:\n    def __init__(self): pass\n    def copy(self): return self.__class__()", Certainty.SURE),
+        ("class Base:\n    def __init__(self): pass\n\nclass Heir(Base): pass\n\nBase()", Certainty.NAME),
+        ("class Base:\n    def __init__(self): pass\n\nclass Heir(Base): pass\n\nBase()\nHeir()", Certainty.NO),
+    ],
+)
+def test_whether_something_else_makes_objects(text: str, others: Certainty) -> None:
+    project, home, scope = _function({"home.py": text}, "Base.__init__")
+    assert CallGraph.of(project).others(home, scope) is others
