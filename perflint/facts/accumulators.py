@@ -106,7 +106,7 @@ class ScopeUses:
 
 @dataclass(frozen=True)
 class Ending:
-    """Where numbers are made of the tensors again.
+    """Where the tensors that a loop has kept become numbers again.
 
     Attributes:
         last: the statement behind which that is done: the loop, or the ``try`` or ``with`` around it whose handlers may

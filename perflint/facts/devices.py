@@ -23,7 +23,7 @@ _DOTS_ALONE = re.compile(r"from\s+\.[.\s]*import\b")
 
 
 class Devices(Part):
-    """Answers for the files of one project."""
+    """Which files of a project run on the CPU alone."""
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)

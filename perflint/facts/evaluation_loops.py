@@ -116,7 +116,7 @@ def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
 
 
 def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
-    """What is to be said of a loop of a file; None where its models get arrays, or where somebody wants gradients."""
+    """What a finding says of a candidate; None where its models are given arrays, or where its gradients are needed."""
     scope, asks = found.scope, Gradients.of(file.project)
     first = _first_with_tensors(file, found)
     if first is None:
@@ -213,7 +213,7 @@ class Finder:
         self._no_grad = NoGrad.of(file.project)
 
     def in_scope(self, scope: Scope) -> Iterator[Candidate]:
-        """The loops of one scope that may evaluate; what other files have to be read for is asked last."""
+        """The loops of one scope that may evaluate.  Questions that take a look at other files come last."""
         if self._no_grad.decorated(self._file, scope) or any(map(gradients.freezes, scope.statements)):
             return
         look = _Look(scope, _modes(scope), Values.of(self._file.project).definitions(self._file, scope))

@@ -26,7 +26,7 @@ _SPELLINGS = ("paddle.grad(", "autograd", "gradients(", ".backward(", "jacobian"
 
 
 class Gradients(Part):
-    """Answers for one project which code asks for gradients."""
+    """Which code of a project asks for gradients."""
 
     @property
     @query

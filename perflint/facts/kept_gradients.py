@@ -1,4 +1,4 @@
-"""Whether a tensor that a loop computes leaves it with its gradient, or is printed with what it says of one.
+"""Whether somebody may miss the gradient of a tensor that a loop computes: it is returned, kept, or printed.
 
 Under ``no_grad`` the same tensor has the same values, but its ``stop_gradient`` is True.  So nobody can ask for its
 gradient later, and where it is printed, ``stop_gradient=True`` is printed with it.
@@ -33,7 +33,7 @@ _MOST_ROUNDS = 5
 
 
 def kept_gradient(file: FileIndex, scope: Scope, loop: Loop, calls: Iterable[ast.Call]) -> str:
-    """Why a gradient of what a loop computes may be missed, ``""`` where nobody can miss it.
+    """Why somebody may miss a gradient of what a loop computes; ``""`` where nobody can.
 
     Args:
         calls: the calls in the loop whose results have gradients.

@@ -26,7 +26,7 @@ _MAX_DEPTH = 3
 
 
 class Ranks(Part):
-    """Answers for one project."""
+    """Which places of a project run in one process of several, and which paths name the process."""
 
     def __init__(self, project: Project) -> None:
         self._project = project

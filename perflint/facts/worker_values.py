@@ -162,7 +162,7 @@ class WorkerValues:
         return owner is not None and site.scope.name == "__init__" and is_loader_class(self._project, site.file, owner)
 
     def spread(self, node: ast.expr, name: str, site: Site, depth: int) -> list[WorkerOrigin] | None:
-        """The zeros of what ``**node`` gives a parameter: empty when it certainly says nothing, None when unknown."""
+        """The zeros that ``**node`` gives a parameter: empty where it leaves it out, None where that is unknown."""
         if depth > MAX_DEPTH:
             return None
         own = dotted(node)

@@ -124,7 +124,7 @@ class Context:
         return self.file.source.text[start:end]
 
     def expression(self, node: cst.CSTNode) -> ast.expr | None:
-        """The same expression for the index, which speaks ``ast``."""
+        """A LibCST expression as an ``ast`` node, which is what the index can be asked about."""
         if node not in self._expressions:
             try:
                 with warnings.catch_warnings():
@@ -155,7 +155,7 @@ class Context:
         return f"{kind.type}.{call.func.attr.value}" if kind.type.startswith("paddle.") else name
 
     def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
-        """What the findings of one file ask again and again: worked out for the first of them, and then forgotten."""
+        """The answer to a question that many findings of one file ask: worked out once, kept for this file."""
         if question not in self.answers:
             self.answers[question] = answer()
         found: _Answer = self.answers[question]

@@ -79,7 +79,7 @@ class HotPath:
 
 
 def leading_to_an_error(scope: Scope) -> set[ast.stmt]:
-    """The statements of a function from which it certainly raises: they make the error's message."""
+    """The statements after which a function always raises, such as those that build the error's message."""
     body = scope.node.body
     if isinstance(scope.node, ast.Module) or not exits(body):
         return set()

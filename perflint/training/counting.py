@@ -75,7 +75,7 @@ def is_early(node: ast.expr) -> bool:
 
 
 def written(definitions: Definitions) -> Definitions:
-    """The definitions that may be more than a constant: what is settled by callers is one, and takes long to find."""
+    """The definitions that the function itself writes: constants that all its callers hand over take long to find."""
     return definitions.own if isinstance(definitions, Known) else definitions
 
 

@@ -27,7 +27,7 @@ def turns_itself_off(
     scope: Scope,
     definitions: Definitions,
 ) -> bool:
-    """Whether the branch that runs when ``test`` is ``value`` sees to it that it does not run at the next step.
+    """Whether the branch that runs when ``test`` is ``value`` makes the test come out the other way at the next step.
 
     Args:
         block: the statements of that branch.
@@ -60,7 +60,7 @@ class _Lasting:
         self._around = self._loop.body if self._loop is not None else scope.node.body
 
     def keeps(self, name: str) -> bool:
-        """Whether nothing else that a step runs binds the name anew (``+= 1`` counts on, and is none)."""
+        """Whether no other statement of a step sets the name back; ``+= 1`` goes on counting, so it may stand there."""
         first, _, rest = name.partition(".")
         if not self._is_outer(first, bool(rest)):
             return False

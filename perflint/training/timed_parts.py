@@ -1,4 +1,4 @@
-"""Reads that are there to be waited for: the last statement of a part whose time is taken."""
+"""Reads that only wait for the device, so that the clock which is read next has the time of all work before it."""
 
 from __future__ import annotations
 
