@@ -197,7 +197,7 @@ def _numbers(held: Accumulator, scope: Scope) -> list[int | float] | None:
             if outside and reaches and not (_plain(node.value, scope, 0) or _ends_in_a_read(node.value)):
                 return None
             continue
-        values = [_number(value) for name, value in values_bound_by(node) if name == held.name]
+        values = list(map(_number, _given(node, held)))
         if not values or None in values:
             if outside and statement not in entering and not _is_in_last(statement, held):
                 continue  # it comes after all that the fix changes
@@ -209,6 +209,11 @@ def _numbers(held: Accumulator, scope: Scope) -> list[int | float] | None:
 def _is_in_last(statement: Statement, held: Accumulator) -> bool:
     ending = held.ending
     return ending is not None and edits.is_within(statement.node, ending.last)
+
+
+def _given(node: ast.stmt, held: Accumulator) -> list[ast.expr | None]:
+    """What a statement binds the name to."""
+    return [value for name, value in values_bound_by(node) if name == held.name]
 
 
 def _number(value: ast.expr | None) -> int | float | None:
@@ -315,7 +320,7 @@ def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> 
 
 def _is_an_empty_list(held: Accumulator) -> bool:
     bindings = [use.statement.node for use in held.uses if not isinstance(use.node.ctx, ast.Load)]
-    values = [[value for name, value in values_bound_by(node) if name == held.name] for node in bindings]
+    values = [_given(node, held) for node in bindings]
     return held.entering is not None and all(
         bool(made) and all(isinstance(value, ast.List) and not value.elts for value in made) for made in values
     )
