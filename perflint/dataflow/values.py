@@ -152,15 +152,16 @@ class Values(Part):
         key = (scope, tuple(sorted(env.items(), key=lambda item: item[0])))
         if key in self._results:
             return self._results[key]
+        start = len(self.memory.asked)
         if self._depth >= MAX_DEPTH or len(scope.statements) > 200:
             return UNKNOWN
-        self._results.setdefault(key, UNKNOWN)  # a function that calls itself
+        self._results[key] = UNKNOWN  # a function that calls itself
         self._depth += 1
         try:
             flow = Flow(scope, file, self.base_env(file, scope, env, owner), guess_losses=False).run()
         finally:
             self._depth -= 1
-        self._results[key] = flow.result or UNKNOWN
+        self.memory.keep(self._results, key, flow.result or UNKNOWN, start)
         return self._results[key]
 
     def base_env(self, file: FileIndex, scope: Scope, parameters: Env, owner: str = "") -> Environment:
