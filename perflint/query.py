@@ -41,6 +41,8 @@ class Memory(dict[Any, dict[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__()
+        self.asked: list[Any] = []
+        """What has been asked for so far, in a memory that knows of edits."""
         self.running: dict[Hashable, _Run] = {}
         """The questions that are being worked out and may lead back to themselves, outermost first."""
         self.outermost = _NEVER
@@ -58,6 +60,10 @@ class Memory(dict[Any, dict[Any, Any]]):
 
     def note(self, part: Hashable) -> None:
         """Say that a part of a file is asked for, which matters to a memory that knows of edits."""
+
+    def keep(self, answers: dict[Any, Any], key: Any, answer: Any, start: int) -> None:
+        """Remember an answer; ``start``: how much had been ``asked`` when it was begun."""
+        answers[key] = answer
 
     @property
     def portable(self) -> dict[Question, Any]:
@@ -122,11 +128,11 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, portable: bool) -> An
         answers = memory[ask]
         if key in answers:
             return answers[key]
-        before, memory.outermost = memory.outermost, _NEVER
+        before, memory.outermost, start = memory.outermost, _NEVER, len(memory.asked)
         try:
             found = work_out(*key)
             if memory.outermost == _NEVER:
-                answers[key] = found
+                memory.keep(answers, key, found, start)
         finally:
             memory.outermost = min(before, memory.outermost)
         return found
@@ -152,14 +158,14 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, portable: bool) -> An
     return made
 
 
-def _to_a_fixed_point(work_out: Callable[..., Any], question: Any, key: tuple[Any, ...], start: Any) -> Any:
+def _to_a_fixed_point(work_out: Callable[..., Any], question: Any, key: tuple[Any, ...], first: Any) -> Any:
     """Work an answer out until it comes out as what it was worked out with, where it leads back to itself.
 
     What was worked out with the answer so far of a question further out is not kept: it may be wrong.
     """
     memory: Memory = key[0].memory
-    run = memory.running[question, key] = _Run(len(memory.running), start)
-    before, further_out = memory.outermost, _NEVER
+    run = memory.running[question, key] = _Run(len(memory.running), first)
+    before, further_out, start = memory.outermost, _NEVER, len(memory.asked)
     try:
         for _ in range(_MOST_ROUNDS):
             run.is_used, memory.outermost = False, _NEVER
@@ -174,7 +180,7 @@ def _to_a_fixed_point(work_out: Callable[..., Any], question: Any, key: tuple[An
             memory.provisional[question, key] = found, run.part_of
         else:
             memory.provisional.clear()
-            memory[question][key] = found
+            memory.keep(memory[question], key, found, start)
     finally:
         del memory.running[question, key]
         memory.outermost = min(before, further_out)

@@ -47,6 +47,7 @@ class Devices(Part):
 
     def _is_driven(self, file: FileIndex) -> bool:
         """Whether all that imports this file, and so on, begins in pinned files."""
+        start = len(self.memory.asked)
         if file in self._free:
             return False
         seen = {file}
@@ -62,7 +63,7 @@ class Devices(Part):
                     first = next(above, None) if driver not in self._free else None
                     if first is None or next(_set_device_calls(driver), None) is not None:
                         for free in (driver, *(below for below, _ in reversed(path))):
-                            self._free[free] = True
+                            self.memory.keep(self._free, free, True, start)
                         return False
                     path.append((driver, chain([first], above)))
         return not self._pinned.isdisjoint(seen)

@@ -97,7 +97,6 @@ class KeptMentions(Mentions[FileIndex]):
     def __init__(self, files: Iterable[FileIndex], memory: RevisedMemory) -> None:
         super().__init__(files)
         self.memory = memory
-        self._other_names = memory.table()
         _ = self._by_word  # before anything notes who asks for words
 
     @query
@@ -107,6 +106,11 @@ class KeptMentions(Mentions[FileIndex]):
             self.memory.note((name, "word"))
         found = {id(file) for name in names for file in self._by_word.get(name, ())}
         return [file for file in self._files if id(file) in found]
+
+    @query
+    def other_names(self, name: str) -> frozenset[str]:
+        """What a function or class of this name may be called anywhere."""
+        return self._find_other_names(name)
 
     def move(self, file: FileIndex, before: frozenset[str]) -> list[Part]:
         """Enter a file under the words that it has gained, and take it out under those that it has lost; these words.

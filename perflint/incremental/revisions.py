@@ -25,16 +25,17 @@ class Answer:
     """One remembered answer that an edit may change.
 
     ``right_at``: the last revision in which it was known to be right.  ``changed_at``: that in which it became what it
-    is.
+    is.  ``is_out``: it is wrong, and may be being worked out again.
     """
 
-    __slots__ = ("changed_at", "key", "needs", "right_at", "table", "value")
+    __slots__ = ("changed_at", "is_out", "key", "needs", "right_at", "table", "value")
 
     def __init__(self, table: Answers, key: Any, changed_at: int) -> None:
         self.table = table
         self.key = key
         self.changed_at = changed_at
         self.right_at = changed_at
+        self.is_out = False
         self.needs: tuple[Answer | Part, ...] = ()
         self.value: Any = None
 
@@ -45,8 +46,6 @@ class RevisedMemory(Memory):
     def __init__(self) -> None:
         super().__init__()
         self.revision = 0
-        self.asked: list[Answer | Part] = []
-        """What has been asked for so far: an answer takes what was asked since it was begun, and stands for it."""
         self._changed_at: dict[Part, int] = {}
         self._tables: list[Answers] = []
 
@@ -58,6 +57,14 @@ class RevisedMemory(Memory):
     def note(self, part: Part) -> None:
         """Say that a part of a file is asked for."""
         self.asked.append(part)
+
+    def keep(self, answers: dict[Any, Any], key: Any, answer: Any, start: int) -> None:
+        """Remember an answer, which needs what has been asked since its start, and stands for it from now on."""
+        answers[key] = answer
+        needs = tuple(dict.fromkeys(self.asked[start:]))
+        if needs:
+            assert isinstance(answers, Answers)
+            self.asked[start:] = [answers.noted(key, answer, needs)]
 
     def change(self, parts: Iterable[Part]) -> None:
         """Begin a revision in which these parts are not as they were."""
@@ -80,7 +87,7 @@ class RevisedMemory(Memory):
             if need is None:
                 each.right_at = self.revision
                 waiting.pop()
-            elif need.__class__ is Answer and need.right_at != self.revision and need not in tried:
+            elif need.__class__ is Answer and need.right_at != self.revision and not (need in tried or need.is_out):
                 tried.add(need)
                 waiting.append((need, [*reversed(need.needs)]))
             elif self._has_changed(need, each.right_at):
@@ -89,7 +96,8 @@ class RevisedMemory(Memory):
                     each.table.renew(each.key)
             else:
                 needs.pop()
-        del self.asked[start:]
+        if not self.provisional:  # which answers to come may go by without asking for what they need
+            del self.asked[start:]
         return answer.right_at == self.revision
 
     def _has_changed(self, need: Answer | Part, since: int) -> bool:
@@ -101,7 +109,7 @@ class RevisedMemory(Memory):
         """Between two questions from outside: nothing is being worked out."""
         self.asked.clear()
         for table in self._tables:
-            table.started.clear()
+            table.out.clear()
 
     def forget(self, gone: frozenset[Part]) -> None:
         """Forget the answers that need parts which are no longer there."""
@@ -119,15 +127,15 @@ class RevisedMemory(Memory):
 
 
 class Answers(dict[Any, Any]):
-    """The answers to one question, used as ``if key not in answers: answers[key] = work_out(key)``.
+    """The answers to one question, used as ``if key not in answers: memory.keep(answers, key, ...)``.
 
     Those that no edit can change are there as in any dict.
     """
 
     def __init__(self, memory: RevisedMemory, question: Question | None) -> None:
         super().__init__()
-        self.started: dict[Any, tuple[int, Answer | None]] = {}
-        """The answers that are being worked out: how much had been asked before, and the last answer."""
+        self.out: dict[Any, Answer] = {}
+        """The answers that are wrong, as long as they may be worked out again."""
         self._memory = memory
         self._question = question
         self._known: dict[Any, Answer] = {}
@@ -138,40 +146,31 @@ class Answers(dict[Any, Any]):
             self.pop(key, None)
             self._question(*key)
 
-    def setdefault(self, key: Any, default: Any = None) -> Any:
-        """Let a question that leads back to itself have this answer until there is one; nothing needs it."""
-        super().__setitem__(key, default)
-
     def __contains__(self, key: object) -> bool:
         memory = self._memory
+        answer = self._known.get(key)
         if super().__contains__(key):
-            answer = self._known.get(key)
             if answer is None:
                 return True
             if memory.is_right(answer) and super().__contains__(key):  # which a circle may have let go of meanwhile
                 memory.note(answer)
                 return True
             self.pop(key, None)
-        before = self._known.pop(key, None)
-        if before is None and key in self.started:
-            before = self.started[key][1]
-        self.started[key] = len(memory.asked), before
+        answer = self._known.pop(key, None)
+        if answer is not None:
+            answer.is_out = True
+            self.out[key] = answer
         return False
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, value)
-        memory = self._memory
-        start, answer = self.started.get(key, (len(memory.asked), None))
-        needs = tuple(dict.fromkeys(memory.asked[start:]))
-        if not needs:
-            return
-        if answer is None:
-            answer = Answer(self, key, memory.revision)
-        elif answer.value != value:
-            answer.changed_at = memory.revision
-        answer.value, answer.needs, answer.right_at = value, needs, memory.revision
+    def noted(self, key: Any, value: Any, needs: tuple[Answer | Part, ...]) -> Answer:
+        """An answer with what it needs; the same as before where it was wrong before."""
+        revision = self._memory.revision
+        answer = self.out.pop(key, None) or Answer(self, key, revision)
+        if answer.needs and answer.value != value:
+            answer.changed_at = revision
+        answer.value, answer.needs, answer.right_at, answer.is_out = value, needs, revision, False
         self._known[key] = answer
-        memory.asked[start:] = [answer]
+        return answer
 
     def keep(self, is_wanted: Callable[[Answer], bool]) -> list[Answer]:
         """Forget the answers that are not wanted; these."""

@@ -72,12 +72,15 @@ class Mentions(Generic[F]):
     def other_names(self, name: str) -> frozenset[str]:
         """What a function or class of this name may be called anywhere: ``import name as other`` makes another."""
         if name not in self._other_names:
-            found, queue = {name}, [name]
-            while queue:
-                known = queue.pop()
-                for file in self.of(known):
-                    new = set(file.renamings(known)) - found
-                    found |= new
-                    queue += new
-            self._other_names[name] = frozenset(found)
+            self._other_names[name] = self._find_other_names(name)
         return self._other_names[name]
+
+    def _find_other_names(self, name: str) -> frozenset[str]:
+        found, queue = {name}, [name]
+        while queue:
+            known = queue.pop()
+            for file in self.of(known):
+                new = set(file.renamings(known)) - found
+                found |= new
+                queue += new
+        return frozenset(found)

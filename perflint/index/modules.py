@@ -27,8 +27,9 @@ class Modules(Part):
         """The function or class a qualified name stands for, seen from a file (its directory and those above)."""
         key = (name, origin.parts if origin.names.stars else origin.parts[:-1])
         if key not in self._found:
-            self._found.setdefault(key, None)  # a cycle of re-exports finds nothing
-            self._found[key] = self._find(name, origin, depth)
+            start = len(self.memory.asked)
+            self._found[key] = None  # a cycle of re-exports finds nothing
+            self.memory.keep(self._found, key, self._find(name, origin, depth), start)
         return self._found[key]
 
     def _find(self, name: str, origin: FileIndex, depth: int) -> tuple[FileIndex, Scope | Class] | None:
