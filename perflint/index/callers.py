@@ -84,29 +84,34 @@ class Callers(Part):
 
 
 def _held_names(file: FileIndex) -> HeldNames:
-    called: set[int] = set()
-    finds_names = finds_methods = False
     nodes = list(walk(file.tree))
-    for node in nodes:
-        if isinstance(node, ast.Call):
-            called.add(id(node.func))
-            name = dotted(node.func)
-            if name in _ASKS:
-                called.update(id(item) for argument in node.args for item in walk(argument))
-            if name == "getattr" and not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant)):
-                finds_methods = True
-                finds_names = finds_names or _is_a_module(node, file)
-            finds_names = finds_names or name in _LOOKS_UP
-        elif isinstance(node, ast.ClassDef):
-            called.update(map(id, node.bases))
-        elif isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
-            called.update(id(item) for item in walk(node.annotation))
+    named = {id(item) for node in nodes for item in _named_only(node)}
     held = frozenset(
         node.id if isinstance(node, ast.Name) else node.attr
         for node in nodes
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in called
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in named
     )
-    return HeldNames(held, finds_names, finds_methods or finds_names)
+    calls = [(dotted(node.func), node) for node in nodes if isinstance(node, ast.Call)]
+    asked = [node for name, node in calls if name == "getattr" and not _asks_by_literal(node)]
+    finds_names = any(name in _LOOKS_UP for name, _ in calls) or any(_is_a_module(node, file) for node in asked)
+    return HeldNames(held, finds_names, finds_names or bool(asked))
+
+
+def _named_only(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node that name something without handing it on: what is called, bases, annotations."""
+    if isinstance(node, ast.Call):
+        yield node.func
+        if dotted(node.func) in _ASKS:
+            yield from (item for argument in node.args for item in walk(argument))
+    elif isinstance(node, ast.ClassDef):
+        yield from node.bases
+    elif isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
+        yield from walk(node.annotation)
+
+
+def _asks_by_literal(call: ast.Call) -> bool:
+    """Whether a ``getattr`` writes out the name that it asks for."""
+    return len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
 
 
 def _is_a_module(call: ast.Call, file: FileIndex) -> bool:
