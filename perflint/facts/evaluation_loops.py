@@ -49,6 +49,7 @@ _LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
+_MAY_ASK = "a forward pass of this project computes gradients itself"
 _MAX_DEPTH = 2
 _MOST_CALLERS = 3
 
@@ -125,9 +126,33 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
     wanted = asks.wanted_in(file, scope)
     if wanted and asks.wanted_by(file, scope, scope.statements_in(found.loop)):
         return None
+    asks_itself = _asks_for_gradients(file, found)
+    if asks_itself:
+        return None
     confidence = found.confidence if first.sure else min(found.confidence, Confidence.MEDIUM)
+    confidence = Confidence.LOW if asks_itself is None else confidence
     whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
-    return Evaluation(found.loop, scope, first.call, confidence, whole, _risk(file, found))
+    risk = _MAY_ASK if asks_itself is None else _risk(file, found)
+    return Evaluation(found.loop, scope, first.call, confidence, whole, risk)
+
+
+def _asks_for_gradients(file: FileIndex, found: Candidate) -> bool | None:
+    """Whether a forward pass in a loop asks for gradients, which ``no_grad`` would break; None where it may."""
+    asks = Gradients.of(file.project)
+    if not asks.in_models_of(file):
+        return False
+    forwards = [_forward(file, found.scope, item.call) for item in found.calls]
+    if any(forward is not None and asks.wanted_in(*forward) for forward in forwards):
+        return True
+    return None if None in forwards else False
+
+
+def _forward(file: FileIndex, scope: Scope, call: ast.Call) -> tuple[FileIndex, Scope] | None:
+    """The forward pass that a call of a model runs; None where it is not known."""
+    func = call.func
+    model = func.value if isinstance(func, ast.Attribute) and func.attr == "forward" else func
+    kind = Values.of(file.project).lasting_kind(file, scope, model)
+    return Modules.of(file.project).method(kind.type, "forward") if kind.tag == LAYER_TAG and kind.type else None
 
 
 def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
@@ -143,8 +168,6 @@ def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
 
 
 def _risk(file: FileIndex, found: Candidate) -> str:
-    if Gradients.of(file.project).in_forward:
-        return "a forward pass of this project computes gradients itself"
     for site in CallGraph.of(file.project).calls(file, found.scope):
         if isinstance(site.statement.node, ast.Assign):
             kept = {name for target in site.statement.node.targets for name in stored_names(target)}

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
+from perflint.index.imports import Imports
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
@@ -28,18 +31,25 @@ _SPELLINGS = ("paddle.grad(", "autograd", "gradients(", ".backward(", "jacobian"
 class Gradients(Part):
     """Which code of a project asks for gradients."""
 
-    @property
     @query
-    def in_forward(self) -> bool:
-        """Whether a class of the project asks for gradients in its forward pass, as a penalty on gradients does."""
-        return any(
-            self.wanted_in(file, scope)
+    def in_forward(self) -> frozenset[FileIndex]:
+        """The files with a layer whose forward pass asks for gradients, as one does that gives forces by energies."""
+        kinds = Modules.of(self._project)
+        return frozenset(
+            file
             for file in self._project.files.values()
             if not file.is_quiet and not file.is_foreign and any(file.has(word) for word in _SPELLINGS)
             for owner in file.scopes.classes.values()
-            for name, scope in owner.methods.items()
-            if name in ("forward", "__call__")
+            if "forward" in owner.methods
+            and kinds.kind_of_instance(file, owner).tag == LAYER_TAG
+            and self.wanted_in(file, owner.methods["forward"])
         )
+
+    @query
+    def in_models_of(self, file: FileIndex) -> bool:
+        """Whether a program that loads a file also loads a layer whose forward pass asks for gradients."""
+        asking, imports = self.in_forward(), Imports.of(self._project)
+        return bool(asking) and not asking.isdisjoint(imports.closure(imports.programs(file)))
 
     def wanted_by(self, file: FileIndex, scope: Scope, statements: Iterable[Statement]) -> bool:
         """Whether any of a scope's statements asks for gradients or trains."""

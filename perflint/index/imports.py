@@ -37,6 +37,17 @@ class Imports(Part):
                 queue += self.direct(file)
         return frozenset(found)
 
+    def programs(self, file: FileIndex) -> frozenset[FileIndex]:
+        """A file, and those that bring it in: they import it, or what imports it."""
+        found = {file}
+        queue = [file]
+        while queue:
+            imported = queue.pop()
+            users = [other for other in self._files if other not in found and imported in self.direct(other)]
+            found.update(users)
+            queue += users
+        return frozenset(found)
+
     @query
     def direct(self, file: FileIndex) -> frozenset[FileIndex]:
         """The files that one file imports, packages on the way included."""

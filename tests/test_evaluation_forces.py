@@ -1,0 +1,86 @@
+"""PPF601 and models that ask for gradients in their own forward pass, which `no_grad` would break."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflint.findings import Confidence, Level
+from tests.evaluation_samples import expect_quiet, only
+
+MODELS = """\
+import paddle
+
+
+class Energy(paddle.nn.Layer):
+    def forward(self, x):
+        return x.sum()
+
+
+class Forces(paddle.nn.Layer):
+    def forward(self, x):
+        return paddle.grad(x.sum(), x)
+
+
+class Scaler:
+    def forward(self, x):
+        return paddle.grad(x.sum(), x)
+"""
+TRAINER = """\
+import paddle
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = {model}
+
+    def evaluate(self, loader):
+        self.model.eval()
+        for x, y in loader:
+            self.metric.update(self.model(x).numpy(), y.numpy())
+"""
+MAIN = """\
+from models import Energy, Forces
+from trainer import Trainer
+
+Trainer(build_model()).evaluate(loader)
+"""
+
+
+def _files(model: str, main: str = MAIN, models: str = MODELS) -> dict[str, str]:
+    trainer = TRAINER.format(model=model)
+    if "(" in model:
+        trainer = trainer.replace("import paddle\n", "import paddle\nfrom models import Energy, Forces\n")
+    return {"models.py": models, "trainer.py": trainer, "main.py": main}
+
+
+def test_a_model_that_asks_for_gradients() -> None:
+    expect_quiet(_files("Forces()"))
+
+
+def test_a_model_that_does_not() -> None:
+    finding = only(_files("Energy()"))
+    assert finding.fix is not None
+    assert finding.confidence > Confidence.LOW
+    assert finding.fix.level is Level.SAFE
+
+
+def test_a_model_that_may_be_either() -> None:
+    finding = only(_files("model"))
+    assert finding.fix is not None
+    assert finding.confidence is Confidence.LOW
+    assert "computes gradients itself" in finding.fix.reason
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        _files("model", main=MAIN.replace("from models import Energy, Forces\n", "")),
+        _files("model", models=MODELS.replace("class Forces(paddle.nn.Layer)", "class Forces")),
+    ],
+    ids=["no program loads both", "no layer"],
+)
+def test_what_another_program_asks_for(files: dict[str, str]) -> None:
+    finding = only(files)
+    assert finding.fix is not None
+    assert finding.confidence > Confidence.LOW
+    assert finding.fix.level is Level.SAFE
