@@ -15,6 +15,7 @@ from perflint.dataflow.values import Values
 from perflint.facts.gradients import Gradients
 from perflint.facts.gradients_off import NoGrad
 from perflint.index.kinds import TENSOR_TAG
+from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.syntax.scopes import Scope
 from perflint.text.source import Source
@@ -85,6 +86,36 @@ def test_what_a_chain_of_functions_gives() -> None:
     project = opened({"a/t.py": Source("a/t.py", dedent(CHAIN)), "a/u.py": Source("a/u.py", "")})
     answers = _asked(project, "gives", [one for one in _functions(project) if one[1] > 0 and one[0] == "a/t.py"])
     assert {getattr(kind, "tag", None) for kind in answers.values()} == {TENSOR_TAG}
+
+
+REEXPORTS = {
+    "a/__init__.py": "from a.one import f, g\nimport a.b as c\nfrom c import q as b\n",
+    "a/one.py": "from a.two import *\nfrom a.three import g\n",
+    "a/two.py": "def f():\n    pass\n",
+    "a/three.py": "from a import g\n",
+    "main.py": "import a\n",
+    **{f"m{at}.py": f"from m{at + 1} import f\n" for at in range(9)},
+    "m9.py": "def f():\n    pass\n",
+}
+
+
+def test_names_that_are_imported_again_and_again() -> None:
+    def find(project: Project, name: str, path: str) -> str | None:
+        found = Modules.of(project).find(name, project.files[path])
+        return found and found[0].path
+
+    sources = {path: Source(path, text) for path, text in REEXPORTS.items()}
+    names = ("a.f", "a.one.f", "a.two.f", "a.g", "a.one.g", "f", "a.b.z", "a.c.z", *(f"m{at}.f" for at in range(10)))
+    asked = [(name, path) for name in names for path in REEXPORTS]
+    alone = {one: find(opened(sources), *one) for one in asked}
+    assert {alone[name, "main.py"] for name in ("a.f", "a.one.f", "a.two.f")} == {"a/two.py"}
+    assert alone["f", "a/one.py"] == "a/two.py"
+    assert {alone[f"m{at}.f", "main.py"] for at in range(10)} == {"m9.py"}
+    assert {path for (name, path), there in alone.items() if name in ("a.g", "a.b.z") and there} == set()
+    for seed in range(20):
+        project = opened(sources)
+        order = random.Random(seed).sample(asked, len(asked))
+        assert {one: find(project, *one) for one in order} == alone
 
 
 @pytest.mark.parametrize("what", QUESTIONS)

@@ -28,6 +28,7 @@ from perflint.syntax.names import dotted, names_in, stored_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
 from perflint.syntax.vocabulary import (
+    calibrates,
     calls_training,
     evaluates,
     exports,
@@ -70,8 +71,8 @@ class Candidate:
 
     ``calls``: the model calls in it.  ``confidence``: that of the finding at most.  HIGH where imports, types or
     ``.eval()`` say that it calls a model on batches; MEDIUM where names do; LOW where a caller that is not seen may
-    hold ``no_grad``, where the loop may be over the parts of one sample, or where only programs that predict run it:
-    they train nothing.
+    hold ``no_grad``, where the loop may be over the parts of one sample, where it calibrates a model on a few batches,
+    or where only programs that predict run it: they train nothing.
     """
 
     loop: Loop
@@ -284,6 +285,7 @@ class Finder:
         over_data = any(map(means_batches, names_in(loop.iter)))
         if (
             not (over_data or evaluates(look.scope.name))
+            or calibrates(look.scope.name)
             or self._is_dispatched(look.scope)
             or self._only_predicts(self._file, look.scope)
         ):

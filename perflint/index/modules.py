@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, layer
 from perflint.index.part import Part
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.scopes import Class, Scope
 
 MAX_DEPTH = 5
 """How far names, base classes and calls are followed."""
+_MOST_PARTS = 32
 _MOST_STARS = 8
 """Star imports of one file that are asked for each name one by one."""
 
@@ -17,39 +18,32 @@ _MOST_STARS = 8
 class Modules(Part):
     """The functions and classes of one project by their qualified names."""
 
-    def __init__(self, project: Project) -> None:
-        super().__init__(project)
-        self._found: dict[tuple[str, tuple[str, ...]], tuple[FileIndex, Scope | Class] | None] = project.memory.table()
-
     # -- names across files ------------------------------------------------------------------------------------
 
-    def find(self, name: str, origin: FileIndex, depth: int = 0) -> tuple[FileIndex, Scope | Class] | None:
+    def find(self, name: str, origin: FileIndex) -> tuple[FileIndex, Scope | Class] | None:
         """The function or class a qualified name stands for, seen from a file (its directory and those above)."""
-        key = (name, origin.parts if origin.names.stars else origin.parts[:-1])
-        if key not in self._found:
-            start = len(self.memory.asked)
-            self._found[key] = None  # a cycle of re-exports finds nothing
-            self.memory.keep(self._found, key, self._find(name, origin, depth), start)
-        return self._found[key]
+        found = self._seen_from(origin.parts[:-1], name)
+        parts = [] if found else _parts(name)
+        return self._starred(origin, parts) if parts and not origin.names.is_bound(parts[0]) else found
 
-    def _find(self, name: str, origin: FileIndex, depth: int) -> tuple[FileIndex, Scope | Class] | None:
-        if depth > MAX_DEPTH or not name:
+    @query(cycle=None)  # a cycle of re-exports finds nothing
+    def _seen_from(self, directory: tuple[str, ...], name: str) -> tuple[FileIndex, Scope | Class] | None:
+        """What a qualified name stands for in a directory, or else in one of those above."""
+        parts = _parts(name)
+        if len(parts) > _MOST_PARTS:  # imports that lead to one another add a part each time
             return None
-        parts = tuple(part for part in name.split(".") if part)
-        directory = origin.parts[:-1]
         for length in range(len(directory), -1, -1):
             for split in range(len(parts) - 1, 0, -1):
                 file = self._project.modules.get((*directory[:length], *parts[:split]))
-                if file is not None:
-                    found = self._member(file, parts[split:], depth)
-                    if found is not None:
-                        return found
-        return self._starred(origin, parts, depth) if not depth and not origin.names.is_bound(parts[0]) else None
+                found = self._member(file, parts[split:]) if file is not None else None
+                if found is not None:
+                    return found
+        return None
 
-    def _starred(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
+    def _starred(self, file: FileIndex, rest: list[str]) -> tuple[FileIndex, Scope | Class] | None:
         """What a name stands for that a file has from one of its ``from x import *``."""
         source = self._star_source(file, rest[0])
-        return self._member(source, rest, depth + 1) if source is not None and depth <= MAX_DEPTH else None
+        return self._member(source, rest) if source is not None else None
 
     @query(cycle=None)  # a cycle of star imports adds nothing
     def _star_source(self, file: FileIndex, name: str) -> FileIndex | None:
@@ -90,10 +84,10 @@ class Modules(Part):
         files = (self._project.modules.get((*directory[:length], *parts)) for length in range(len(directory), -1, -1))
         return next((file for file in files if file is not None), None)
 
-    def _member(self, file: FileIndex, rest: tuple[str, ...], depth: int) -> tuple[FileIndex, Scope | Class] | None:
+    def _member(self, file: FileIndex, rest: list[str]) -> tuple[FileIndex, Scope | Class] | None:
         first = rest[0]
         if not file.has_words(first):
-            return self._starred(file, rest, depth)
+            return self._starred(file, rest)
         owner = file.scopes.classes.get(first)
         if owner is not None:
             if len(rest) == 1:
@@ -104,10 +98,8 @@ class Modules(Part):
             return file, file.scopes.module.functions[first]
         if file.names.is_bound(first):
             target = file.names.resolve(".".join(rest))
-            if target != ".".join((file.module, *rest)):
-                return self.find(target, file, depth + 1)
-            return None
-        return self._starred(file, rest, depth)
+            return None if target == ".".join((file.module, *rest)) else self._seen_from(file.parts[:-1], target)
+        return self._starred(file, rest)
 
     # -- classes -----------------------------------------------------------------------------------------------
 
@@ -225,3 +217,7 @@ def knows_paddle(file: FileIndex) -> bool:
     find = Modules.of(file.project).find
     imported = (find(target, file) for target in file.names.targets)
     return any(found and any("paddle" in package for package in found[0].names.packages) for found in imported)
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in name.split(".") if part]

@@ -35,9 +35,9 @@ _EVALUATION = re.compile(
     rf"(?:^|_)(?:eval|valid|testing|tests?(?:$|_|\d|{_DATA}))"
     rf"|^{_SHORT}(?:$|_|\d)|(?:^|_){_SHORT}_?{_DATA}|(?:{_DATA}|run|do|for|is|on|epoch|step)_{_SHORT}$"
 )
+_CALIBRATION = r"(?:^|_)(?:calib|(?:ptq|quant_post|quant_error|post_quant|observer)(?:$|_))"
 _PREDICTION = re.compile(
-    rf"(?:^|_)(?:infer|predict|preds?(?:$|_?{_DATA})|export|deploy|serv(?:e|ing)(?:$|_)|demo|calib"
-    r"|(?:ptq|quant_post|quant_error|post_quant|observer)(?:$|_))"
+    rf"(?:^|_)(?:infer|predict|preds?(?:$|_?{_DATA})|export|deploy|serv(?:e|ing)(?:$|_)|demo)|{_CALIBRATION}"
 )
 _SHOWING = re.compile(r"(?:^|_)(?:visual|rollout|collect|(?<!down_)(?<!up_)(?<!re_)(?<!sub_)samples?(?:$|_))")
 
@@ -52,6 +52,12 @@ def evaluates(name: str) -> bool:
 def predicts(name: str) -> bool:
     """Whether a name says prediction, or what goes before it: ``infer``, ``Predictor``, ``export_model``, ``ptq``."""
     return bool(_PREDICTION.search(snake(name).rpartition(".")[2]))
+
+
+@lru_cache(16384)
+def calibrates(name: str) -> bool:
+    """Whether a name says that a trained model is tried on a few batches, to be quantized: ``calibrate``, ``ptq``."""
+    return re.search(_CALIBRATION, snake(name).rpartition(".")[2]) is not None
 
 
 @lru_cache(16384)
