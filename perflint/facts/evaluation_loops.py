@@ -50,7 +50,7 @@ _LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
-_MAY_ASK = "a forward pass of this project computes gradients itself"
+_MAY_ASK = "the model may be one that computes gradients in its forward pass, which no_grad would break"
 _MAX_DEPTH = 2
 _MOST_CALLERS = 3
 
@@ -127,20 +127,21 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
     wanted = asks.wanted_in(file, scope)
     if wanted and asks.wanted_by(file, scope, scope.statements_in(found.loop)):
         return None
-    asks_itself = _asks_for_gradients(file, found)
-    if asks_itself:
+    asks_inside = _asks_for_gradients(file, found)
+    if asks_inside:
         return None
     confidence = found.confidence if first.sure else min(found.confidence, Confidence.MEDIUM)
-    confidence = Confidence.LOW if asks_itself is None else confidence
+    if asks_inside is None:
+        confidence = Confidence.LOW
     whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
-    risk = _MAY_ASK if asks_itself is None else _risk(file, found)
+    risk = _MAY_ASK if asks_inside is None else _risk(file, found)
     return Evaluation(found.loop, scope, first.call, confidence, whole, risk)
 
 
 def _asks_for_gradients(file: FileIndex, found: Candidate) -> bool | None:
     """Whether a forward pass in a loop asks for gradients, which ``no_grad`` would break; None where it may."""
     asks = Gradients.of(file.project)
-    if not asks.in_models_of(file):
+    if file not in asks.beside_forward():
         return False
     forwards = [_forward(file, found.scope, item.call) for item in found.calls]
     if any(forward is not None and asks.wanted_in(*forward) for forward in forwards):

@@ -46,10 +46,10 @@ class Gradients(Part):
         )
 
     @query
-    def in_models_of(self, file: FileIndex) -> bool:
-        """Whether a program that loads a file also loads a layer whose forward pass asks for gradients."""
-        asking, imports = self.in_forward(), Imports.of(self._project)
-        return bool(asking) and not asking.isdisjoint(imports.closure(imports.programs(file)))
+    def beside_forward(self) -> frozenset[FileIndex]:
+        """The files that some program loads along with a layer whose forward pass asks for gradients."""
+        imports = Imports.of(self._project)
+        return imports.closure(imports.users(self.in_forward()))
 
     def wanted_by(self, file: FileIndex, scope: Scope, statements: Iterable[Statement]) -> bool:
         """Whether any of a scope's statements asks for gradients or trains."""

@@ -37,16 +37,25 @@ class Imports(Part):
                 queue += self.direct(file)
         return frozenset(found)
 
-    def programs(self, file: FileIndex) -> frozenset[FileIndex]:
-        """A file, and those that bring it in: they import it, or what imports it."""
-        found = {file}
-        queue = [file]
+    def users(self, files: Iterable[FileIndex]) -> frozenset[FileIndex]:
+        """The files that load some of these: they import one, or what imports one, and so on; these included."""
+        found: set[FileIndex] = set()
+        queue = list(files)
         while queue:
-            imported = queue.pop()
-            users = [other for other in self._files if other not in found and imported in self.direct(other)]
-            found.update(users)
-            queue += users
+            file = queue.pop()
+            if file not in found:
+                found.add(file)
+                queue += self._importers().get(file, ())
         return frozenset(found)
+
+    @query
+    def _importers(self) -> Mapping[FileIndex, list[FileIndex]]:
+        """The files that import each file; those that nobody imports are left out."""
+        found: dict[FileIndex, list[FileIndex]] = {}
+        for file in self._files:
+            for imported in self.direct(file):
+                found.setdefault(imported, []).append(file)
+        return found
 
     @query
     def direct(self, file: FileIndex) -> frozenset[FileIndex]:

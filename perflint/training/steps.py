@@ -79,7 +79,7 @@ def of_point(work_out: Callable[Concatenate[Point, P], R]) -> Callable[Concatena
     """Let a function of a point, and of expressions there, remember its answers: a check takes those of its gate."""
 
     def ask(point: Point, /, *about: P.args, **named: P.kwargs) -> R:
-        key = (work_out, *about)
+        key = (work_out, about, tuple(named.items()))
         if key not in point.answers:
             point.answers[key] = work_out(point, *about, **named)
         found: R = point.answers[key]

@@ -70,7 +70,7 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
     (r"only if what is read is a Paddle tensor", frozenset({May.FAIL, May.OTHER_TYPES})),
     (r"lie in memory in another order|rounded otherwise|converted otherwise", frozenset({May.OTHER_TYPES})),
     (r"says `stop_gradient=True` then", frozenset({May.OTHER_TYPES})),
-    (r"may go into a backward pass|computes gradients itself", frozenset({May.FAIL})),
+    (r"may go into a backward pass|computes gradients in its forward pass", frozenset({May.FAIL})),
 )
 """Patterns of reasons, each with what it allows."""
 
