@@ -6,12 +6,12 @@ import random
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from perflint.inputs.globs import Chunk, Glob, parse
+from perflint.inputs.globs import Glob, parse
 from perflint.inputs.patterns import Patterns, is_valid
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -229,22 +229,6 @@ def test_lines_that_cover_a_path_are_told_apart() -> None:
 # --- how much work it is
 
 
-class Steps:
-    """Counts what a comparison does: bytes looked at by a search, and chunks compared."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.count = 0
-        for name in ("find", "fits"):
-            monkeypatch.setattr(Chunk, name, self._counted(getattr(Chunk, name)))
-
-    def _counted(self, ask: Callable[..., int]) -> Callable[..., int]:
-        def counted(chunk: Chunk, name: bytes, at: int, end: int = 0) -> int:
-            self.count += max(end - at, 1)
-            return ask(chunk, name, at, end) if end else ask(chunk, name, at)
-
-        return counted
-
-
 @pytest.mark.parametrize(
     ("pattern", "path"),
     [
@@ -256,12 +240,12 @@ class Steps:
         ("a" * 5000 + "*", "a" * 4999),
     ],
 )
-def test_stars_are_not_tried_in_all_ways(pattern: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = Steps(monkeypatch)
+@pytest.mark.timeout(30)
+def test_stars_are_not_tried_in_all_ways(pattern: str, path: str) -> None:
+    """What tries all ways would not end here."""
     glob = parse(pattern.encode())
     assert glob is not None
-    assert not glob.fits(path.encode().split(b"/"))
-    assert steps.count <= len(pattern) * (len(path) + 1)
+    assert not glob.fits(path.encode())
 
 
 @pytest.mark.parametrize(
@@ -293,9 +277,9 @@ def test_patterns_are_looked_up_and_not_gone_through(line: str, monkeypatch: pyt
     asked: list[Glob] = []
     fits = Glob.fits
 
-    def counted(glob: Glob, names: Sequence[bytes]) -> bool:
+    def counted(glob: Glob, path: bytes) -> bool:
         asked.append(glob)
-        return fits(glob, names)
+        return fits(glob, path)
 
     patterns = Patterns(line.format(1_000_000 + number) for number in range(20_000))
     monkeypatch.setattr(Glob, "fits", counted)

@@ -1,20 +1,22 @@
-"""One line of a ``.gitignore`` as git reads it, in a form whose matching never takes exponential time.
+"""One line of a ``.gitignore`` as git reads it, as a regular expression that never takes exponential time.
 
 Git compares bytes: ``?`` and ``[...]`` stand for one byte, and ``*`` for any bytes but a slash.  A pattern is cut at
-its slashes, and each part at its stars.  What is left between two stars has a fixed length, so the leftmost place
-where it fits is always good enough, and nothing is ever tried twice; the same holds for the parts between two ``**``.
-A translation into one regular expression would try ``*a*a*a*ab`` in all ways that ``aaa...`` can be cut.
+its slashes, and each part at its stars.  What stands between two stars has a fixed length, so the first place where it
+fits is always good enough; the same holds for the parts between two ``**``.  So the expression takes the first place
+and never tries another one (`_first`).  A plain translation of ``*a*a*a*ab`` would try all ways to cut ``aaa...``.
 
-pathspec, which most Python tools use, differs from git in what git alone knows: ``[z-a]`` matches nothing there,
-``[[:alpha:]]`` means letters, and a line with an unclosed bracket is passed over.
+pathspec, which most Python tools use, differs from git in details: for git ``[z-a]`` matches nothing, ``[[:alpha:]]``
+means letters, and a line with an unclosed bracket is passed over.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NamedTuple
+from functools import cached_property
+from itertools import count
 
 _SLASH, _STAR, _DEEP, _DEEPER = "/", "*", "**/", "**"
 """Tokens beside bytes: ``_DEEP`` stands for any number of directories, ``_DEEPER`` for at least one more name."""
@@ -46,54 +48,14 @@ _CLASSES = {
 Unit = bytes | frozenset[int]
 """These bytes of a name, one after the other; or one byte that is one of these."""
 Token = Unit | str
+Chunk = tuple[Unit, ...]
+"""What stands between two stars; no two units of bytes are next to one another."""
+Part = tuple[Chunk, ...]
+"""What one name of a path must look like: chunks with a star between each two."""
 
 
 class _Malformed(Exception):
     """A pattern that git never finds anywhere: an unclosed bracket, or a backslash at the end."""
-
-
-class Chunk:
-    """What stands between two stars, and takes as many bytes of a name wherever it fits.
-
-    ``units`` are what it is made of, no two of them bytes next to one another; ``width`` is how many bytes it takes.
-    """
-
-    def __init__(self, tokens: Sequence[Unit]) -> None:
-        self.units: list[Unit] = []
-        for token in tokens:
-            if isinstance(token, bytes) and self.units and isinstance(before := self.units[-1], bytes):
-                self.units[-1] = before + token
-            else:
-                self.units.append(token)
-        self.width = sum(len(unit) if isinstance(unit, bytes) else 1 for unit in self.units)
-        self._regex: re.Pattern[bytes] | None = None
-
-    @property
-    def literal(self) -> bytes | None:
-        """The bytes that it stands for, where there is no choice."""
-        if not self.units:
-            return b""
-        first = self.units[0]
-        return first if len(self.units) == 1 and isinstance(first, bytes) else None
-
-    def fits(self, name: bytes, at: int) -> bool:
-        """Whether the name goes on with it at an offset, which leaves room for it."""
-        literal = self.literal
-        return name.startswith(literal, at) if literal is not None else self._compiled.match(name, at) is not None
-
-    def find(self, name: bytes, start: int, end: int) -> int:
-        """The first offset at which it fits between two others; -1: nowhere."""
-        literal = self.literal
-        if literal is not None:
-            return name.find(literal, start, end)
-        match = self._compiled.search(name, start, end)
-        return -1 if match is None else match.start()
-
-    @property
-    def _compiled(self) -> re.Pattern[bytes]:
-        if self._regex is None:
-            self._regex = re.compile(b"".join(map(_as_regex, self.units)), re.DOTALL)
-        return self._regex
 
 
 class Where(Enum):
@@ -105,102 +67,72 @@ class Where(Enum):
     END = auto()
 
 
-class PatternPart(NamedTuple):
-    """What one name of a path must look like: chunks with a star between each two."""
+@dataclass(eq=False)
+class Glob:
+    """A pattern: what it says (``ignores`` or takes back), of which entries, and how their paths look.
 
-    chunks: tuple[Chunk, ...]
-
-    @property
-    def is_literal(self) -> bool:
-        """Whether one name alone fits."""
-        return len(self.chunks) == 1 and self.chunks[0].literal is not None
-
-    def fits(self, name: bytes) -> bool:
-        """Whether a name looks like this."""
-        first, *inner = self.chunks
-        if not inner:
-            return len(name) == first.width and first.fits(name, 0)
-        last = inner.pop()
-        at, end = first.width, len(name) - last.width
-        if at > end or not first.fits(name, 0) or not last.fits(name, end):
-            return False
-        for chunk in inner:
-            found = chunk.find(name, at, end)
-            if found < 0:
-                return False
-            at = found + chunk.width
-        return True
-
-
-class NameRun(NamedTuple):
-    """Parts that stand for names right after one another; ``gap``: how many names must at least come before them.
-
-    A gap of None: none may.
+    ``runs`` are parts that stand for names right after one another.  A path begins with the first run, which may be
+    empty, and ends with the last one; any number of directories may stand between two.  ``by_name``: the pattern is
+    one part, for the name of an entry in any directory.
     """
-
-    parts: tuple[PatternPart, ...]
-    gap: int | None
-
-
-class Glob(NamedTuple):
-    """A pattern: what it says (``ignores`` or takes back), of which entries, and how their paths look."""
 
     ignores: bool
     directories_only: bool
     by_name: bool
-    runs: tuple[NameRun, ...]
+    runs: Sequence[Sequence[Part]]
 
     @property
     def literal(self) -> bytes | None:
         """The one path that it names, or the one name in any directory; None where it may be another."""
-        first = self.runs[0]
-        if len(self.runs) > 1 or first.gap is not None or not all(part.is_literal for part in first.parts):
-            return None
-        return b"/".join(part.chunks[0].literal or b"" for part in first.parts)
+        names = [part[0][0] for part in self.runs[0] if len(part) == 1 and len(part[0]) == 1]
+        plain = [name for name in names if isinstance(name, bytes)]
+        return b"/".join(plain) if len(self.runs) == 1 and len(plain) == len(self.runs[0]) else None
 
     def pieces(self) -> Iterator[tuple[bytes, Where]]:
         """Pieces of text that the path of each such entry holds, and where."""
-        for part in (part for run in self.runs for part in run.parts[: -1 if run is self.runs[-1] else None]):
-            for chunk in part.chunks:
-                yield from ((unit, Where.PATH) for unit in chunk.units if isinstance(unit, bytes))
-        if not self.runs[-1].parts:
-            return
-        chunks = self.runs[-1].parts[-1].chunks
-        for chunk in chunks:
-            yield from ((unit, Where.NAME) for unit in chunk.units if isinstance(unit, bytes))
-        if chunks[0].units and isinstance(first := chunks[0].units[0], bytes):
+        *directories, name = (part for run in self.runs for part in run)
+        for where, parts in ((Where.PATH, directories), (Where.NAME, [name])):
+            units = (unit for part in parts for chunk in part for unit in chunk)
+            yield from ((unit, where) for unit in units if isinstance(unit, bytes))
+        if name[0] and isinstance(first := name[0][0], bytes):
             yield first, Where.START
-        if chunks[-1].units and isinstance(last := chunks[-1].units[-1], bytes):
+        if name[-1] and isinstance(last := name[-1][-1], bytes):
             yield last, Where.END
 
-    def fits(self, names: Sequence[bytes]) -> bool:
-        """Whether it speaks of the entry with this path, in names; whether that is a directory is not asked."""
-        if self.by_name:
-            return self.runs[0].parts[0].fits(names[-1])
-        at = 0
-        for number, (parts, gap) in enumerate(self.runs):
-            is_last = number == len(self.runs) - 1
-            found = self._place(parts, names, at, gap, is_last)
-            if found is None:
-                return False
-            at = found + len(parts)
-        return at == len(names)
+    def fits(self, path: bytes) -> bool:
+        """Whether it speaks of the entry with this path; whether that is a directory is not asked."""
+        return self._regex.fullmatch(path.rpartition(b"/")[2] if self.by_name else path) is not None
 
-    @staticmethod
-    def _place(
-        parts: Sequence[PatternPart], names: Sequence[bytes], at: int, gap: int | None, is_last: bool
-    ) -> int | None:
-        """The first place from ``at`` on where the names look like these parts; at the end for the last ones."""
-        latest = len(names) - len(parts)
-        earliest = at + (gap or 0)
-        if gap is None:
-            latest = min(latest, at)
-        elif is_last:
-            earliest = max(earliest, latest)
-        for place in range(earliest, latest + 1):
-            if all(part.fits(names[place + number]) for number, part in enumerate(parts)):
-                return place
-        return None
+    @cached_property
+    def _regex(self) -> re.Pattern[bytes]:
+        groups = count()
+        first, *others = (b"/".join(_part_regex(part, groups) for part in run) for run in self.runs)
+        found = first + b"/" if first and others else first
+        for run in others[:-1]:
+            found += _first(_DIRECTORIES + b"?" + run + b"/", groups)
+        return re.compile(found + (_DIRECTORIES + others[-1] if others else b""), re.DOTALL)
+
+
+_DIRECTORIES = b"(?:[^/]*/)*"
+
+
+def _first(regex: bytes, groups: Iterator[int]) -> bytes:
+    """What a regular expression finds first; no other match of it is tried (an atomic group, which came with 3.11)."""
+    return b"(?=(?P<at%d>%b))(?P=at%d)" % ((number := next(groups)), regex, number)
+
+
+def _part_regex(part: Part, groups: Iterator[int]) -> bytes:
+    first, *others = (b"".join(map(_unit_regex, chunk)) for chunk in part)
+    inner = b"".join(_first(b"[^/]*?" + chunk, groups) for chunk in others[:-1])
+    return first + inner + (b"[^/]*" + others[-1] if others else b"")
+
+
+def _unit_regex(unit: Unit) -> bytes:
+    if isinstance(unit, bytes):
+        return re.escape(unit)
+    if unit >= _ANY - _SLASHES:
+        return b"[^/]"
+    return b"[" + b"".join(b"\\x%02x" % byte for byte in sorted(unit)) + b"]"
 
 
 def parse(line: bytes) -> Glob | None:
@@ -214,21 +146,17 @@ def parse(line: bytes) -> Glob | None:
     body = body[: len(body) - directories_only]
     by_name = b"/" not in body
     try:
-        tokens = [*_units(body)] if by_name else [*_tokens(body.removeprefix(b"/"))]
+        tokens = [token for token, _, _ in _scan(body)] if by_name else _tokens(body.removeprefix(b"/"))
     except _Malformed:
         return None
-    runs = (NameRun((_part(tokens),), None),) if by_name else tuple(_runs(tokens))
-    return Glob(ignores, directories_only, by_name, runs) if all(map(_can_fit, runs)) else None
+    runs = [[_part(tokens)]] if by_name else _runs(tokens)
+    can_fit = all(_can_fit(part) for run in runs for part in run)
+    return Glob(ignores, directories_only, by_name, runs) if can_fit else None
 
 
-def _can_fit(run: NameRun) -> bool:
-    """Whether any names can look like this: a name has at least one byte, and a choice one that it may be."""
-    for part in run.parts:
-        if len(part.chunks) == 1 and not part.chunks[0].units:
-            return False
-        if any(not unit for chunk in part.chunks for unit in chunk.units):
-            return False
-    return True
+def _can_fit(part: Part) -> bool:
+    """Whether any name can look like this: it has at least one byte, and where there is a choice, one to choose."""
+    return part != ((),) and all(unit for chunk in part for unit in chunk)
 
 
 def _without_trailing_spaces(line: bytes) -> bytes:
@@ -238,37 +166,39 @@ def _without_trailing_spaces(line: bytes) -> bytes:
     return line[: end + 1] if backslashes % 2 else line[:end]
 
 
-def _part(tokens: Sequence[Token]) -> PatternPart:
+def _part(tokens: Sequence[Token]) -> Part:
     chunks: list[list[Unit]] = [[]]
     for token in tokens:
+        units = chunks[-1]
         if isinstance(token, str):
             chunks.append([])
+        elif isinstance(token, bytes) and units and isinstance(units[-1], bytes):
+            units[-1] += token
         else:
-            chunks[-1].append(token)
-    return PatternPart(tuple(map(Chunk, chunks)))
+            units.append(token)
+    return tuple(map(tuple, chunks))
 
 
-def _runs(tokens: Sequence[Token]) -> list[NameRun]:
+def _runs(tokens: Sequence[Token]) -> list[list[Part]]:
     """The names of a pattern, cut at the places that stand for any number of directories."""
-    runs: list[tuple[list[PatternPart], int | None]] = [([], None)]
+    runs: list[list[Part]] = [[]]
     name: list[Token] = []
     deep = False
     for token in [*tokens, _SLASH]:
         if token in (_DEEP, _DEEPER):
-            least = int(token == _DEEPER)
-            if runs[-1][0] or runs[-1][1] is None:
-                runs.append(([], least))
-            else:
-                runs[-1] = ([], (runs[-1][1] or 0) + least)
+            if runs[-1] or len(runs) == 1:
+                runs.append([])
+            if token == _DEEPER:
+                runs[-1].append(_part([_STAR]))
             deep = True
         elif token != _SLASH:
             name.append(token)
         elif deep:
             deep = False
         else:
-            runs[-1][0].append(_part(name))
+            runs[-1].append(_part(name))
             name = []
-    return [NameRun(tuple(parts), gap) for parts, gap in runs if parts or gap is not None]
+    return runs
 
 
 def _tokens(body: bytes) -> list[Token]:
@@ -286,11 +216,6 @@ def _tokens(body: bytes) -> list[Token]:
         # No name holds a slash, so neither does what a bracket or a question mark stands for.
         found.append(token - _SLASHES if isinstance(token, frozenset) else _SLASH if token == b"/" else token)
     return found
-
-
-def _units(body: bytes) -> list[Token]:
-    """The tokens of a pattern without slashes."""
-    return [token for token, _, _ in _scan(body)]
 
 
 def _scan(body: bytes) -> list[tuple[Token, int, int]]:
@@ -367,11 +292,3 @@ def _byte(body: bytes, at: int) -> tuple[int, int]:
     if at >= len(body):
         raise _Malformed
     return body[at], at + 1
-
-
-def _as_regex(unit: Unit) -> bytes:
-    if isinstance(unit, bytes):
-        return re.escape(unit)
-    if len(unit) == 256:
-        return b"."
-    return b"[" + b"".join(b"\\x%02x" % byte for byte in sorted(unit)) + b"]"

@@ -107,13 +107,13 @@ class Patterns:
         """The patterns that match an entry, in no order."""
         is_directory = path.endswith("/")
         whole = _bytes(path[:-1] if is_directory else path)
-        names = whole.split(b"/")
-        for rule in self._candidates(whole, names[-1]):
-            if is_directory >= rule.glob.directories_only and rule.glob.fits(names):
+        for rule in self._candidates(whole):
+            if is_directory >= rule.glob.directories_only and rule.glob.fits(whole):
                 yield rule
 
-    def _candidates(self, path: bytes, name: bytes) -> Iterator[_Rule]:
+    def _candidates(self, path: bytes) -> Iterator[_Rule]:
         """The patterns that can match an entry: few of them, for most entries."""
+        name = path.rpartition(b"/")[2]
         yield from self._names.get(name, ())
         yield from self._paths.get(path, ())
         for index in self._by_piece.values():
