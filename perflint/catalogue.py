@@ -7,10 +7,10 @@ tests read it from here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -22,6 +22,7 @@ FILE_CODES = frozenset({"PPF001", "PPF003"})
 
 URL = "https://github.com/perflint-paddle/perflint/blob/main/rules/{code}.yaml"
 NONZERO = "nonzero"
+Kind = TypeVar("Kind")
 BOTTLENECKS = ("I/O", "CPU", "GPU", "sync", "memory", "communication", "input")
 
 
@@ -74,11 +75,11 @@ class Example:
     (None where the fix is display only), ``good`` is a lookalike that is not reported."""
 
     title: str
-    bad: str | None
-    fixed: str | None
-    good: str | None
-    lines: tuple[int, ...]
-    level: Level | None
+    bad: str | None = None
+    fixed: str | None = None
+    good: str | None = None
+    lines: tuple[int, ...] = ()
+    level: Level | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Reference:
     shows: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """One rule as its YAML file states it; see CONTRIBUTING.md for the keys."""
 
@@ -97,18 +98,18 @@ class Rule:
     name: str
     summary: str
     bottleneck: str
-    default: bool
+    default: bool = True
     why: str
     ignore_when: str
     message: str
     fix_level: Level
     fix_title: str
     fix_reason: str
-    calls: tuple[str, ...]
+    calls: tuple[str, ...] = ()
     match: tuple[ArgumentMatch, ...]
     examples: tuple[Example, ...]
     references: tuple[Reference, ...]
-    evidence: str
+    evidence: str = ""
     path: Path
     measuring: Measuring = field(default_factory=Measuring)
 
@@ -161,117 +162,74 @@ def _read_rule(path: Path) -> Rule:
         raise CatalogueError(f"{path}: not valid YAML: {error}") from error
     if not isinstance(data, dict):
         raise CatalogueError(f"{path}: a rule file is a mapping")
-    fields = _Fields(path, data)
-    fix = _Fields(path, fields.take("fix", dict))
-    rule = Rule(
-        code=fields.take("code", str),
-        name=fields.take("name", str),
-        summary=fields.take("summary", str),
-        bottleneck=fields.choice("bottleneck", BOTTLENECKS),
-        default=fields.take("default", bool, True),
-        why=fields.take("why", str),
-        ignore_when=fields.take("ignore_when", str),
-        message=fields.take("message", str),
+    keys = _Keys(path, data)
+    fix = _Keys(path, keys.take("fix", dict))
+    rule = keys.read(
+        Rule,
+        bottleneck=keys.choice("bottleneck", BOTTLENECKS),
         fix_level=Level[fix.choice("level", [str(level) for level in Level]).upper()],
         fix_title=fix.take("title", str),
         fix_reason=fix.take("reason", str, ""),
-        calls=tuple(fields.take("calls", list, [])),
-        match=tuple(match for item in fields.take("match", list, []) for match in _read_match(path, item)),
-        examples=tuple(_read_example(path, item) for item in fields.take("examples", list)),
-        references=tuple(_read_reference(path, item) for item in fields.take("references", list)),
-        evidence=fields.take("evidence", str, ""),
+        match=tuple(match for item in keys.take("match", list, []) for match in _read_match(path, item)),
+        examples=tuple(_read_example(path, item) for item in keys.take("examples", list)),
+        references=tuple(_Keys(path, item).read(Reference) for item in keys.take("references", list)),
         path=path,
-        measuring=_read_measuring(path, fields.take("measuring", dict, {})),
+        measuring=_read_measuring(path, keys.take("measuring", dict, {})),
     )
     fix.finish()
-    fields.finish()
     if path.stem != rule.code:
         raise CatalogueError(f"{path}: holds {rule.code}; name the file {rule.code}.yaml")
     return rule
 
 
 def _read_measuring(path: Path, data: dict[str, Any]) -> Measuring:
-    fields = _Fields(path, data)
-    measuring = Measuring(
-        fields.take("nowhere", str, ""),
-        _read_reasons(path, fields.take("not_on", dict, {})),
-        _read_reasons(path, fields.take("no_gain_on", dict, {})),
-    )
-    fields.finish()
+    keys = _Keys(path, data)
+    reasons = {key: _read_reasons(path, keys.take(key, dict, {})) for key in ("not_on", "no_gain_on")}
+    measuring = keys.read(Measuring, **reasons)
     if conflict := measuring.conflict():
         raise CatalogueError(f"{path}: measuring {conflict}")
     return measuring
 
 
 def _read_reasons(path: Path, data: dict[str, Any]) -> dict[Device, str]:
-    fields = _Fields(path, data)
-    reasons = {device: fields.take(device, str, "") for device in DEVICES}
-    fields.finish()
+    keys = _Keys(path, data)
+    reasons = {device: keys.take(device, str, "") for device in DEVICES}
+    keys.finish()
     return {device: reason for device, reason in reasons.items() if reason}
 
 
 def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:
     """The matches of one entry: ``call`` may be a list of calls that are treated alike."""
-    fields = _Fields(path, data)
-    calls = fields.take("call", (str, list))
-    where = fields.choice("where", ("step",), "")
-    no_word, no_list = ("", []) if where else (_REQUIRED, _REQUIRED)
-    match = ArgumentMatch(
+    keys = _Keys(path, data)
+    calls = keys.take("call", (str, list))
+    where = keys.choice("where", ("step",), "")
+    required = {} if where else {key: keys.take(key, str) for key in ("parameter", "set")}
+    bad = keys.take("bad", (list, str), [] if where else _REQUIRED)
+    if isinstance(bad, str) and bad != NONZERO:
+        raise CatalogueError(f"{path}: bad is {bad!r}, expected a list of values or {NONZERO}")
+    match = keys.read(
+        ArgumentMatch,
         call="",
         where=where,
-        parameter=fields.take("parameter", str, no_word),
-        position=fields.take("position", int, None),
-        default=fields.any("default"),
-        bad=_values(fields.take("bad", (list, str), no_list)),
-        set=fields.take("set", str, no_word),
-        message=fields.take("message", str, ""),
-        needs=tuple(fields.take("needs", list, [])),
-        unless=tuple(fields.take("unless", list, [])),
-        unless_kind={key: tuple(value) for key, value in fields.take("unless_kind", dict, {}).items()},
-        unless_value={key: tuple(value) for key, value in fields.take("unless_value", dict, {}).items()},
-        unless_comment=fields.take("unless_comment", str, ""),
-        unless_test=fields.take("unless_test", str, ""),
-        unless_beside=tuple(fields.take("unless_beside", list, [])),
-        unless_called=tuple(fields.take("unless_called", list, [])),
-        unless_within=fields.choice("unless_within", ("loop",), ""),
-        positions=dict(fields.take("positions", dict, {})),
+        bad=bad if isinstance(bad, str) else tuple(bad),
+        unless_within=keys.choice("unless_within", ("loop",), ""),
+        **required,
     )
-    fields.finish()
-    if isinstance(match.bad, str) and match.bad != NONZERO:
-        raise CatalogueError(f"{path}: bad is {match.bad!r}, expected a list of values or {NONZERO}")
     return [replace(match, call=call) for call in ([calls] if isinstance(calls, str) else calls)]
 
 
-def _values(bad: list[Any] | str) -> tuple[Any, ...] | str:
-    return bad if isinstance(bad, str) else tuple(bad)
-
-
 def _read_example(path: Path, data: dict[str, Any]) -> Example:
-    fields = _Fields(path, data)
-    level = fields.take("level", str, None)
-    example = Example(
-        title=fields.take("title", str),
-        bad=fields.take("bad", str, None),
-        fixed=fields.take("fixed", str, None),
-        good=fields.take("good", str, None),
-        lines=tuple(fields.take("lines", list, [])),
-        level=Level[level.upper()] if level else None,
-    )
-    fields.finish()
-    return example
-
-
-def _read_reference(path: Path, data: Any) -> Reference:
-    fields = _Fields(path, data)
-    reference = Reference(fields.take("url", str), fields.take("shows", str))
-    fields.finish()
-    return reference
+    keys = _Keys(path, data)
+    level = keys.take("level", str, "")
+    return keys.read(Example, level=Level[level.upper()] if level else None)
 
 
 _REQUIRED = object()
+_KINDS = {"str": str, "bool": bool, "int": int, "tuple": list, "Mapping": dict, "Any": object}
+"""What YAML has for a field of these types."""
 
 
-class _Fields:
+class _Keys:
     """Takes typed keys out of one mapping, and objects to those nobody took."""
 
     def __init__(self, path: Path, data: Any) -> None:
@@ -279,6 +237,19 @@ class _Fields:
             raise CatalogueError(f"{path}: expected a mapping, found {data!r}")
         self._path = path
         self._left = dict(data)
+
+    def read(self, kind: type[Kind], **known: Any) -> Kind:
+        """An object of a dataclass, from the keys of its fields; only fields with a default may be left out."""
+        for each in fields(kind):  # type: ignore[arg-type]  # any dataclass
+            is_optional = each.default is not MISSING or each.default_factory is not MISSING
+            if each.name in known or (is_optional and each.name not in self._left):
+                continue
+            value = self.take(each.name, _KINDS[str(each.type).partition("[")[0].removesuffix(" | None")])
+            if isinstance(value, dict):
+                value = {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
+            known[each.name] = tuple(value) if isinstance(value, list) else value
+        self.finish()
+        return kind(**known)
 
     def take(self, key: str, kind: type | tuple[type, ...], default: Any = _REQUIRED) -> Any:
         if key not in self._left:
@@ -291,9 +262,6 @@ class _Fields:
             expected = " or ".join(one.__name__ for one in kinds)
             raise CatalogueError(f"{self._path}: {key} is {value!r}, expected {expected}")
         return value.strip() if isinstance(value, str) and "\n" not in value.strip() else value
-
-    def any(self, key: str) -> Any:
-        return self._left.pop(key, None)
 
     def choice(self, key: str, allowed: Any, default: Any = _REQUIRED) -> str:
         """One of the allowed words, or the default where the key is absent."""

@@ -6,15 +6,36 @@ from it later.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, TypeVar
 
 BEFORE, ALL_FIXES = "before", "all fixes"
 """The names of the variants that every report has, unless there is one fix only."""
 
+Kept = TypeVar("Kept", bound="_Kept")
+
 
 @dataclass(frozen=True)
-class Steps:
+class _Kept:
+    """What can be written as JSON, and read again."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as ``json.dumps`` takes them."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls: type[Kept], data: dict[str, Any]) -> Kept:
+        """What ``to_json`` has written; fields that a later version may have added are passed over.
+
+        Raises:
+            KeyError: a field is missing.
+        """
+        names = [each.name for each in fields(cls) if each.name in data or each.default is MISSING]
+        return cls(**{name: data[name] for name in names})
+
+
+@dataclass(frozen=True)
+class Steps(_Kept):
     """One run of one variant: an entry for each measured step, in order; the warm-up is left out.
 
     ``batch_s``: seconds from the end of one optimizer step to the end of the next.  ``reader_s``: the part of it that
@@ -35,22 +56,9 @@ class Steps:
         seconds = sum(self.batch_s)
         return sum(self.samples) / seconds if seconds else 0.0
 
-    def to_json(self) -> dict[str, Any]:
-        """The run as ``json.dumps`` takes it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Steps:
-        """The run that ``to_json`` has written.
-
-        Raises:
-            KeyError: a field is missing.
-        """
-        return cls(**_taken(cls, data))
-
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(_Kept):
     """The script in one state: ``before``, ``PPF201 train.py:109`` for one fix, or ``all fixes``.
 
     ``codes`` and ``places`` (``path:row``) are those of the findings that were fixed; ``runs`` has one entry a round.
@@ -61,22 +69,14 @@ class Variant:
     places: list[str]
     runs: list[Steps]
 
-    def to_json(self) -> dict[str, Any]:
-        """The variant as ``json.dumps`` takes it."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Variant:
-        """The variant that ``to_json`` has written.
-
-        Raises:
-            KeyError: a field is missing.
-        """
-        return cls(**{**_taken(cls, data), "runs": [Steps.from_json(run) for run in data["runs"]]})
+        """As above, with its runs."""
+        return super().from_json({**data, "runs": [Steps.from_json(run) for run in data["runs"]]})
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(_Kept):
     """A variant against ``before``.
 
     ``ips_before`` and ``ips_after`` are samples a second, geometric means over the rounds; ``ratio`` is the second by
@@ -96,27 +96,9 @@ class Comparison:
     differ_from: int | None = None
     differ_by: float | None = None
 
-    @property
-    def gains(self) -> bool:
-        """Whether the whole interval is above 1."""
-        return self.low > 1
-
-    def to_json(self) -> dict[str, Any]:
-        """The comparison as ``json.dumps`` takes it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Comparison:
-        """The comparison that ``to_json`` has written.
-
-        Raises:
-            KeyError: a field is missing.
-        """
-        return cls(**_taken(cls, {"differ_from": None, "differ_by": None, **data}))
-
 
 @dataclass(frozen=True)
-class BenchReport:
+class BenchReport(_Kept):
     """A whole measurement.  ``date`` is UTC, as in ISO 8601; ``warmup`` and ``steps`` are of each run."""
 
     script: str
@@ -131,22 +113,9 @@ class BenchReport:
     comparisons: list[Comparison]
     notes: list[str]
 
-    def to_json(self) -> dict[str, Any]:
-        """The report as ``json.dumps`` takes it."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> BenchReport:
-        """The report that ``to_json`` has written.
-
-        Raises:
-            KeyError: a field is missing.
-        """
+        """As above, with its variants and comparisons."""
         variants = [Variant.from_json(item) for item in data["variants"]]
         comparisons = [Comparison.from_json(item) for item in data["comparisons"]]
-        return cls(**{**_taken(cls, data), "variants": variants, "comparisons": comparisons})
-
-
-def _taken(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a dataclass; others, which a later version may write, are passed over."""
-    return {field.name: data[field.name] for field in fields(kind)}
+        return super().from_json({**data, "variants": variants, "comparisons": comparisons})
