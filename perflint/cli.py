@@ -10,14 +10,14 @@ if __name__ == "__main__":  # ``python -m perflint.cli``, before anything else i
 import argparse
 import atexit
 import gc
-import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from perflint.commands import CommandError, internal_error
+from perflint.commands import CommandError, internal_error, is_debugging
 from perflint.commands.ending import Terminated, in_order
 from perflint.output.console import complain
 from perflint.output.formats import FORMATS
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # the last resort: a person gets a sentence, not a traceback
-        if os.environ.get("PERFLINT_DEBUG") == "1":
+        if is_debugging():
             raise
         print(internal_error(error), file=sys.stderr)
     return FAILED
@@ -68,36 +68,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.version:
-        from perflint.commands import version
-
-        return version.run()
-    if options.command == "check":
-        from perflint.commands import check
-
-        return check.run(options)
-    if options.command == "rule":
-        from perflint.commands import rule
-
-        return rule.run(options)
-    if options.command == "clean":
-        from perflint.commands import clean
-
-        return clean.run()
-    if options.command == "config":
-        from perflint.commands import config
-
-        return config.run(options)
-    if options.command == "server":
-        from perflint.server import command as server
-
-        return server.run(options)
-    if options.command == "bench":
-        from perflint.commands import bench
-
-        return bench.run(options)
-    _parser().print_help(sys.stderr)
-    return FAILED
+    """Run a command: a module with ``run(options)``, which gives the exit status."""
+    name = "version" if options.version else options.command
+    if name is None:
+        _parser().print_help(sys.stderr)
+        return FAILED
+    place = "perflint.server.command" if name == "server" else f"perflint.commands.{name}"
+    status: int = import_module(place).run(options)
+    return status
 
 
 class _Parser(argparse.ArgumentParser):

@@ -21,7 +21,7 @@ from pathlib import Path
 from flake8.exceptions import ExecutionError
 
 from perflint import catalogue, cli
-from perflint.commands import CommandError, check, internal_error, reading
+from perflint.commands import CommandError, check, internal_error, is_debugging, reading
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
 from perflint.flake8_shared import STDIN, is_worth_checking, left_behind
@@ -130,7 +130,7 @@ def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argp
     except (CommandError, catalogue.CatalogueError) as error:
         raise ExecutionError(f"perflint: {visible(_as_option(str(error)))}") from error
     except Exception as error:  # flake8 has other plugins to run
-        if os.environ.get("PERFLINT_DEBUG") == "1":
+        if is_debugging():
             raise
         print(internal_error(error), file=sys.stderr)
         return Report([], {})

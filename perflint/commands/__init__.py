@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from perflint import REPORT_TO
 from perflint.text.visible import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the command line imports this at every start
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from perflint.configuration.settings import Settings
+    from perflint.text.source import Source
 
 
 class CommandError(Exception):
@@ -41,3 +46,20 @@ def internal_error(error: Exception) -> str:
         f"perflint: internal error{place}: {what}. This is a bug in perflint: please report it at {REPORT_TO} "
         "(with PERFLINT_DEBUG=1 in the environment the run shows where it happened)"
     )
+
+
+def is_debugging() -> bool:
+    """Whether a person has asked for tracebacks."""
+    return os.environ.get("PERFLINT_DEBUG") == "1"
+
+
+def failing_file(sources: Mapping[str, Source], settings: Settings) -> str | None:
+    """The path of the first file that makes the checks fail when it is checked by itself."""
+    from perflint.run import engine
+
+    for path, source in sources.items():
+        try:
+            engine.check({path: source}, settings)
+        except Exception:
+            return path
+    return None

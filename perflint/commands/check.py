@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from perflint.commands import CommandError, InternalError, outputs, saving, showing
+from perflint.commands import CommandError, InternalError, failing_file, outputs, saving, showing
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
 from perflint.commands.run_settings import common_directory
@@ -293,23 +293,11 @@ def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
             raise Unchecked(str(error.__cause__), projects, error.found, batch.unreadable) from error
         except Exception as error:
             sources = {path: source for project in projects for path, source in project.items()}
-            raise InternalError(_guilty(sources, batch)) from error
+            raise InternalError(failing_file(sources, batch.settings)) from error
         finally:
             progress.clear()
 
     return check
-
-
-def _guilty(sources: Mapping[str, Source], batch: Batch) -> str | None:
-    """The first file that makes the engine fail by itself."""
-    from perflint.run import engine
-
-    for path, source in sources.items():
-        try:
-            engine.check({path: source}, batch.settings)
-        except Exception:
-            return path
-    return None
 
 
 def _cores() -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+
 from perflint.commands import CommandError
 from perflint.output.console import Console
 from perflint.run import cache
 
 
-def run() -> int:
+def run(_: argparse.Namespace) -> int:
     """Remove the entries of the cache, and say how many there were.
 
     Raises:

@@ -7,10 +7,10 @@ nobody waits, for the next change of the same file.
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from perflint.commands import is_debugging
 from perflint.commands.reading import Batch
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
@@ -54,7 +54,7 @@ class Following:
             return self._asked(changed)
         except Exception:
             self._drop()
-            if os.environ.get("PERFLINT_DEBUG") == "1":
+            if is_debugging():
                 raise
             return None  # the check of everything says what is wrong, if it still is
 

@@ -6,6 +6,7 @@ both without a word; the later one overwrites files of the earlier, and removing
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from perflint.commands import CommandError
 _REPAIR = ("    python -m pip uninstall -y perflint perflint-paddle", "    python -m pip install perflint-paddle")
 
 
-def run() -> int:
+def run(_: argparse.Namespace) -> int:
     """Print the version.
 
     Raises:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from perflint.commands import CommandError, internal_error, outputs
+from perflint.commands import CommandError, internal_error, is_debugging, outputs
 from perflint.commands.following import Following
 from perflint.commands.reading import STDIN, Batch, find, read
 from perflint.commands.run_settings import common_directory, resolve
@@ -157,7 +157,7 @@ class Watch:
         except CommandError:
             raise
         except Exception as error:
-            if os.environ.get("PERFLINT_DEBUG") == "1":
+            if is_debugging():
                 raise
             self._console.note(internal_error(error))
         finally:

@@ -1,16 +1,20 @@
-"""The findings of a file that is checked by itself, and what becomes of one that perflint fails on."""
+"""Checks and fixes single files."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.server.fixing import Wanted, fixed_text
+from perflint.fix.fixer import fix_all
 from perflint.text.source import Source
 
 _MOST_KNOWN = 50
+
+Wanted = Callable[[Source, list[Finding]], list[Finding]]
+"""Which of the findings of a file to fix."""
 
 log = logging.getLogger(__name__)
 
@@ -23,11 +27,13 @@ class Alone:
 
     def check(self, source: Source, settings: Settings) -> list[Finding]:
         """What ``perflint check FILE`` would find; nothing where a rule fails on it, which is logged."""
+        from perflint.run import engine  # only now, for the cache may know all that is asked
+
         known = self._known.get(source.path)
         if known is not None and known[0] == source.text and known[1] == settings:
             return known[2]
         try:
-            found = check({source.path: source}, settings)
+            found = engine.check({source.path: source}, settings)
         except Exception:
             log.exception("perflint failed on %s, which is shown without findings until it changes", source.path)
             found = []
@@ -42,18 +48,19 @@ class Alone:
         return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, wanted)
 
 
-def check(sources: dict[str, Source], settings: Settings) -> list[Finding]:
-    """As ``engine.check``, which is imported only where the cache cannot answer."""
-    from perflint.run import engine
+def fixed_text(source: Source, check: Callable[[str], list[Finding]], level: Level, wanted: Wanted) -> str:
+    """The text of a file after all fixes of ``level`` and above, round after round as ``check --fix`` makes them.
 
-    return engine.check(sources, settings)
+    Args:
+        source: the file.
+        check: finds what is in the file with another text.
+        level: the least level.
+        wanted: which findings to fix.
+    """
 
+    def found(sources: Mapping[str, Source]) -> list[Finding]:
+        now = sources[source.path]
+        return wanted(now, check(now.text))
 
-def fails_on(sources: dict[str, Source], settings: Settings) -> str | None:
-    """The first file that makes the checks fail by itself."""
-    for path, source in sources.items():
-        try:
-            check({path: source}, settings)
-        except Exception:
-            return path
-    return None
+    outcome = fix_all({source.path: source}, found, level)
+    return outcome.changed.get(source.path, source).text

@@ -14,7 +14,6 @@ from perflint.configuration.settings import Settings
 
 SECTION = "perflint"
 
-_LISTS = {"select": "select", "ignore": "ignore", "extendSelect": "extend-select"}
 _CONFIDENCES = ("low", "medium", "high")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from perflint.catalogue import FILE_CODES
-from perflint.findings import Edit, Finding, Fix, Level
+from perflint.findings import Finding, Fix, Level
 from perflint.fix.fixer import fix_all
 from perflint.server.client import Client
 from perflint.server.diagnostics import diagnostics
@@ -57,8 +57,10 @@ async def resolve(server: PerflintServer, action: types.CodeAction) -> types.Cod
 async def _has_edit(server: PerflintServer, action: types.CodeAction) -> bool:
     """Whether an action has an edit, now that it was asked for, or is one that says why it has none."""
     data: Any = action.data
-    if action.edit is not None or action.disabled is not None or not isinstance(data, dict):
-        return action.edit is not None or action.disabled is not None
+    if action.edit is not None or action.disabled is not None:
+        return True
+    if not isinstance(data, dict):
+        return False
     result = await server.state.current(str(data.get("uri")), at_once=True)
     if result is None or result.document.version != data.get("version"):
         return False
@@ -111,7 +113,7 @@ def _quick_fixes(result: Result, source: Source, place: types.Range, client: Cli
             yield action
     yield from _everywhere(result, [finding for finding, _ in touched])
     for finding, diagnostic in touched:
-        edits = _silencing(source, finding)
+        edits = noqa_edits(source, [finding]) if finding.code not in FILE_CODES else []
         if edits:
             edit = workspace_edit(result.document, edits, client)
             title = f"Disable {finding.code} for this line"
@@ -162,9 +164,3 @@ def _level(finding: Finding) -> Level | None:
 
 def _data(document: Document, level: Level, code: str | None) -> dict[str, Any]:
     return {"uri": document.uri, "version": document.version, "level": level.value, "code": code}
-
-
-def _silencing(source: Source, finding: Finding) -> list[Edit]:
-    if finding.code in FILE_CODES:
-        return []
-    return noqa_edits(source, [finding])

@@ -9,17 +9,20 @@ from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
+from perflint.findings import Finding
 from perflint.inputs.input_kinds import read_inputs
 from perflint.server import client_settings
+from perflint.server.alone import Wanted
 from perflint.server.client_settings import EditorSettings
-from perflint.server.hidden import Hidden
-from perflint.server.logs import Tell
+from perflint.server.logs import Problem, Tell
+from perflint.suppress.baseline import Baseline, BaselineError, read
+from perflint.text.source import Source
 
 
 class Configured:
-    """The settings for the code in one directory.
+    """The settings for the code in one directory, and the baseline that they name.
 
-    What cannot be used is complained of once; until it is mended, the settings before hold.
+    A person is told once of one that cannot be used; until it is mended, the one before holds.
     """
 
     def __init__(self, start: Path, tell: Tell) -> None:
@@ -27,20 +30,32 @@ class Configured:
         self._tell = tell
         self._editor: EditorSettings | None = None
         self._stamps: list[Stamp | None] = []
-        self._problem = ""
-        self.hidden = Hidden(tell)
+        self._problem = Problem(tell)
+        self._baseline: Baseline | None = None
+        self._baseline_file: tuple[Path | None, Stamp | None] = None, None
+        self._baseline_problem = Problem(tell)
         self.settings: Settings | None = None
         """None where there have been none yet that can be used."""
 
     def look(self, editor: EditorSettings) -> None:
         """See whether the settings are still as they were, and the baseline that they name."""
-        self._look(editor)
+        self._look_at_configuration(editor)
         if self.settings is not None:
             inputs = read_inputs([str(self._start / "any.py")], self.settings.root)
             self.settings = replace(self.settings, inputs=inputs)
-        self.hidden.look(self.settings)
+        self._look_at_baseline()
 
-    def _look(self, editor: EditorSettings) -> None:
+    def left(self, source: Source, findings: list[Finding]) -> list[Finding]:
+        """The findings of one file that the baseline does not list."""
+        if self._baseline is None or not findings:
+            return findings
+        return self._baseline.split(findings, {source.path: source}).new
+
+    def wanted(self, code: str | None) -> Wanted:
+        """Which findings to fix: those that are shown, of one rule for a ``code``."""
+        return lambda source, findings: [each for each in self.left(source, findings) if code in (None, each.code)]
+
+    def _look_at_configuration(self, editor: EditorSettings) -> None:
         stamps = [stamp_of(path) for path in client_settings.files(self._start, editor)]
         if editor == self._editor and stamps == self._stamps:
             return
@@ -48,13 +63,23 @@ class Configured:
         try:
             self.settings = client_settings.resolve(self._start, editor)
         except (config_files.ConfigError, CatalogueError) as error:
-            self._fail(str(error))
+            self._problem.become(str(error))
             return
-        if self._problem:
+        if self._problem.become(""):
             self._tell.note("the configuration can be used again")
-        self._problem = ""
 
-    def _fail(self, problem: str) -> None:
-        if problem != self._problem:
-            self._tell.complain(f"perflint: {problem}")
-        self._problem = problem
+    def _look_at_baseline(self) -> None:
+        settings = self.settings
+        path = settings.root / settings.baseline if settings is not None and settings.baseline else None
+        file = path, stamp_of(path) if path is not None else None
+        if file == self._baseline_file and (path is None or file[1] is not None):
+            return
+        if path != self._baseline_file[0]:
+            self._baseline = None
+        self._baseline_file = file
+        problem = ""
+        try:
+            self._baseline = read(path) if path is not None else None
+        except BaselineError as error:
+            problem = str(error)
+        self._baseline_problem.become(problem)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from perflint.catalogue import FILE_CODES
-from perflint.findings import Confidence, Finding, Related
+from perflint.findings import Finding, Related
 from perflint.lint import unused_noqa
-from perflint.output.rule_facts import facts
+from perflint.output.rule_facts import facts, severity
 from perflint.server.client import Client
 from perflint.server.client_settings import SECTION
 from perflint.server.documents import Document, Result
@@ -19,9 +18,9 @@ from perflint.text.source import BOM, Source
 from perflint.text.visible import visible
 
 _SEVERITIES = {
-    Confidence.HIGH: types.DiagnosticSeverity.Warning,
-    Confidence.MEDIUM: types.DiagnosticSeverity.Warning,
-    Confidence.LOW: types.DiagnosticSeverity.Information,
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "note": types.DiagnosticSeverity.Information,
 }
 
 
@@ -47,30 +46,21 @@ def _fingerprints(result: Result) -> list[str]:
 
 def _diagnostic(finding: Finding, name: str, document: Document, client: Client) -> types.Diagnostic:
     url = facts(finding.code).url
+    related = [_related(place, finding, document) for place in finding.related] if client.shows_related else []
     return types.Diagnostic(
         range=range_of(document, finding.start, finding.end),
         message=visible(finding.message),
-        severity=_severity(finding),
+        severity=_SEVERITIES[severity(finding)],
         code=finding.code,
         code_description=types.CodeDescription(url) if url and client.shows_links else None,
         source=SECTION,
         tags=[types.DiagnosticTag.Unnecessary] if finding.code == unused_noqa.CODE and client.fades else None,
-        related_information=_related(finding, document) if client.shows_related else None,
+        related_information=related or None,
         data={"fingerprint": name} if name else None,
     )
 
 
-def _severity(finding: Finding) -> types.DiagnosticSeverity:
-    if finding.code in FILE_CODES:
-        return types.DiagnosticSeverity.Error
-    return _SEVERITIES[finding.confidence]
-
-
-def _related(finding: Finding, document: Document) -> list[types.DiagnosticRelatedInformation] | None:
-    return [_place(place, finding, document) for place in finding.related] or None
-
-
-def _place(place: Related, finding: Finding, document: Document) -> types.DiagnosticRelatedInformation:
+def _related(place: Related, finding: Finding, document: Document) -> types.DiagnosticRelatedInformation:
     uri = document.uri if place.path == finding.path else uri_of(place.path)
     row = types.Position(max(place.line - 1, 0), 0)
     return types.DiagnosticRelatedInformation(types.Location(uri, types.Range(row, row)), visible(place.message))

@@ -13,7 +13,7 @@ from perflint.inputs.input_kinds import read_inputs
 from perflint.inputs.wholeness import is_whole
 from perflint.run import discovery
 from perflint.run.discovery import Found
-from perflint.server.logs import Tell
+from perflint.server.logs import Problem, Tell
 from perflint.text.source import Source
 
 MOST_BYTES = 10_000_000
@@ -36,7 +36,7 @@ class Disk:
         self._reading = Kept()
         self._paths: frozenset[str] = frozenset()
         self._by_real_path: Mapping[str, str] = {}
-        self._problem = ""
+        self._problem = Problem(tell)
 
     def look(self, settings: Settings | None) -> None:
         """See which files there are now, and what is in them; none without settings."""
@@ -72,16 +72,11 @@ class Disk:
         try:
             context = discovery.python_files(_context(settings), settings)
         except discovery.NoSuchPath as error:
-            self._complain(f"perflint: context ({settings.origins['context']}): {error}")
+            self._problem.become(f"context ({settings.origins['context']}): {error}")
             return named
-        self._problem = ""
+        self._problem.become("")
         by_real_path = {**named.by_real_path, **context.by_real_path}
         return Found([Path(path) for path in sorted(by_real_path.values())], named.problems, by_real_path)
-
-    def _complain(self, problem: str) -> None:
-        if problem != self._problem:
-            self._tell.complain(problem)
-        self._problem = problem
 
 
 def _context(settings: Settings) -> list[Path]:

@@ -14,7 +14,6 @@ from perflint.server.client_settings import EditorSettings
 from perflint.server.configured import Configured
 from perflint.server.disk import Disk
 from perflint.server.documents import Document, source_of
-from perflint.server.fixing import of_rule
 from perflint.server.kept import KeptFindings
 from perflint.server.logs import Tell
 from perflint.text.source import Source
@@ -83,7 +82,7 @@ class Folder:
         if isinstance(source, Finding):
             return [source]
         found = self.kept.found.get(path, []) if self._is_shared(path) else self._alone.check(source, settings)
-        return [self._shortened(finding) for finding in self._configured.hidden.left(source, found)]
+        return [self._shortened(finding) for finding in self._configured.left(source, found)]
 
     def fixed(self, document: Document, level: Level, code: str | None) -> str | None:
         """The text of a document once its fixes are made (of one rule, for a ``code``); None where that cannot be."""
@@ -91,13 +90,10 @@ class Folder:
         source = self._open.get(path) if path is not None else None
         if not isinstance(source, Source) or settings is None or not self._is_enabled:
             return None
-
-        def is_wanted(now: Source, findings: list[Finding]) -> list[Finding]:
-            return of_rule(self._configured.hidden.left(now, findings), code)
-
+        wanted = self._configured.wanted(code)
         if not self._is_shared(source.path):
-            return self._alone.fixed(source, settings, level, is_wanted)
-        return self.kept.fixed(source.path, level, is_wanted) if self.kept.has(source.path) else None
+            return self._alone.fixed(source, settings, level, wanted)
+        return self.kept.fixed(source.path, level, wanted) if self.kept.has(source.path) else None
 
     def _path_of(self, path: str) -> str | None:
         """The path that findings of a file carry; None for a file that is ignored."""

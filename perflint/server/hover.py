@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -75,16 +74,9 @@ def _content(pages: list[list[Section]], is_markdown: bool) -> types.MarkupConte
 
 
 def _markdown(sections: list[Section]) -> str:
-    return "\n\n".join(_markdown_parts(sections))
-
-
-def _markdown_parts(sections: list[Section]) -> Iterator[str]:
     (title, text), *others = sections
-    yield f"**[{title}]({catalogue.URL.format(code=title.split()[0])})**"
-    yield text
-    for heading, body in others:
-        yield f"**{heading}**"
-        yield body
+    link = f"**[{title}]({catalogue.URL.format(code=title.split()[0])})**"
+    return "\n\n".join([link, text, *(f"**{heading}**\n\n{body}" for heading, body in others)])
 
 
 def _plain(sections: list[Section]) -> str:

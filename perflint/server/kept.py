@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from perflint.commands import failing_file
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.inputs.projects import split
 from perflint.run import cache
-from perflint.server.alone import fails_on
-from perflint.server.fixing import Wanted, fixed_text
+from perflint.server.alone import Wanted, fixed_text
 from perflint.text.source import Source
 
 if TYPE_CHECKING:
@@ -72,12 +72,10 @@ class KeptFindings:
             return
         if self._session is not None and self._ready.issuperset(edited):
             return
-        sources = dict(self._sources)
         try:
             self._prepare(edited)
         except Exception:
-            self._fail(sources, self._settings)
-            self.put(sources, self._settings, edited)
+            self._start_over(self._settings, edited)
 
     def settle(self) -> None:
         """Bring the findings of all files up to date."""
@@ -88,9 +86,7 @@ class KeptFindings:
                 self._session.catch_up()
             self._enter(self._session.findings())
         except Exception:
-            sources = dict(self._sources)
-            self._fail(sources, self._settings)
-            self.put(sources, self._settings, self._ready & sources.keys())
+            self._start_over(self._settings)
 
     @property
     def is_begun(self) -> bool:
@@ -121,9 +117,7 @@ class KeptFindings:
             text = fixed_text(source, lambda text: session.edit(path, text), level, wanted)
             self.found[path] = session.edit(path, source.text)
         except Exception:
-            sources = dict(self._sources)
-            self._fail(sources, settings)
-            self.put(sources, settings, self._ready & sources.keys())
+            self._start_over(settings)
             return None
         self.is_behind = True
         return text
@@ -200,10 +194,16 @@ class KeptFindings:
         for finding in findings:
             self.found.setdefault(finding.path, []).append(finding)
 
+    def _start_over(self, settings: Settings, edited: Collection[str] = ()) -> None:
+        """After a failure, check the same files again, without the one that a rule fails on."""
+        sources = dict(self._sources)
+        self._fail(sources, settings)
+        self.put(sources, settings, edited)
+
     def _fail(self, sources: dict[str, Source], settings: Settings) -> bool:
         """Note which file a rule failed on, so that it is left out until it changes; whether there is one."""
         self.drop()
-        path = fails_on(sources, settings)
+        path = failing_file(sources, settings)
         if path is None:
             log.exception("perflint failed; the files are checked again from the start after the next change")
             return False

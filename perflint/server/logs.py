@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from perflint.commands import is_debugging
 from perflint.text.visible import visible
 
 
@@ -18,6 +18,21 @@ class Tell:
 
     note: Callable[[str], None]
     complain: Callable[[str], None]
+
+
+class Problem:
+    """What is wrong with something, "" for nothing; a person is told when it becomes another problem, and only then."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._now = ""
+
+    def become(self, problem: str) -> str:
+        """Note what is wrong now; what was wrong before."""
+        before, self._now = self._now, problem
+        if problem and problem != before:
+            self._tell.complain(f"perflint: {problem}")
+        return before
 
 
 class EditorHandler(logging.Handler):
@@ -50,11 +65,6 @@ class Brief(logging.Formatter):
         """The whole text."""
         record.exc_text = None  # which another formatter may have left
         return visible(super().format(record), keep="\n\t")
-
-
-def is_debugging() -> bool:
-    """Whether tracebacks are asked for."""
-    return os.environ.get("PERFLINT_DEBUG") == "1"
 
 
 def show_port() -> None:

@@ -11,7 +11,6 @@ from perflint.findings import Finding, Level
 from perflint.server.alone import Alone
 from perflint.server.configured import Configured
 from perflint.server.documents import Document, View, source_of
-from perflint.server.fixing import of_rule
 from perflint.server.logs import Tell
 from perflint.text.source import Source
 
@@ -42,7 +41,7 @@ class Outside:
         source = source_of(document.path, document.text)
         if not isinstance(source, Source):
             return [source]
-        return configured.hidden.left(source, self._alone.check(source, configured.settings))
+        return configured.left(source, self._alone.check(source, configured.settings))
 
     def fixed(self, document: Document, level: Level, code: str | None) -> str | None:
         """The text of a document once its fixes are made (those of one rule, for a ``code``)."""
@@ -50,10 +49,7 @@ class Outside:
         source = source_of(document.path, document.text)
         if configured is None or configured.settings is None or not isinstance(source, Source):
             return None
-        hidden = configured.hidden
-        return self._alone.fixed(
-            source, configured.settings, level, lambda now, found: of_rule(hidden.left(now, found), code)
-        )
+        return self._alone.fixed(source, configured.settings, level, configured.wanted(code))
 
     def _configured_for(self, document: Document) -> Configured | None:
         """The settings for a document; None where it is not to be checked."""
