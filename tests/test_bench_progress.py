@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -21,7 +22,7 @@ class Terminal(io.StringIO):
 def shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
     """What six runs of 30 s show."""
     monkeypatch.setattr(sys, "stderr", stream)
-    with MeasuringProgress(Console()) as progress:
+    with closing(MeasuringProgress(Console())) as progress:
         progress.tell("a first run")
         progress.start(6, 30.0)
         for done in range(6):

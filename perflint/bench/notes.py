@@ -8,6 +8,7 @@ from perflint import REPORT_TO, catalogue
 from perflint.bench.losses import largest_difference
 from perflint.bench.results import BEFORE, Comparison, Variant
 from perflint.findings import Level
+from perflint.text.wording import listed
 
 _SHOWN = 5
 """Files that are named; the others are counted."""
@@ -66,12 +67,9 @@ def _explanation(codes: Sequence[str]) -> str:
 
 def of_files(linked: Sequence[str], written: Sequence[str]) -> list[str]:
     """What was linked, and what the script has changed through such a link."""
-    found = [f"Linked into the copies rather than copied: {_some(linked)}."] if linked else []
+    found = [f"Linked into the copies rather than copied: {listed(linked, _SHOWN)}."] if linked else []
     if written:
-        found.append(f"CHANGED in your own project, since the script wrote to them as linked files: {_some(written)}.")
+        found.append(
+            f"CHANGED in your own project, since the script wrote to them as linked files: {listed(written, _SHOWN)}."
+        )
     return found
-
-
-def _some(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    return ", ".join(paths[:_SHOWN]) + more

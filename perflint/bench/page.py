@@ -35,6 +35,7 @@ from perflint.bench.plots import distribution, reader_share
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.bench.style import STYLE
 from perflint.bench.timeline import timeline
+from perflint.text.wording import counted
 
 _WIDE, _NARROW, _HALF = 1080.0, 340.0, 520.0
 _TONES = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.NO_GAIN: "none"}
@@ -173,8 +174,8 @@ def _conditions(report: BenchReport) -> Iterator[str]:
         "Machine": markup(report.machine),
         "Device": markup(", ".join(devices)),
         "Versions": markup(", ".join(f"{name} {version}" for name, version in report.versions.items())),
-        "Measured": f"{_counted(report.steps, 'step')} a run after {report.warmup} of warm-up, "
-        f"{_counted(report.rounds, 'round')}",
+        "Measured": f"{counted(report.steps, 'step')} a run after {report.warmup} of warm-up, "
+        f"{counted(report.rounds, 'round')}",
     }
     yield "<h2>How it was measured</h2><p>perflint copied the project, applied the fixes to the copy, and ran the "
     yield "script with and without them in turn. The two runs of a round meet the same machine, so what counts is the "
@@ -182,10 +183,6 @@ def _conditions(report: BenchReport) -> Iterator[str]:
     yield "</p><dl>"
     yield "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value)
     yield "</dl>"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _raw(report: BenchReport) -> Iterator[str]:

@@ -13,9 +13,9 @@ from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.lint.unused_noqa import CODE as UNUSED
 from perflint.output.console import Console
 from perflint.output.report import Report
-from perflint.output.summary import counted
 from perflint.suppress.silencing import with_noqa_as_fix
 from perflint.text.source import Source
+from perflint.text.wording import counted
 
 Reporting = Callable[[Sequence[Finding], Mapping[str, Source]], Report]
 """Makes the report of findings in these files."""

@@ -12,12 +12,13 @@ from perflint.commands import CommandError
 from perflint.commands.reading import Batch
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
-from perflint.files.inside import outside, repository
+from perflint.files.inside import from_here, outside, repository
 from perflint.findings import Finding
 from perflint.output.console import Console
 from perflint.suppress import baseline
 from perflint.suppress.baseline import Baseline, BaselineError, Entry
 from perflint.text.source import Source
+from perflint.text.wording import counted, listed
 
 _MOST_NAMES = 5
 
@@ -46,13 +47,9 @@ class KnownFindings:
         """What a person should know of the baseline."""
         if not self._stale:
             return []
-        shown = ", ".join(f"{entry.path} {entry.code}" for entry in self._stale[:_MOST_NAMES])
-        more = len(self._stale) - _MOST_NAMES
+        shown = listed([f"{entry.path} {entry.code}" for entry in self._stale], _MOST_NAMES)
         number = "1 entry has no finding" if len(self._stale) == 1 else f"{len(self._stale)} entries have no finding"
-        return [
-            f"note: {self._known.path}: {number} any more ({shown}{f' and {more} more' if more > 0 else ''}): "
-            "--write-baseline takes them out"
-        ]
+        return [f"note: {self._known.path}: {number} any more ({shown}): --write-baseline takes them out"]
 
 
 def known(options: argparse.Namespace, batch: Batch) -> KnownFindings | None:
@@ -117,7 +114,7 @@ def refuse(options: argparse.Namespace) -> None:
 
 
 def _written(findings: int, files: int, kept: int, path: Path) -> str:
-    counts = f"{findings} finding{'' if findings == 1 else 's'} in {files} file{'' if files == 1 else 's'}"
+    counts = f"{counted(findings, 'finding')} in {counted(files, 'file')}"
     return f"Wrote {counts} to {path}" + (f", and kept {kept} of what was not checked." if kept else ".")
 
 
@@ -127,7 +124,7 @@ def _named(options: argparse.Namespace, settings: Settings) -> Path | None:
         return None
     if options.baseline:
         return Path(options.baseline)
-    return _shown(settings.root / settings.baseline) if settings.baseline else None
+    return from_here(settings.root / settings.baseline) if settings.baseline else None
 
 
 def _insist_inside(path: Path, settings: Settings, is_named: bool) -> None:
@@ -144,11 +141,6 @@ def _insist_inside(path: Path, settings: Settings, is_named: bool) -> None:
         f"{'in .git' if elsewhere is None else f'outside of {project}'}: nothing was written; if you want it there, "
         "name the file on the command line with --write-baseline=FILE"
     )
-
-
-def _shown(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _unchecked(path: Path, batch: Batch) -> list[Entry]:

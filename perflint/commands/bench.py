@@ -9,6 +9,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     plan = _plan(options, script, _root(script, settings))
     console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
     try:
-        with MeasuringProgress(console) as progress:
+        with closing(MeasuringProgress(console)) as progress:
             report = _measured(options, settings, plan, progress)
     except RunFailed as error:
         first, *more = str(error).split("\n")

@@ -24,6 +24,7 @@ from perflint.output.progress import Progress
 from perflint.output.report import Report
 from perflint.run import cache
 from perflint.text.source import Source
+from perflint.text.wording import counted, listed
 
 _MOST_NAMES = 3
 
@@ -49,9 +50,8 @@ class Unchecked(CommandError):
         self.findings = [*others, *(finding for findings in found for finding in findings or ())]
         lost = [path for project, each in zip(projects, found, strict=True) if each is None for path in project]
         self.paths = frozenset(lost)
-        more = f" and {len(lost) - _MOST_NAMES} more" if len(lost) > _MOST_NAMES else ""
-        what = f"{len(lost)} file was" if len(lost) == 1 else f"{len(lost)} files were"
-        super().__init__(f"{why}. {what} not checked: {', '.join(lost[:_MOST_NAMES])}{more}")
+        what = f"{counted(len(lost), 'file')} {'was' if len(lost) == 1 else 'were'}"
+        super().__init__(f"{why}. {what} not checked: {listed(lost, _MOST_NAMES)}")
 
 
 ProjectCheck = Callable[[list[dict[str, Source]]], list[list[Finding]]]

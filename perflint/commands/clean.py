@@ -7,6 +7,7 @@ import argparse
 from perflint.commands import CommandError
 from perflint.output.console import Console
 from perflint.run import cache
+from perflint.text.wording import counted
 
 
 def run(_: argparse.Namespace) -> int:
@@ -20,7 +21,6 @@ def run(_: argparse.Namespace) -> int:
     except OSError as error:
         raise CommandError(f"{error.filename}: cannot be removed: {error.strerror or error}") from error
     console = Console()
-    results = "result" if count == 1 else "results"
-    console.note(f"Removed {count} {results} from {place}." if place is not None else "Nothing is kept.")
+    console.note(f"Removed {counted(count, 'result')} from {place}." if place is not None else "Nothing is kept.")
     console.close()
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from types import TracebackType
 from typing import Any
 
 from perflint.output.console import Console
@@ -19,13 +18,7 @@ class MeasuringProgress:
         self._bar: Any = None
         self._seconds = 0.0
 
-    def __enter__(self) -> MeasuringProgress:
-        """For ``with``: whatever happens, the bar does not stay."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Remove the bar."""
         if self._bar is not None:
             self._bar.close()

@@ -47,6 +47,7 @@ class Batch:
     naming: Naming = field(default_factory=Naming)
     skipped: Sequence[str] = ()
     is_anything_excluded: bool = False
+    finished: Sequence[Path] = ()
 
     @property
     def is_nothing_checked(self) -> bool:
@@ -54,8 +55,6 @@ class Batch:
         is_passed_on = self.piped is not None and not self.skipped
         is_any_read = self.unreadable or any(path not in self.naming.hidden for path in self.sources)
         return not (is_any_read or is_passed_on or self.is_anything_excluded)
-
-    finished: Sequence[Path] = ()
 
     def shown(self) -> Batch:
         """The files that are reported alone, under the names that people gave."""

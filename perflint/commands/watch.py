@@ -20,6 +20,7 @@ from perflint.commands.reading import STDIN, Batch, find, read
 from perflint.commands.run_settings import common_directory, resolve
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
+from perflint.files.inside import from_here
 from perflint.findings import Finding
 from perflint.inputs.input_kinds import read_inputs
 from perflint.output.console import Console
@@ -27,6 +28,7 @@ from perflint.output.formats import FOR_PEOPLE
 from perflint.run import intake
 from perflint.text.source import Source
 from perflint.text.visible import visible
+from perflint.text.wording import listed
 
 Check = Callable[[argparse.Namespace, Batch, Console], int]
 Stamp = tuple[int, int, int]
@@ -210,7 +212,7 @@ class Files:
         if self.settings is not None:
             self.settings = replace(self.settings, inputs=inputs)
         self.code = stamps(found)
-        return {**configuration, **stamps(map(_shown, inputs.files)), **self.code}
+        return {**configuration, **stamps(map(_named, inputs.files)), **self.code}
 
     def _found(self) -> list[Path]:
         there = [path for path in self._paths if path.exists()]
@@ -226,8 +228,7 @@ class Files:
         if self._options.config:
             return [str(self._options.config)]
         start = common_directory([*self._paths, *(self._options.context or ())]).resolve()
-        names = (*config_files.OWN_FILES, config_files.PYPROJECT)
-        return [_shown(place / name) for place in (start, *start.parents) for name in names]
+        return [_named(path) for path in config_files.places(start)]
 
 
 class Kept:
@@ -284,16 +285,8 @@ def described(what: Mapping[str, list[str]]) -> str:
     >>> described({"changed": ["a.py", "b.py"], "gone": ["c.py"]})
     'changed: a.py, b.py; gone: c.py'
     """
-    return "; ".join(f"{word}: {_listed(paths)}" for word, paths in what.items())
+    return "; ".join(f"{word}: {listed(paths, _MOST_NAMES)}" for word, paths in what.items())
 
 
-def _listed(paths: list[str]) -> str:
-    more = len(paths) - _MOST_NAMES
-    return ", ".join(paths[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _shown(path: Path) -> str:
-    """A path from the current directory where it lies below it."""
-    with suppress(ValueError):
-        return str(path.relative_to(Path.cwd()))
-    return str(path)
+def _named(path: Path) -> str:
+    return str(from_here(path))

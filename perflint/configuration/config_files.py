@@ -90,6 +90,15 @@ class _Place:
 
 
 @dataclass(frozen=True)
+class _File:
+    """A file with a configuration, its keys and their values."""
+
+    path: Path
+    place: _Place
+    table: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class _Key:
     """One key: what its value must be, in words, and the function that reads it (None: it is not of that kind)."""
 
@@ -122,22 +131,18 @@ def load(
     if isolated and config is not None:
         raise ConfigError("--isolated: no configuration is read then, so it cannot be given with --config")
     passed_over: list[Path] = []
-    path = None if isolated else _find(start, passed_over) if config is None else _located(config)
-    given: dict[str, Any] = {}
-    place = _Place(DEFAULT)
-    if path is not None:
-        place, table = _read_file(path)
-        given = _checked(place, table, known)
+    file = None if isolated else _find(start, passed_over) if config is None else _named(config)
+    given = {} if file is None else _checked(file.place, file.table, known)
     wanted = _checked(
         _Place(COMMAND_LINE), {key: value for key, value in (overrides or {}).items() if value is not None}, known
     )
-    values, origins = _merged(given, place.origin, wanted, known)
+    values, origins = _merged(given, DEFAULT if file is None else file.place.origin, wanted, known)
     values.setdefault("exclude", DEFAULT_EXCLUDE)
     project = None if isolated or "line-length" in values else line_length.of_project(start)
     if project is not None:
         values["line-length"], origins["line-length"] = project
     return Settings(
-        root=start if path is None else path.parent,
+        root=start if file is None else file.path.parent,
         origins={key: origins.get(key, DEFAULT) for key in KEYS},
         passed_over=tuple(passed_over),
         **{_attribute(key): value for key, value in values.items()},
@@ -169,19 +174,11 @@ def _strings(value: Any) -> tuple[str, ...] | None:
     return tuple(value)
 
 
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 def _table_of_strings(value: Any) -> dict[str, tuple[str, ...]] | None:
     if not isinstance(value, Mapping):
         return None
     table = {str(key): _strings(item) for key, item in value.items()}
     return {key: item for key, item in table.items() if item is not None} if None not in table.values() else None
-
-
-def _boolean(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
 
 
 def _whole_number(least: int) -> _Key:
@@ -276,9 +273,11 @@ _KEYS: Mapping[str, _Key] = {
     ),
     "exclude": _PATTERNS,
     "extend-exclude": _PATTERNS,
-    "respect-gitignore": _Key("true or false", _boolean),
+    "respect-gitignore": _Key("true or false", lambda value: value if isinstance(value, bool) else None),
     "context": _PATHS,
-    "baseline": _Key('the name of a file, such as "perflint-baseline.json"', _string),
+    "baseline": _Key(
+        'the name of a file, such as "perflint-baseline.json"', lambda value: value if isinstance(value, str) else None
+    ),
     "default-workers": _whole_number(1),
     "log-interval": _whole_number(2),
     "min-confidence": _Key('"low", "medium" or "high"', _confidence),
@@ -427,18 +426,21 @@ def _without(entry: str, ranks: Mapping[str, int], known: Mapping[str, str]) -> 
 # --- files
 
 
-def _find(start: Path, passed_over: list[Path]) -> Path | None:
+def places(start: Path) -> list[Path]:
+    """The files that may hold the configuration of a directory, which need not be there; the first one counts."""
+    return [directory / name for directory in (start, *start.parents) for name in (*OWN_FILES, PYPROJECT)]
+
+
+def _find(start: Path, passed_over: list[Path]) -> _File | None:
     """The nearest file with a configuration, in ``start`` or above it.
 
     Pipes and devices of such names that are met on the way are added to ``passed_over``.
     """
-    for directory in (start, *start.parents):
-        for name in (*OWN_FILES, PYPROJECT):
-            path = directory / name
-            if not _is_file(path):
-                passed_over += [path] if plain_files.problem(path) else []
-            elif name != PYPROJECT or _own_table(path, _parse(path, _text(path))) is not None:
-                return path
+    for path in places(start):
+        if not _is_file(path):
+            passed_over += [path] if plain_files.problem(path) else []
+        elif (found := _read_file(path)) is not None:
+            return found
     return None
 
 
@@ -446,20 +448,23 @@ def _is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113 - which never raises, also where a directory may not be entered
 
 
-def _located(config: Path) -> Path:
-    """The whole path of a file; where it is a link, its directory is that of the link."""
-    return Path(os.path.realpath(config.parent)) / config.name
+def _named(config: Path) -> _File:
+    """The file of ``--config``; where it is a link, its directory is that of the link."""
+    path = Path(os.path.realpath(config.parent)) / config.name
+    found = _read_file(path)
+    if found is None:
+        raise ConfigError(f"{path}: there is no [{TABLE}] table in it")
+    return found
 
 
-def _read_file(path: Path) -> tuple[_Place, Mapping[str, Any]]:
+def _read_file(path: Path) -> _File | None:
+    """A configuration; None for a ``pyproject.toml`` without a table for perflint."""
     text = _text(path)
     data = _parse(path, text)
     if path.name != PYPROJECT:
-        return _Place(str(path), text), data
+        return _File(path, _Place(str(path), text), data)
     table = _own_table(path, data)
-    if table is None:
-        raise ConfigError(f"{path}: there is no [{TABLE}] table in it")
-    return _Place(str(path), text, TABLE), table
+    return None if table is None else _File(path, _Place(str(path), text, TABLE), table)
 
 
 def _text(path: Path) -> str:

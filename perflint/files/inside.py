@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
+def absolute(path: str | Path) -> str:
+    """The whole path of a file; links are not followed."""
+    return os.path.abspath(path)  # noqa: PTH100 - which would follow them
+
+
 def project_around(path: Path) -> Path:
     """The project that a file named ``path`` belongs to.
 
     That is the git repository around the current directory, or else that directory itself, if the file is below it;
     else the repository around the file, or else its directory.  Links are not followed.
     """
-    file, here = Path(os.path.abspath(path)), Path.cwd()  # noqa: PTH100 - without following links
+    file, here = Path(absolute(path)), Path.cwd()
     own = repository(here) or here
     return own if file.is_relative_to(own) else repository(file.parent) or file.parent
 
@@ -27,6 +32,12 @@ def outside(path: Path, project: Path) -> Path | None:
     """The file that ``path`` leads to where that lies outside of ``project``; None where it lies in it."""
     real = Path(os.path.realpath(path))
     return None if real.is_relative_to(os.path.realpath(project)) else real
+
+
+def from_here(path: Path) -> Path:
+    """A path as seen from the current directory where it lies below it; any other path stays as it is."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def outwards(directory: Path) -> Iterator[Path]:

@@ -11,9 +11,9 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
+from perflint.files.inside import absolute
 from perflint.inputs import globs
 from perflint.inputs.globs import Glob, Where
 
@@ -138,18 +138,14 @@ def relative(path: str, root: str) -> str:
 
     A path that is not below ``root`` keeps all its parts, so that patterns without a slash still find its name.
     """
-    for absolute in (_absolute, os.path.realpath):
-        place, base = absolute(path), absolute(root)
+    for whole in (absolute, os.path.realpath):
+        place, base = whole(path), whole(root)
         if place == base:
             return ""
         base = base.rstrip(os.sep) + os.sep
         if place.startswith(base):
             return _slashed(place[len(base) :])
-    return _slashed(os.path.splitdrive(_absolute(path))[1]).lstrip("/")
-
-
-def _absolute(path: str) -> str:
-    return os.path.normpath(Path(path).absolute())
+    return _slashed(os.path.splitdrive(absolute(path))[1]).lstrip("/")
 
 
 def _with_parents(path: str) -> list[str]:

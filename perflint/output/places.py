@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
+from perflint.files.inside import absolute
 from perflint.files.inside import repository as git_top
 
 STDIN = "-"
@@ -19,7 +20,7 @@ class Places:
     def __init__(self, root: str) -> None:
         """``root`` is an absolute path."""
         self.root = root
-        self._bases = [(of, _ended(of(root))) for of in (_absolute, os.path.realpath)]
+        self._bases = [(of, _ended(of(root))) for of in (absolute, os.path.realpath)]
 
     @property
     def root_uri(self) -> str:
@@ -33,8 +34,8 @@ class Places:
         """
         if path == STDIN:
             return STDIN
-        for absolute, base in self._bases:
-            place = absolute(path)
+        for whole, base in self._bases:
+            place = whole(path)
             if place.startswith(base):
                 return place[len(base) :].replace(os.sep, "/")
             if place + os.sep == base:
@@ -44,13 +45,13 @@ class Places:
     def shown(self, path: str) -> str:
         """``path`` from the root, or the whole of it when it lies elsewhere, as valid text."""
         inside = self.inside(path)
-        return valid(_absolute(path).replace(os.sep, "/") if inside is None else inside)
+        return valid(absolute(path).replace(os.sep, "/") if inside is None else inside)
 
     def uri(self, path: str) -> tuple[str, bool]:
         """The URI of a file, and whether it is relative to the root; any bytes of a path are percent-encoded."""
         inside = self.inside(path)
         if inside is None:
-            return Path(_absolute(path)).as_uri(), False
+            return Path(absolute(path)).as_uri(), False
         return quote_from_bytes(os.fsencode(inside)), True
 
 
@@ -59,8 +60,8 @@ def repository(start: Path, otherwise: Path) -> str:
 
     A work tree and a submodule have a file ``.git`` in the place of the directory.
     """
-    top = git_top(Path(_absolute(str(start)))) or git_top(Path(os.path.realpath(start)))
-    return str(top) if top is not None else _absolute(str(otherwise))
+    top = git_top(Path(absolute(start))) or git_top(Path(os.path.realpath(start)))
+    return str(top) if top is not None else absolute(otherwise)
 
 
 def valid(text: str) -> str:
@@ -71,10 +72,6 @@ def valid(text: str) -> str:
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match.group())
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
-
-
-def _absolute(path: str) -> str:
-    return os.path.normpath(Path(path).absolute())
 
 
 def _ended(path: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from perflint.findings import Finding, Level
 from perflint.fix.fixer import FixOutcome
+from perflint.text.wording import counted
 
 
 def found(findings: Iterable[Finding], files: int, applicable: Level) -> str:
@@ -53,8 +54,3 @@ def _more(findings: Iterable[Finding], applicable: Level, first: bool = False) -
 
 def _bracketed(notes: list[str]) -> str:
     return f" ({'; '.join(notes)})." if notes else "."
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things in words: ``1 file``, ``2 files``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

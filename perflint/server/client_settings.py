@@ -99,8 +99,7 @@ def files(start: Path, editor: EditorSettings) -> list[Path]:
     """The files that hold the configuration of a directory, or would if they were there."""
     if editor.configuration_file:
         return [start / Path(editor.configuration_file).expanduser()]
-    names = (*config_files.OWN_FILES, config_files.PYPROJECT)
-    return [place / name for place in (start, *start.parents) for name in names]
+    return config_files.places(start)
 
 
 def _in_words_of_editor(message: str) -> str:

@@ -14,7 +14,7 @@ from perflint.inputs.input_kinds import read_inputs
 from perflint.server import client_settings
 from perflint.server.alone import Wanted
 from perflint.server.client_settings import EditorSettings
-from perflint.server.logs import Problem, Tell
+from perflint.server.logs import Complaint, Tell
 from perflint.suppress.baseline import Baseline, BaselineError, read
 from perflint.text.source import Source
 
@@ -30,10 +30,10 @@ class Configured:
         self._tell = tell
         self._editor: EditorSettings | None = None
         self._stamps: list[Stamp | None] = []
-        self._problem = Problem(tell)
+        self._problem = Complaint(tell)
         self._baseline: Baseline | None = None
         self._baseline_file: tuple[Path | None, Stamp | None] = None, None
-        self._baseline_problem = Problem(tell)
+        self._baseline_problem = Complaint(tell)
         self.settings: Settings | None = None
         """None where there have been none yet that can be used."""
 
@@ -63,9 +63,9 @@ class Configured:
         try:
             self.settings = client_settings.resolve(self._start, editor)
         except (config_files.ConfigError, CatalogueError) as error:
-            self._problem.become(str(error))
+            self._problem.update(str(error))
             return
-        if self._problem.become(""):
+        if self._problem.update(""):
             self._tell.note("the configuration can be used again")
 
     def _look_at_baseline(self) -> None:
@@ -82,4 +82,4 @@ class Configured:
             self._baseline = read(path) if path is not None else None
         except BaselineError as error:
             problem = str(error)
-        self._baseline_problem.become(problem)
+        self._baseline_problem.update(problem)

@@ -13,7 +13,7 @@ from perflint.inputs.input_kinds import read_inputs
 from perflint.inputs.wholeness import is_whole
 from perflint.run import discovery
 from perflint.run.discovery import Found
-from perflint.server.logs import Problem, Tell
+from perflint.server.logs import Complaint, Tell
 from perflint.text.source import Source
 
 MOST_BYTES = 10_000_000
@@ -36,7 +36,7 @@ class Disk:
         self._reading = Kept()
         self._paths: frozenset[str] = frozenset()
         self._by_real_path: Mapping[str, str] = {}
-        self._problem = Problem(tell)
+        self._problem = Complaint(tell)
 
     def look(self, settings: Settings | None) -> None:
         """See which files there are now, and what is in them; none without settings."""
@@ -72,9 +72,9 @@ class Disk:
         try:
             context = discovery.python_files(_context(settings), settings)
         except discovery.NoSuchPath as error:
-            self._problem.become(f"context ({settings.origins['context']}): {error}")
+            self._problem.update(f"context ({settings.origins['context']}): {error}")
             return named
-        self._problem.become("")
+        self._problem.update("")
         by_real_path = {**named.by_real_path, **context.by_real_path}
         return Found([Path(path) for path in sorted(by_real_path.values())], named.problems, by_real_path)
 

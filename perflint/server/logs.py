@@ -20,14 +20,14 @@ class Tell:
     complain: Callable[[str], None]
 
 
-class Problem:
+class Complaint:
     """What is wrong with something, "" for nothing; a person is told when it becomes another problem, and only then."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._now = ""
 
-    def become(self, problem: str) -> str:
+    def update(self, problem: str) -> str:
         """Note what is wrong now; what was wrong before."""
         before, self._now = self._now, problem
         if problem and problem != before:
