@@ -20,7 +20,8 @@ from perflint.measuring import DEVICES, Device, Measuring
 FILE_CODES = frozenset({"PPF001", "PPF003"})
 """Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
 
-URL = "https://github.com/perflint-paddle/perflint/blob/main/rules/{code}.yaml"
+HOME = "https://github.com/perflint-paddle/perflint"
+URL = HOME + "/blob/main/rules/{code}.yaml"
 NONZERO = "nonzero"
 Kind = TypeVar("Kind")
 BOTTLENECKS = ("I/O", "CPU", "GPU", "sync", "memory", "communication", "input")

@@ -13,7 +13,8 @@ import pytest
 from perflint.bench.child import OutOfTime
 from perflint.bench.measure import Bench
 from perflint.bench.plan import Outcome, Plan
-from perflint.bench.variants import before
+from perflint.bench.results import BEFORE
+from perflint.bench.variants import VariantFiles
 
 HEAD = """\
 import numpy as np
@@ -85,7 +86,7 @@ def outcome(directory: Path, text: str, seconds: float = 200) -> Outcome:
     project.mkdir(exist_ok=True)
     (project / "train.py").write_text(text)
     plan = Plan(project.resolve(), Path("train.py"), Path(), [], sys.executable, warmup=2, steps=6)
-    return Bench(plan, seconds).run(before())
+    return Bench(plan, seconds).run(VariantFiles(BEFORE))
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ def run(plan: Plan, copy: Path, scratch: Path, seconds: float, lock: int | None 
             pass_fds=() if lock is None or os.name != "posix" else (lock,),
         )
         try:
-            in_time = _wait(process, seconds)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(seconds, 0.0))
+            in_time = process.returncode is not None
         finally:
             _end(process)
     seen = json.loads(result.read_text(encoding="utf-8")) if result.exists() else None
@@ -97,13 +99,6 @@ def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
 def _moved(entry: str, root: Path, copy: Path) -> str:
     real = Path(os.path.realpath(entry))
     return str(copy / real.relative_to(root)) if real.is_relative_to(root) else str(real)
-
-
-def _wait(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(max(seconds, 0.0))
-        return True
-    return False
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import fmean, geometric_mean
 
-from perflint.bench.results import ALL_FIXES, BenchReport, Comparison, Steps, Variant
+from perflint.bench.results import ALL_FIXES, BenchReport, Comparison, Variant
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def figures(variant: Variant) -> Figures | None:
     if not runs:
         return None
     rounds = [run.ips for run in runs]
-    batch, reader = ([1000 * fmean(times) for times in part] for part in _times(runs))
+    batch, reader = [1000 * fmean(run.batch_s) for run in runs], [1000 * fmean(run.reader_s) for run in runs]
     memory = max(run.peak_memory_mib for run in runs)
     return Figures(
         ips=geometric_mean(rounds),
@@ -56,10 +56,6 @@ def figures(variant: Variant) -> Figures | None:
         memory_mib=memory if math.isfinite(memory) and memory > 0 else None,
         rounds=len(runs),
     )
-
-
-def _times(runs: Sequence[Steps]) -> tuple[list[list[float]], list[list[float]]]:
-    return [run.batch_s for run in runs], [run.reader_s for run in runs]
 
 
 class Verdict(Enum):
@@ -152,5 +148,5 @@ def quantile(values: Sequence[float], part: float) -> float:
     ordered = sorted(values)
     at = part * (len(ordered) - 1)
     below = math.floor(at)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (at - below)
+    above = ordered[min(below + 1, len(ordered) - 1)]
+    return ordered[below] + (above - ordered[below]) * (at - below)

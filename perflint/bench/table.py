@@ -129,8 +129,8 @@ def _sentences(report: BenchReport, columns: int, palette: Palette) -> Iterator[
     for comparison in report.comparisons:
         yield ""
         yield palette.bold(shortened(comparison.variant, columns))
-        for line in _folded(f"{sentence(comparison)}, losses {_losses(comparison)}", columns, "  "):
-            yield _painted(line, verdict(comparison), palette)
+        words = f"{sentence(comparison)}, losses {_losses(comparison)}"
+        yield from _judged(words, comparison, columns, palette)
 
 
 def _blocks(report: BenchReport, columns: int, palette: Palette) -> Iterator[str]:
@@ -139,13 +139,14 @@ def _blocks(report: BenchReport, columns: int, palette: Palette) -> Iterator[str
         yield palette.bold(shortened(variant.name, max(columns, _NARROWEST)))
         comparison = comparisons.get(variant.name)
         if comparison is not None:
-            yield from _verdict_lines(comparison, columns, palette)
+            yield from _judged(sentence(comparison), comparison, columns, palette)
         for label, value in _block(variant, comparison):
             yield from _folded(f"{label:<13}{value}".rstrip(), columns, "  ")
 
 
-def _verdict_lines(comparison: Comparison, columns: int, palette: Palette) -> Iterator[str]:
-    for line in _folded(sentence(comparison), columns, "  "):
+def _judged(words: str, comparison: Comparison, columns: int, palette: Palette) -> Iterator[str]:
+    """What is said of a comparison, in the colour of its verdict."""
+    for line in _folded(words, columns, "  "):
         yield _painted(line, verdict(comparison), palette)
 
 

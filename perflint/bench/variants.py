@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perflint.bench.results import ALL_FIXES, BEFORE
+from perflint.bench.results import ALL_FIXES
 from perflint.findings import Finding, Fix, Level
 from perflint.fix.fixer import Check, apply, fix_all
 from perflint.text.source import Source
@@ -88,8 +88,3 @@ class Fixes:
 
     def _place(self, path: str) -> Path:
         return Path(path).resolve().relative_to(self.root)
-
-
-def before() -> VariantFiles:
-    """The project as it is."""
-    return VariantFiles(BEFORE)

@@ -17,9 +17,9 @@ from perflint.bench.keeping import as_text
 from perflint.bench.measure import Bench
 from perflint.bench.page import page
 from perflint.bench.plan import Plan, RunFailed
-from perflint.bench.results import BenchReport
+from perflint.bench.results import BEFORE, BenchReport
 from perflint.bench.table import table
-from perflint.bench.variants import Fixes, VariantFiles, before
+from perflint.bench.variants import Fixes, VariantFiles
 from perflint.commands import CommandError
 from perflint.commands.measuring_progress import MeasuringProgress
 from perflint.commands.outputs import insist_inside
@@ -78,7 +78,7 @@ def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progr
     if not fixes.findings():
         raise CommandError(_nothing(options, plan))
     progress.tell("a first run, to see which files the script runs")
-    first = bench.run(before())
+    first = bench.run(VariantFiles(BEFORE))
     fixes = _run_by(fixes, {Path(file) for file in first.files} | {plan.script})
     states, notes = _states(options, fixes, plan)
     progress.start(len(states) * options.rounds, first.seconds)
@@ -152,7 +152,7 @@ def _states(options: argparse.Namespace, fixes: Fixes, plan: Plan) -> tuple[list
     if not options.by and way == "rule":
         notes.append(f"{count} fixes are measured by rule; --by fix measures each.")
     alone = fixes.each(findings) if way == "fix" else fixes.by_rule(findings) if way == "rule" else []
-    return [before(), *(alone if len(alone) > 1 else []), fixes.together(findings)], notes
+    return [VariantFiles(BEFORE), *(alone if len(alone) > 1 else []), fixes.together(findings)], notes
 
 
 def _nothing(options: argparse.Namespace, plan: Plan, elsewhere: int = 0) -> str:

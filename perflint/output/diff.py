@@ -7,6 +7,7 @@ diff, since it would not apply otherwise; on a terminal they are made visible.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from difflib import unified_diff
@@ -71,6 +72,4 @@ def paint(lines: list[str], palette: Palette) -> Iterator[str]:
 
 def _lines(source: Source) -> list[str]:
     """The lines as patch counts them: only ``\\n`` ends one."""
-    text = (BOM if source.bom else "") + source.text
-    parts = text.split("\n")
-    return [*(part + "\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]
+    return list(io.StringIO((BOM if source.bom else "") + source.text, newline="\n"))

@@ -46,11 +46,8 @@ def _blocks(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, list
 
 def _common(one: str, other: str) -> int:
     """How many characters two lines have in common at their start."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:  # by halves, since a line may have megabytes
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
-    return low
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def _groups(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, int, list[Edit]]]:

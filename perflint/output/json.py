@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from perflint.catalogue import FILE_CODES
-from perflint.findings import Edit, Finding, Related
+from perflint.findings import Edit, Finding
 from perflint.fix.fixer import complete_edits
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
@@ -42,7 +42,10 @@ def data(report: Report, finding: Finding) -> dict[str, Any]:
         "end_location": _place(table, finding.end),
         "noqa_row": _noqa_row(table, finding),
         "fix": _fix(table, finding),
-        "related": [_related(place) for place in finding.related],
+        "related": [
+            {"filename": _absolute(place.path), "row": place.line, "message": place.message}
+            for place in finding.related
+        ],
         "url": about.url,
     }
 
@@ -66,10 +69,6 @@ def _edit(table: LineTable, edit: Edit) -> dict[str, Any]:
         "location": _place(table, edit.start),
         "end_location": _place(table, edit.end),
     }
-
-
-def _related(place: Related) -> dict[str, Any]:
-    return {"filename": _absolute(place.path), "row": place.line, "message": place.message}
 
 
 def _place(table: LineTable, offset: int) -> dict[str, int]:

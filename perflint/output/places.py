@@ -25,7 +25,7 @@ class Places:
     @property
     def root_uri(self) -> str:
         """The root as a ``file`` URI that ends in a slash."""
-        return _ended_uri(Path(self.root).as_uri())
+        return Path(self.root).as_uri().rstrip("/") + "/"
 
     def inside(self, path: str) -> str | None:
         """``path`` from the root, with ``/`` between its parts; None when it lies elsewhere.
@@ -76,7 +76,3 @@ def _escaped(match: re.Match[str]) -> str:
 
 def _ended(path: str) -> str:
     return path if path.endswith(os.sep) else path + os.sep
-
-
-def _ended_uri(uri: str) -> str:
-    return uri if uri.endswith("/") else uri + "/"

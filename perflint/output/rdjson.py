@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from perflint.catalogue import HOME
 from perflint.findings import Finding, Level, Related
 from perflint.fix.fixer import complete_edits, spliced
 from perflint.output.json_text import json_text
@@ -18,7 +19,6 @@ from perflint.output.places import STDIN, valid
 from perflint.output.report import Report
 from perflint.output.rule_facts import facts, severity
 
-URL = "https://github.com/perflint-paddle/perflint"
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 _BOM_BYTES = 3
 _MOST_ROWS = 60
@@ -28,7 +28,7 @@ _MOST_ROWS = 60
 def render(report: Report) -> Iterator[str]:
     """One JSON object, a ``DiagnosticResult``."""
     result = {
-        "source": {"name": "perflint", "url": URL},
+        "source": {"name": "perflint", "url": HOME},
         "severity": "WARNING",
         "diagnostics": [_diagnostic(report, finding) for finding in report.findings],
     }
@@ -36,15 +36,13 @@ def render(report: Report) -> Iterator[str]:
 
 
 def _diagnostic(report: Report, finding: Finding) -> dict[str, Any]:
+    url = facts(finding.code).url
     diagnostic: dict[str, Any] = {
         "message": valid(_message(finding)),
         "location": {"path": _path(finding.path), "range": _range(report, finding.path, finding.start, finding.end)},
         "severity": _SEVERITIES[severity(finding)],
-        "code": {"value": finding.code},
+        "code": {"value": finding.code, **({"url": url} if url else {})},
     }
-    url = facts(finding.code).url
-    if url:
-        diagnostic["code"] = {"value": finding.code, "url": url}
     if suggestion := _suggestion(report, finding):
         diagnostic["suggestions"] = [suggestion]
     if finding.related:

@@ -19,33 +19,21 @@ def text(rule: Rule) -> str:
 
 def data(rule: Rule) -> dict[str, Any]:
     """The same as JSON-ready values."""
+    plain = ("code", "name", "summary", "bottleneck", "default", "message", "why", "ignore_when")
     return {
-        "code": rule.code,
-        "name": rule.name,
-        "summary": rule.summary,
-        "bottleneck": rule.bottleneck,
-        "default": rule.default,
-        "message": rule.message,
-        "why": rule.why,
-        "ignore_when": rule.ignore_when,
+        **{key: getattr(rule, key) for key in plain},
         "fix": {"level": str(rule.fix_level), "title": rule.fix_title, "reason": rule.fix_reason or None},
         "examples": [_example(example) for example in rule.examples],
         "measured": measured.data(rule),
         "evidence": rule.evidence,
-        "references": [{"url": each.url, "shows": each.shows} for each in rule.references],
+        "references": [vars(each) for each in rule.references],
         "url": rule.url,
     }
 
 
 def _example(example: Example) -> dict[str, Any]:
-    return {
-        "title": example.title,
-        "bad": example.bad,
-        "fixed": example.fixed,
-        "good": example.good,
-        "lines": list(example.lines),
-        "level": str(example.level) if example.level is not None else None,
-    }
+    level = str(example.level) if example.level is not None else None
+    return {**vars(example), "lines": list(example.lines), "level": level}
 
 
 def _lines(rule: Rule) -> Iterator[str]:

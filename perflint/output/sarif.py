@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from perflint import __version__, catalogue
-from perflint.catalogue import Rule
+from perflint.catalogue import HOME, Rule
 from perflint.configuration.selection import selected
 from perflint.findings import Edit, Finding, Level, Related
 from perflint.fix.fixer import complete_edits
@@ -30,7 +29,6 @@ MOST_RESULTS = 25_000
 """Results of one run that GitHub takes (it shows the first 5,000)."""
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_INFORMATION = "https://github.com/perflint-paddle/perflint"
 _BASE = "%SRCROOT%"
 _LINK = re.compile(r"\[(?=[^\[\]]*\]\()")
 """What begins a link in the text of a SARIF message; in ours it is an index, followed by a call."""
@@ -52,7 +50,7 @@ def shortcomings(report: Report) -> Iterator[str]:
 
 def _run(report: Report) -> dict[str, Any]:
     rules = _rules(report)
-    known = _Known({code: number for number, code in enumerate(rules)}, _line_hashes(report))
+    codes, hashes = list(rules), _line_hashes(report)
     prints = fingerprints(report.findings, report.sources, report.places.root)
     return {
         "tool": {"driver": _driver(rules)},
@@ -61,16 +59,8 @@ def _run(report: Report) -> dict[str, Any]:
         "originalUriBaseIds": {_BASE: {"uri": report.places.root_uri}},
         "columnKind": "unicodeCodePoints",
         "newlineSequences": ["\r\n", "\n", "\r"],
-        "results": [_result(report, *pair, known) for pair in zip(report.findings, prints, strict=True)],
+        "results": [_result(report, *pair, codes, hashes) for pair in zip(report.findings, prints, strict=True)],
     }
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What results refer to: the numbers of the rules, and what GitHub knows the lines of each file by."""
-
-    numbers: Mapping[str, int]
-    hashes: Mapping[str, Sequence[str]]
 
 
 def _line_hashes(report: Report) -> dict[str, Sequence[str]]:
@@ -95,16 +85,18 @@ def _driver(rules: Mapping[str, Rule]) -> dict[str, Any]:
         "name": "perflint",
         "version": __version__,
         "semanticVersion": __version__,
-        "informationUri": _INFORMATION,
+        "informationUri": HOME,
         "rules": [descriptor(rule) for rule in rules.values()],
     }
 
 
-def _result(report: Report, finding: Finding, fingerprint: str, known: _Known) -> dict[str, Any]:
+def _result(
+    report: Report, finding: Finding, fingerprint: str, rules: Sequence[str], hashes: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     region = _region(report.lines(finding.path), finding.start, finding.end)
     prints = {"perflint/v1": fingerprint}
-    if finding.path in known.hashes:
-        prints["primaryLocationLineHash"] = known.hashes[finding.path][region["startLine"] - 1]
+    if finding.path in hashes:
+        prints["primaryLocationLineHash"] = hashes[finding.path][region["startLine"] - 1]
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": severity(finding),
@@ -113,8 +105,8 @@ def _result(report: Report, finding: Finding, fingerprint: str, known: _Known) -
         "partialFingerprints": prints,
         "properties": _properties(finding),
     }
-    if finding.code in known.numbers:
-        result["ruleIndex"] = known.numbers[finding.code]
+    if finding.code in rules:
+        result["ruleIndex"] = rules.index(finding.code)
     if finding.related:
         result["relatedLocations"] = [_related(report, *pair) for pair in enumerate(finding.related)]
     if fix := _fix(report, finding):
