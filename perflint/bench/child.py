@@ -1,4 +1,4 @@
-"""One run of a script: a process group of its own, with ``runner`` at its head, which is gone when the run is over."""
+"""Runs a script once, through ``runner``, in a process group of its own that is ended with the run."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def run(plan: Plan, copy: Path, scratch: Path, seconds: float, lock: int | None 
     """Run the script of a plan in a copy of the project.
 
     Args:
-        plan: how.
-        copy: the copy.
+        plan: the script, and how to run it.
+        copy: the directory of the copy.
         scratch: a directory outside of the copy for what the runner needs, and for the script's temporary files.
-        seconds: the time it has.
+        seconds: how long it may take.
         lock: a handle that its processes keep open as long as they live.
 
     Raises:
-        OutOfTime: that was too little.
+        OutOfTime: it took longer.
         RunFailed: the script failed, or made too few steps.
     """
     result, log = scratch / "result.json", scratch / "log.txt"

@@ -1,4 +1,4 @@
-"""How a measurement is kept in a file: whole enough to work everything out again, and no longer than that."""
+"""A measurement as a file: all that is needed to work out its comparisons again, and no more."""
 
 from __future__ import annotations
 

@@ -17,10 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # on Windows, where what another process has open cannot be removed
-    fcntl = None  # type: ignore[assignment]
+from perflint.files.leftovers import Lock, take_lock
 
 _PREFIX = "perflint-bench-"
 _NAME = re.compile(r"perflint-bench-[a-z0-9_]{8}")
@@ -40,9 +37,7 @@ def scratch() -> Iterator[tuple[Path, int]]:
         place = Path(name).resolve()
         lock = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            if fcntl is not None:
-                with contextlib.suppress(OSError):  # a file system without locks
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take_lock(lock)
             yield place, lock
         finally:
             os.close(lock)
@@ -50,7 +45,7 @@ def scratch() -> Iterator[tuple[Path, int]]:
 
 def sweep() -> None:
     """Remove the directories that killed processes of this user have left."""
-    if fcntl is None:
+    if os.name != "posix":  # what another process has open cannot be removed there
         return
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as scan:
         found = [entry for entry in scan if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
@@ -68,8 +63,7 @@ def _sweep(place: Path, status: os.stat_result) -> None:
         return
     lock = os.open(place / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if stat.S_ISREG(os.fstat(lock).st_mode):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if stat.S_ISREG(os.fstat(lock).st_mode) and take_lock(lock) is Lock.OURS:
             shutil.rmtree(place, ignore_errors=True)
     finally:
         os.close(lock)

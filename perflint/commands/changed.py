@@ -17,7 +17,7 @@ from perflint.text.source import Source, UnreadableSource, read
 
 
 class OnChangedLines:
-    """Leaves out what nobody has touched.
+    """Leaves out findings on lines that have not changed since a revision.
 
     A finding stays if it, its statement, or a place that explains it (the loop that makes it hot, a call that leads
     there) was changed: then the change made it, or made it cost.

@@ -46,7 +46,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def _heard() -> Iterator[None]:
-    """Make a request again that came while Python cleaned up an object, for what is raised there is dropped."""
+    """Repeat a request that came while Python ran a finalizer (``__del__``), since exceptions are dropped there."""
     if not hasattr(signal, "setitimer") or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
         yield
         return

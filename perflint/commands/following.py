@@ -1,7 +1,7 @@
-"""The findings of files that change now and then: a session is asked for them where it knows, so that it is quick.
+"""The findings of ``--watch`` after a change: from a session, which is quick, if the same files have changed before.
 
-The first change of a file is checked by whoever checks everything.  A session is made ready only behind that, while
-nobody waits, for the next change of the same file.
+After the first change of a file everything is checked as usual.  Then, while nobody waits, a session is made ready for
+the next change of that file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_CHARACTERS = 10_000_000
 
 
 class Following:
-    """What is known from one change of the files to the next."""
+    """Remembers the files, and their index, from one change to the next."""
 
     def __init__(self) -> None:
         self._session: Session | None = None
@@ -37,7 +37,7 @@ class Following:
         self._is_ready = False
 
     def findings(self, batch: Batch) -> list[Finding] | None:
-        """What a check of everything finds in the files that could be read; None where there has to be one.
+        """The findings in the files that could be read, where a session knows them; None: check everything.
 
         Args:
             batch: the files as they are now; they are compared with those of the last time.
@@ -84,7 +84,7 @@ class Following:
         return changed
 
     def _asked(self, changed: list[str]) -> list[Finding] | None:
-        """What the session says of the files as they are now."""
+        """The findings of the session once it has these changes."""
         session = self._session
         assert session is not None
         for path in changed:

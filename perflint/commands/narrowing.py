@@ -1,4 +1,4 @@
-"""What of the findings of a run is shown, fixed and counted: those that are not in the baseline, on changed lines."""
+"""Which findings of a run are shown, fixed and counted: those not in a baseline, or on changed lines."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ SETTLED = 0.1
 """Seconds in which nothing more may change before a change is checked: a file may be saved in several writes."""
 
 _SHARE = 10
-"""One part of so many of the time may be spent looking."""
+"""Looking at the files may take one part in so many of the time."""
 
 _MOST_LOOKS = 50
 """How often a look is repeated before what goes on changing is checked all the same."""
@@ -232,7 +232,7 @@ class Files:
 
 
 class Kept:
-    """Reads files that are not as they were when they were read last; those that are stay in memory."""
+    """Reads files, and keeps them in memory until they change."""
 
     def __init__(self) -> None:
         self._read: dict[Path, tuple[Stamp | None, dict[str, Source], list[Finding]]] = {}
@@ -256,7 +256,7 @@ class Kept:
 
 
 def stamp_of(path: Path | str) -> Stamp | None:
-    """What is different once a file has been written, replaced or made readable; None where there is none."""
+    """The times and the size of a file, which differ once it is written, replaced or made readable; None: no file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - no Path per file
     except OSError:
@@ -270,7 +270,7 @@ def stamps(paths: Iterable[str]) -> Stamps:
 
 
 def changes(before: Stamps, after: Stamps) -> dict[str, list[str]]:
-    """What became of which files, in words, with the paths in order; no word without a path."""
+    """The paths of the files that were changed, are new or are gone, under these words; no word without a path."""
     found = {
         "changed": [path for path in after if path in before and after[path] != before[path]],
         "new": [path for path in after if path not in before],

@@ -79,7 +79,7 @@ class _File:
 
 @dataclass(frozen=True)
 class _Key:
-    """One key: what its value must be, in words, and the function that reads it (None: it is not of that kind)."""
+    """A key: what its value must be, in words, and the function that reads it, which gives None for any other value."""
 
     expected: str
     read: Callable[[Any], Any]
@@ -185,9 +185,10 @@ _EXAMPLE = '"mylib.train.my_function"'
 
 
 def _declared(first: str, *others: str) -> Callable[[Any], dict[str, DeclaredCall] | None]:
-    """Reads a table from qualified names to the parameter that matters, or (where none has to) a list of names.
+    """A reader of a table that maps the qualified name of a function to the parameter that matters.
 
-    ``first`` is the key that holds the parameter; ``others`` are those that may stand beside it.
+    ``first`` is the key for that parameter, ``others`` are keys that may stand beside it.  Where the parameter may be
+    left out (all but ``workers``), a list of names will do.
     """
 
     def read(value: Any) -> dict[str, DeclaredCall] | None:
@@ -382,7 +383,7 @@ def _merged(
 
 
 def _last_word(values: dict[str, Any], wanted: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
-    """The file's lists without what would outdo the command line on a rule that the command line speaks of."""
+    """The lists of the file, without the entries that would overrule the command line on a rule."""
     on, off = wanted.get("extend-select", ()), wanted.get("ignore", ())
     chosen = {code: rank for code in known if (rank := closest(on, code)) > closest(off, code)}
     dropped = {code: rank for code in known if (rank := closest(off, code)) >= 0 and code not in chosen}
@@ -396,7 +397,7 @@ def _last_word(values: dict[str, Any], wanted: Mapping[str, Any], known: Mapping
 
 
 def _without(entry: str, ranks: Mapping[str, int], known: Mapping[str, str]) -> Iterable[str]:
-    """An entry, or the codes that are left of it when it reaches the rank at which it may not mean a code."""
+    """An entry as it is; or, where it would overrule the command line on some codes, the other codes that it means."""
     meant = {code: rank for code in known if (rank := specificity(entry, code)) >= 0}
     lost = {code for code, rank in meant.items() if code in ranks and rank >= ranks[code]}
     return (code for code in meant if code not in lost) if lost else (entry,)

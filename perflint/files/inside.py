@@ -1,4 +1,4 @@
-"""Where a project ends: nothing is written outside of it through a name or a link that nobody asked to follow."""
+"""Where a project ends, so that nothing outside of it is written through a link that nobody asked to follow."""
 
 from __future__ import annotations
 

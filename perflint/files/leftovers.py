@@ -139,7 +139,7 @@ def _made(directory: Path) -> Temporary:
         handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=".tmp", dir=directory)
         path = Path(name)
         try:
-            if _lock(handle) is _Lock.THEIRS or os.fstat(handle).st_nlink == 0:
+            if take_lock(handle) is Lock.THEIRS or os.fstat(handle).st_nlink == 0:
                 os.close(handle)  # another process has taken the empty file for a leftover
                 continue
             if os.name != "posix":  # where an open file keeps its name
@@ -160,7 +160,7 @@ def _swept(path: Path) -> list[Path]:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or not _is_left(path.name, status):
             return []
-        if _lock(handle) is not _Lock.OURS:
+        if take_lock(handle) is not Lock.OURS:
             return []
         named = os.lstat(path)
         if (named.st_dev, named.st_ino) != (status.st_dev, status.st_ino):
@@ -177,7 +177,7 @@ def _is_left(name: str, status: os.stat_result) -> bool:
     return int(match["number"], 16) == status.st_ino if match else status.st_size == 0
 
 
-class _Lock(enum.Enum):
+class Lock(enum.Enum):
     """Who has the lock of a file; nobody can where the file system knows no locks."""
 
     OURS = enum.auto()
@@ -185,17 +185,17 @@ class _Lock(enum.Enum):
     NOBODYS = enum.auto()
 
 
-def _lock(handle: int) -> _Lock:
+def take_lock(handle: int) -> Lock:
     """Take the lock of a file, if it can be had."""
     if fcntl is None:
-        return _Lock.OURS
+        return Lock.OURS
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _Lock.THEIRS
+        return Lock.THEIRS
     except OSError:
-        return _Lock.NOBODYS
-    return _Lock.OURS
+        return Lock.NOBODYS
+    return Lock.OURS
 
 
 # --- writing in place

@@ -1,4 +1,4 @@
-"""The output formats: a line each here, and a module of that name each, which is imported when it is asked for.
+"""The output formats: each has a line here, and a module of its name, which is imported when it is asked for.
 
 A module has ``render(report)``, which gives the text in pieces, and may have ``shortcomings(report)``.
 """

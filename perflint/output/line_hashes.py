@@ -1,4 +1,4 @@
-"""What GitHub code scanning knows a line by.
+"""The hashes by which GitHub code scanning recognises lines.
 
 The upload action of GitHub computes these by itself, and warns of each result that comes with another one.
 https://github.com/github/codeql-action/blob/main/src/fingerprints.ts defines them: of a line and those after it, the

@@ -1,4 +1,4 @@
-"""What the renderers are handed."""
+"""A report: the findings of a run, with all that the output formats show of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closing line, in which every number is counted and none is guessed."""
+"""The closing line of a run: how many findings there are, in how many files, and how many can be fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When what is checked: at once after a file was opened or saved, a moment after the last key, the rest at rest."""
+"""Decides when to check: at once when a file is opened, a moment after the last key, the rest when all is idle."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Checking:
     """Checks what the editor shows, in a thread of its own.
 
     Args:
-        tell: for what a person should know; called in that thread, as ``results`` is.
-        results: given what is known of all open documents, each time that something may be different.
+        tell: tells a person of problems; called in that thread.
+        results: called in that thread with what is known of all open documents, whenever that may have changed.
     """
 
     def __init__(self, tell: Tell, results: Callable[[Sequence[Result]], None]) -> None:
@@ -50,11 +50,11 @@ class Checking:
         return Workspace(self._tell)
 
     def start(self) -> None:
-        """Begin: import what is needed, and wait for ``go_on``, though not for ever."""
+        """Start the thread: it imports what it needs, then waits for ``go_on``, for two seconds at most."""
         self._worker.start(self._prepare)
 
     def go_on(self) -> None:
-        """Check: the editor has told its settings, under which it would otherwise be shown something else at first."""
+        """Begin to check, now that the editor has sent its settings: under others, findings could be wrong at first."""
         self._may_go_on.set()
 
     def stop(self) -> None:
@@ -63,11 +63,11 @@ class Checking:
         self._may_go_on.set()
 
     def show(self, view: View, delay: float = 0.0) -> None:
-        """Check what the editor shows now; what it showed before and is not being checked yet is passed over."""
+        """Check what the editor shows now; an earlier view that still waits for its check is dropped."""
         self._worker.post("show", partial(self._take, view), delay)
 
     def fixed(self, document: Document, level: Level, code: str | None = None) -> Future[str | None]:
-        """The text of a document once its fixes are made; None where that cannot be told."""
+        """The text of a document with its fixes made; None if it has changed meanwhile, or a rule fails on it."""
         return self._worker.ask(lambda: self._fixed(document, level, code))
 
     def _prepare(self) -> None:
@@ -85,7 +85,7 @@ class Checking:
         self._use_rest()
 
     def _use_rest(self) -> None:
-        """See to what has time until the editor is at rest."""
+        """Plan the work that can wait until the editor is idle."""
         delay = self._workspace.settling_delay()
         if delay is not None:
             self._worker.post("settle", self._settle, delay, math.inf)

@@ -1,4 +1,4 @@
-"""The settings of the editor, and those of the checks under them."""
+"""The settings that an editor sends, and the settings of a check that follow from them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EditorSettings:
     configuration_file: str | None = None
 
     def overrides(self) -> dict[str, object]:
-        """The same by the keys of the configuration."""
+        """The settings by the keys of the configuration, as ``config_files.load`` takes them; None: not set."""
         return {
             "select": self.select,
             "ignore": self.ignore or None,
@@ -67,7 +67,7 @@ def read(given: object) -> tuple[EditorSettings, list[str]]:
 
 
 def section(given: object) -> Mapping[str, Any] | None:
-    """The settings of perflint in all of an editor's, or what is itself that; None where there is nothing.
+    """The part of an editor's settings that is for perflint; None if there is none.
 
     Editors send the whole object, ``{"perflint": {...}}``, or the part of it, or (in the options at the start) either
     of them under ``settings``.

@@ -55,7 +55,7 @@ async def resolve(server: PerflintServer, action: types.CodeAction) -> types.Cod
 
 
 async def _has_edit(server: PerflintServer, action: types.CodeAction) -> bool:
-    """Whether an action has an edit, now that it was asked for, or is one that says why it has none."""
+    """Work out the edit of an action, unless it has one or says why it has none; whether the action can be offered."""
     data: Any = action.data
     if action.edit is not None or action.disabled is not None:
         return True
@@ -91,7 +91,7 @@ def _actions(result: Result, params: types.CodeActionParams, client: Client) -> 
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """Whether an editor asks for a kind: by its name, or by that of one above it."""
+    """Whether an editor asks for a kind, by its name or by one above it: ``source`` is above ``source.fixAll``."""
     return not only or any(kind == each or kind.startswith(f"{each}.") for each in map(_text, only))
 
 

@@ -1,7 +1,7 @@
-"""The findings of the files of a folder, by a session that stays.
+"""The findings of the files of a folder, kept up to date by a session.
 
-Before there is one, the cache may know them, from the last time that the same files were open: then the session is
-made once it is needed, or when there is time for it.
+At first the cache may have them, from the last time that the same files were open: then the session is made once it is
+needed, or when there is time for it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class KeptFindings:
         """The texts that a rule fails on, by path."""
 
     def put(self, sources: Mapping[str, Source], settings: Settings, edited: Collection[str]) -> None:
-        """Let the files be these.
+        """Take these files for those of the folder, and check what has changed.
 
         Args:
             sources: all files, by path.
@@ -123,7 +123,7 @@ class KeptFindings:
         return text
 
     def drop(self) -> None:
-        """Let go of everything."""
+        """Forget all files and findings, and free the index."""
         if self._session is None and not self._sources:
             return
         self._session, self.found, self._sources, self.is_behind = None, {}, {}, False
@@ -157,7 +157,7 @@ class KeptFindings:
         return self._session
 
     def _recall(self, sources: dict[str, Source], settings: Settings) -> bool:
-        """Take the findings that the cache has, if it does."""
+        """Take the findings from the cache; whether it has them."""
         known = cache.load(cache.key(sources, settings), sources)
         if known is None:
             return False

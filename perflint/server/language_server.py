@@ -32,7 +32,7 @@ _LEVELS = {logging.INFO: types.MessageType.Info, logging.WARNING: types.MessageT
 
 
 class PerflintServer(LanguageServer):
-    """Everything that is there once for each editor."""
+    """The server of one editor."""
 
     def __init__(self) -> None:
         super().__init__("perflint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
@@ -51,7 +51,7 @@ class PerflintServer(LanguageServer):
             log.error("%s", error, exc_info=error)
 
     def begin(self, params: types.InitializeParams) -> None:
-        """The editor has said what it can."""
+        """Take in the first message of the editor: its capabilities, settings and folders."""
         self._loop = asyncio.get_running_loop()
         logging.getLogger("perflint").addHandler(logs.EditorHandler(self._log_in_editor))
         self.client = Client.of(params.capabilities)

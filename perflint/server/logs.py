@@ -14,7 +14,7 @@ from perflint.text.visible import visible
 
 @dataclass(frozen=True)
 class Tell:
-    """How a person is told something: ``note`` writes into the log, ``complain`` shows it."""
+    """Two ways to tell a person something: ``note`` writes it into the log, ``complain`` shows a message as well."""
 
     note: Callable[[str], None]
     complain: Callable[[str], None]

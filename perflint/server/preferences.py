@@ -27,11 +27,11 @@ class Preferences:
         self._told: set[str] = set()
 
     def start_with(self, options: object) -> None:
-        """Take the options that came with the start."""
+        """Take the settings in the first message of the editor."""
         self._given = section(options) or {}
 
     def change(self, given: object) -> None:
-        """Take what came with a change."""
+        """Take the settings that the editor has sent after a change."""
         self._given = section(given) or self._given
 
     def known(self) -> dict[str, EditorSettings]:

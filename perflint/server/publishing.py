@@ -1,4 +1,4 @@
-"""How diagnostics reach the editor: it asks for them where it can be told to ask again, else they are sent to it."""
+"""Brings diagnostics to the editor: it asks for them if it can be told to ask again, else they are sent to it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class _Entry:
 
 
 class Worker:
-    """A thread with work by name: what is asked for again takes the place of what has not begun."""
+    """A thread that does named jobs; a new job replaces one of the same name that has not begun."""
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -43,7 +43,7 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="perflint checks", daemon=True)
 
     def start(self, first: Job = lambda: None) -> None:
-        """Begin, with some work before all that is asked for."""
+        """Start the thread, with a job that is done before all others."""
         self._first = first
         before = threading.stack_size()
         try:
@@ -55,9 +55,9 @@ class Worker:
             threading.stack_size(before)
 
     def post(self, name: object, job: Job, delay: float = 0.0, most: float = MOST_DELAYED) -> None:
-        """Ask for work once ``delay`` seconds have passed in which nobody asks for it again, or ``most`` in all.
+        """Do a job once ``delay`` seconds have passed without another one of its name, or ``most`` seconds in all.
 
-        What was to be done at once stays so.
+        A job that is due stays due when it is replaced.
         """
         now = self._seconds()
         with self._changed:
@@ -70,7 +70,7 @@ class Worker:
             self._changed.notify()
 
     def ask(self, question: Callable[[], Result]) -> Future[Result]:
-        """Ask for an answer as soon as what is being done is done; a cancelled future is passed over."""
+        """Answer a question once the running job is done; it is skipped if the future is cancelled before."""
         future: Future[Result] = Future()
 
         def answer() -> None:
@@ -92,7 +92,7 @@ class Worker:
             self._changed.notify()
 
     def join(self, seconds: float) -> bool:
-        """Wait for what is being done after ``stop``; whether it ended in time."""
+        """After ``stop``, wait for the running job; whether it ended in time."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

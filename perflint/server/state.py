@@ -1,4 +1,4 @@
-"""What the event loop knows: the open documents, and the last that the checks have said of each."""
+"""What the event loop knows: the open documents, and what the last check found in each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perflint.server.documents import Document, Result, View
 
 
 class EditorState:
-    """Belongs to the event loop."""
+    """The open documents and their findings; to be used in the event loop alone."""
 
     def __init__(self, checking: Checking) -> None:
         self.checking = checking
@@ -23,7 +23,7 @@ class EditorState:
     # -- what the editor shows -----------------------------------------------------------------------------------
 
     def open(self, document: Document, looks: bool) -> None:
-        """A document is there, or is what it is now again; ``looks``: files on disk may be others as well."""
+        """A document was opened; ``looks``: files on disk may have changed as well."""
         self._show({**self.view.documents, document.uri: document}, looks=looks)
 
     def edit(self, uri: str, version: int, text: str) -> None:
@@ -34,7 +34,7 @@ class EditorState:
             self._show(documents, looks=False, delay=TYPING)
 
     def close(self, uri: str) -> None:
-        """A document is what is on disk from now on."""
+        """A document was closed: its file on disk counts again."""
         self._results.pop(uri, None)
         documents = {other: document for other, document in self.view.documents.items() if other != uri}
         self._show(documents, looks=True)
@@ -45,13 +45,13 @@ class EditorState:
         self._show(self.view.documents, looks=True, delay=delay)
 
     def configure(self, settings: Mapping[str, EditorSettings]) -> None:
-        """The settings of the editor are these."""
+        """Take the settings of the editor: for each folder, and under "" for all other files."""
         if dict(settings) != dict(self.view.settings):
             self.view = replace(self.view, settings=dict(settings))
             self.look()
 
     def work_in(self, folders: Sequence[str]) -> None:
-        """The workspace has these folders."""
+        """Take the folders of the workspace."""
         self.view = replace(self.view, folders=tuple(dict.fromkeys(folders)))
         self.look()
 
@@ -62,7 +62,7 @@ class EditorState:
     # -- what the checks say -------------------------------------------------------------------------------------
 
     def enter(self, results: Sequence[Result]) -> list[Result]:
-        """Take what the checks say; what of it is new, and of the documents as they are now."""
+        """Keep what the checks have found; returns what is new and about a document as it is now."""
         new = []
         for result in results:
             uri = result.document.uri
@@ -78,9 +78,9 @@ class EditorState:
         return result if result is not None and result.document is self.view.documents.get(uri) else None
 
     async def current(self, uri: str, at_once: bool = False) -> Result | None:
-        """What is known of a document once it was checked as it is now; None for one that is not open.
+        """Wait until a document has been checked as it is now; None if it is closed.
 
-        ``at_once``: somebody waits for it, so the check does not wait for the end of the typing.
+        ``at_once``: somebody waits for it, so check now rather than at the end of typing.
         """
         while uri in self.view.documents:
             result = self.known(uri)

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Waiting:
-    """Shows that the workspace is being read, where the editor shows such."""
+    """Shows that the workspace is being read, in editors that show progress."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -27,7 +27,7 @@ class Waiting:
         self._is_shown = False
 
     def watch(self, state: EditorState, uri: str) -> None:
-        """Show it from some time on until something is known of a document."""
+        """Show progress until a document has been checked, if that takes longer than ``PATIENCE``."""
         task = asyncio.ensure_future(self._watch(state, uri))
         self._tasks.add(task)  # else nothing would keep it
         task.add_done_callback(self._tasks.discard)

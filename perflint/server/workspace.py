@@ -12,11 +12,11 @@ from perflint.server.logs import Tell
 from perflint.server.outside import Outside
 
 _TIDY_AFTER = 100
-"""Rounds of checks after which what they left behind is collected."""
+"""Rounds of checks after which their garbage is collected."""
 
 
 class Workspace:
-    """Belongs to one thread: nothing here may be asked while something else is."""
+    """The folders and the files outside of them; to be used by one thread alone."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -65,7 +65,7 @@ class Workspace:
             folder.get_ready()
 
     def tidy(self) -> None:
-        """Collect what the checks have left behind; takes a second where the index is large."""
+        """Collect the garbage of many checks; takes a second where the index is large."""
         if self._rounds < _TIDY_AFTER:
             return
         self._rounds = 0
@@ -74,7 +74,7 @@ class Workspace:
         gc.freeze()
 
     def fixed(self, document: Document, level: Level, code: str | None = None) -> str | None:
-        """The text of a document once its fixes are made; None where that cannot be told."""
+        """The text of a document with its fixes made; None if it has changed meanwhile, or a rule fails on it."""
         if self._view.documents.get(document.uri) is not document:
             return None
         folder = self._owner(document)
