@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from perflint.bench.drawing import colour
@@ -38,6 +38,7 @@ from perflint.bench.timeline import timeline
 from perflint.text.wording import counted
 
 _WIDE, _NARROW, _HALF = 1080.0, 340.0, 520.0
+_Draw = Callable[[BenchReport, str, float, str], str]
 _TONES = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.NO_GAIN: "none"}
 
 
@@ -135,30 +136,33 @@ def _spread(measured: Figures, ends: tuple[float, float]) -> str:
     return f"<small>{number(ends[0])} to {number(ends[1])}</small>" if measured.rounds > 1 else ""
 
 
+def _pictures(draw: _Draw, report: BenchReport, name: str, width: float = _WIDE) -> str:
+    """A picture for wide windows and the same for narrow ones, of which the style shows one; empty for no picture."""
+    return draw(report, f"{name}-wide", width, "wide") + draw(report, f"{name}-narrow", _NARROW, "narrow")
+
+
 def _ratios(report: BenchReport) -> Iterator[str]:
-    wide, narrow = forest(report, "ratio-wide", _WIDE, "wide"), forest(report, "ratio-narrow", _NARROW, "narrow")
-    if wide:
+    pictures = _pictures(forest, report, "ratio")
+    if pictures:
         yield "<h2>Ratio of each fix</h2><figure><figcaption>The square is ips after the fix, over ips before it; the "
         yield "line is the 95 % interval. Where it crosses the dashed line at 1, no gain is measured.</figcaption>"
-        yield f"{wide}{narrow}</figure>"
+        yield f"{pictures}</figure>"
 
 
 def _over_time(report: BenchReport) -> Iterator[str]:
-    wide, narrow = timeline(report, "steps-wide", _WIDE, "wide"), timeline(report, "steps-narrow", _NARROW, "narrow")
-    if wide:
+    pictures = _pictures(timeline, report, "steps")
+    if pictures:
         yield "<h2>Steps over time</h2><figure><figcaption>Each run's steps, their median as a line. In every round "
         yield "the variants stand in the order of the legend; a triangle is a step above the picture.</figcaption>"
         yield '<ul class="legend">'
         for index, variant in enumerate(report.variants):
             yield f'<li><span class="swatch {colour(index)}"></span>{markup(variant.name)}</li>'
-        yield f"</ul>{wide}{narrow}</figure>"
+        yield f"</ul>{pictures}</figure>"
 
 
 def _summed_up(report: BenchReport) -> Iterator[str]:
-    spread = distribution(report, "spread-wide", _HALF, "wide") + distribution(
-        report, "spread-narrow", _NARROW, "narrow"
-    )
-    share = reader_share(report, "share-wide", _HALF, "wide") + reader_share(report, "share-narrow", _NARROW, "narrow")
+    spread = _pictures(distribution, report, "spread", _HALF)
+    share = _pictures(reader_share, report, "share", _HALF)
     if spread and share:
         yield '<div class="pair"><figure><h2>Step times</h2><figcaption>How many steps took how long; the line is the '
         yield f"median, and the last bar holds all that is longer.</figcaption>{spread}</figure>"

@@ -93,8 +93,17 @@ def read_text(options: argparse.Namespace, name: Path, text: str) -> Batch:
     return _with_piped(settings, name, b"", lambda path: Source(path, text))
 
 
-def find(paths: list[Path], settings: Settings, *, force_exclude: bool, any_name: bool = False) -> tuple[Found, Naming]:
+def find(
+    paths: list[Path],
+    settings: Settings,
+    *,
+    force_exclude: bool = False,
+    any_name: bool = False,
+    context: list[Path] | None = None,
+) -> tuple[Found, Naming]:
     """The files to read for a check of these paths: theirs, and those of the context where there is any to check.
+
+    ``context`` are the paths of the context, spelled as files in them are to be called (default: as seen from here).
 
     Raises:
         CommandError: a path does not exist.
@@ -105,7 +114,7 @@ def find(paths: list[Path], settings: Settings, *, force_exclude: bool, any_name
         raise CommandError(str(error)) from error
     if not settings.context or not named.files:
         return named, Naming()
-    return _together(named, _context(settings))
+    return _together(named, _context(settings, context))
 
 
 def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAll, any_name: bool) -> Batch:
@@ -168,10 +177,10 @@ def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
     return replace(settings, whole_project=whole, inputs=read_inputs(sources, settings.root))
 
 
-def _context(settings: Settings) -> Found:
+def _context(settings: Settings, paths: list[Path] | None = None) -> Found:
     """The files of the context; what cannot be searched there is not told, since nobody asked about it."""
     try:
-        return discovery.python_files(context_paths(settings), settings)
+        return discovery.python_files(context_paths(settings) if paths is None else paths, settings)
     except discovery.NoSuchPath as error:
         raise CommandError(f"context ({settings.origins['context']}): {error}") from error
 

@@ -162,13 +162,10 @@ def _table_of_strings(value: Any) -> dict[str, tuple[str, ...]] | None:
 
 def _whole_number(least: int) -> _Key:
     def read(value: Any) -> int | None:
-        return value if _is_number(value, least) else None
+        is_one = isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST_NUMBER
+        return value if is_one else None
 
     return _Key(f"a whole number of at least {least} and at most {_MOST_NUMBER}", read)
-
-
-def _is_number(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST_NUMBER
 
 
 def _confidence(value: Any) -> Confidence | None:
@@ -223,11 +220,9 @@ def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -
             raise _WrongEntry(f"{_quoted(name)}: {_cut(key)}: there is no such key; {hint}")
         if key == first and not (isinstance(value, str) and value.isidentifier()):
             raise _WrongEntry(f"{_quoted(name)}: {key}: found {_found(value)}, expected the name of a parameter")
-        if key != first and not _is_number(value, 0):
-            raise _WrongEntry(
-                f"{_quoted(name)}: {key}: found {_found(value)}, expected a whole number of at least 0 and at most "
-                f"{_MOST_NUMBER}"
-            )
+        number = _whole_number(0)
+        if key != first and number.read(value) is None:
+            raise _WrongEntry(f"{_quoted(name)}: {key}: found {_found(value)}, expected {number.expected}")
     return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
 
 
@@ -490,10 +485,7 @@ def _line_of(text: str, table: str, key: str) -> int | None:
 
 def _sets(line: str, key: str) -> bool:
     """Whether a line gives a value to a key, or to one below it."""
-    for written in (key, f'"{key}"', f"'{key}'"):
-        if line.startswith(written) and line[len(written) :].lstrip().startswith(("=", ".")):
-            return True
-    return False
+    return re.match(rf"""(["']?){re.escape(key)}\1\s*[=.]""", line) is not None
 
 
 def _header(line: str) -> str:
@@ -502,11 +494,8 @@ def _header(line: str) -> str:
     >>> _header('[ tool . "perflint" ]  # ours')
     'tool.perflint'
     """
-    name, bracket, rest = line.partition("]")
-    rest = rest.lstrip()
-    if not name.startswith("[") or not bracket or (rest and not rest.startswith("#")):
-        return ""
-    name = re.sub(r"""[\s"']+""", "", name[1:])
+    match = re.match(r"\[([^\]]*)\]\s*(?:#|$)", line)
+    name = re.sub(r"""[\s"']+""", "", match[1]) if match is not None else ""
     return name if re.fullmatch(r"[\w.-]+", name) else ""
 
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from perflint.commands import CommandError
+from perflint.commands.reading import find
 from perflint.commands.watch import Kept
 from perflint.configuration.settings import Settings
 from perflint.inputs.input_files import Inputs
@@ -66,17 +68,14 @@ class Disk:
         return path if path in self._paths else self._by_real_path.get(os.path.realpath(path))
 
     def _found(self, settings: Settings) -> Found:
-        named = discovery.python_files([Path(self._root)], settings)
-        if not settings.context or not named.files:
-            return named
+        root = [Path(self._root)]
         try:
-            context = discovery.python_files(_context(settings), settings)
-        except discovery.NoSuchPath as error:
-            self._problem.update(f"context ({settings.origins['context']}): {error}")
-            return named
+            found, _ = find(root, settings, context=_context(settings))
+        except CommandError as error:
+            self._problem.update(str(error))
+            return discovery.python_files(root, settings)
         self._problem.update("")
-        by_real_path = {**named.by_real_path, **context.by_real_path}
-        return Found([Path(path) for path in sorted(by_real_path.values())], named.problems, by_real_path)
+        return found
 
 
 def _context(settings: Settings) -> list[Path]:
