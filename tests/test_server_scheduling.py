@@ -116,5 +116,6 @@ def test_after_stopping_nothing_begins(worker: Worker) -> None:
     worker.post("next", lambda: done.append(1))
     worker.stop()
     may_end.set()
-    assert worker.join(_PATIENCE)
+    worker._thread.join(_PATIENCE)
+    assert not worker._thread.is_alive()
     assert done == []

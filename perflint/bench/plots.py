@@ -10,6 +10,8 @@ from perflint.bench.labels import shortened
 from perflint.bench.results import BenchReport, Variant
 
 _SIDE, _TOP, _AXIS = 10.0, 4.0, 34.0
+_ROW = 66.0
+"""Height of the row of a variant."""
 _BINS = 40
 
 
@@ -21,11 +23,10 @@ def distribution(report: BenchReport, name: str, width: float, class_: str) -> s
     if not every or max(every) <= 0:
         return ""
     scale = Scale(0, _upper(every), _SIDE, width - _SIDE)
-    row_height = 66.0
     parts: list[str] = []
     for at, (index, variant, steps) in enumerate(rows):
-        parts += _histogram(variant.name, steps, scale, _TOP + at * row_height, row_height, colour(index))
-    height = _TOP + len(rows) * row_height + _AXIS
+        parts += _histogram(variant.name, steps, scale, _TOP + at * _ROW, colour(index))
+    height = _TOP + len(rows) * _ROW + _AXIS
     parts += _axis(scale, height, "ms a step")
     desc = " ".join(f"{variant.name}: {_spread(steps)}." for _, variant, steps in rows)
     return picture(name, "How the times of the steps are spread", desc, (width, height), parts, class_)
@@ -45,10 +46,8 @@ def _spread(steps: Sequence[float]) -> str:
     return f"median {middle} ms, half of {len(steps)} steps between {low} and {high} ms"
 
 
-def _histogram(
-    name: str, steps: Sequence[float], scale: Scale, top: float, height: float, class_: str
-) -> Iterator[str]:
-    floor = top + height - 8
+def _histogram(name: str, steps: Sequence[float], scale: Scale, top: float, class_: str) -> Iterator[str]:
+    floor = top + _ROW - 8
     counts = [0] * _BINS
     for step in steps:
         counts[min(_BINS - 1, int(step / scale.high * _BINS))] += 1
@@ -58,10 +57,10 @@ def _histogram(
         box(scale.start + at * room, floor - tall, room - 1, tall, "bar")
         for at, count in enumerate(counts)
         if count
-        for tall in [max(1.5, (height - 34) * count / max(counts))]
+        for tall in [max(1.5, (_ROW - 34) * count / max(counts))]
     ]
     middle = scale(quantile(steps, 0.5))
-    bars.append(line(middle, floor - (height - 32), middle, floor + 3, "median"))
+    bars.append(line(middle, floor - (_ROW - 32), middle, floor + 3, "median"))
     yield element("g", element("title", _spread(steps)), *bars, class_=class_)
     yield line(scale.start, floor, scale.end, floor, "grid")
 
@@ -88,11 +87,10 @@ def reader_share(report: BenchReport, name: str, width: float, class_: str) -> s
     if not rows:
         return ""
     scale = Scale(0, max(measured.batch_ms for *_, measured in rows) * 1.02, _SIDE, width - _SIDE)
-    row_height = 66.0
     parts: list[str] = []
     for at, (index, variant, measured) in enumerate(rows):
-        parts += _share(variant.name, measured, scale, _TOP + at * row_height, colour(index))
-    height = _TOP + len(rows) * row_height + _AXIS
+        parts += _share(variant.name, measured, scale, _TOP + at * _ROW, colour(index))
+    height = _TOP + len(rows) * _ROW + _AXIS
     parts += _axis(scale, height, "ms a step, mean; solid: waiting for the loader")
     desc = " ".join(f"{variant.name}: {_waits(measured)}." for _, variant, measured in rows)
     return picture(name, "How much of a step waits for the loader", desc, (width, height), parts, class_)

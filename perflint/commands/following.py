@@ -68,10 +68,16 @@ class Following:
         size = sum(len(source.text) for source in self._sources.values())
         if not self._edited or self._settings is None or size > _MOST_CHARACTERS:
             return
+        from perflint.run.session import Session  # which a watch over files that stay as they are does not need
+
+        gc.collect()  # the parts of an index point at one another
         try:
-            self._open(self._settings)
+            self._session = Session(self._sources, self._settings, self._edited)
         except Exception:  # which the check of everything has told
             self._drop()
+            return
+        gc.freeze()
+        self._is_ready = True
 
     def _changed(self, batch: Batch) -> list[str] | None:
         """The files with another text than before; None where that is not all that is different."""
@@ -93,14 +99,6 @@ class Following:
             return None  # it would check everything as well, in one process
         session.catch_up()
         return session.findings()
-
-    def _open(self, settings: Settings) -> None:
-        from perflint.run.session import Session  # which a watch over files that stay as they are does not need
-
-        gc.collect()  # the parts of an index point at one another
-        self._session = Session(self._sources, settings, self._edited)
-        gc.freeze()
-        self._is_ready = True
 
     def _drop(self) -> None:
         self._session, self._is_ready = None, False

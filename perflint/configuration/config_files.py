@@ -69,15 +69,6 @@ class _Place:
 
 
 @dataclass(frozen=True)
-class _File:
-    """A file with a configuration, its keys and their values."""
-
-    path: Path
-    place: _Place
-    table: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class _Key:
     """A key: what its value must be, in words, and the function that reads it, which gives None for any other value."""
 
@@ -110,18 +101,19 @@ def load(
     if isolated and config is not None:
         raise ConfigError("--isolated: no configuration is read then, so it cannot be given with --config")
     passed_over: list[Path] = []
-    file = None if isolated else _find(start, passed_over) if config is None else _named(config)
-    given = {} if file is None else _checked(file.place, file.table, known)
+    found = None if isolated else _find(start, passed_over) if config is None else _named(config)
+    place, table = found or (_Place(DEFAULT), {})
+    given = _checked(place, table, known)
     wanted = _checked(
         _Place(COMMAND_LINE), {key: value for key, value in (overrides or {}).items() if value is not None}, known
     )
-    values, origins = _merged(given, DEFAULT if file is None else file.place.origin, wanted, known)
+    values, origins = _merged(given, place.origin, wanted, known)
     values.setdefault("exclude", DEFAULT_EXCLUDE)
     project = None if isolated or "line-length" in values else line_length.of_project(start)
     if project is not None:
         values["line-length"], origins["line-length"] = project
     return Settings(
-        root=start if file is None else file.path.parent,
+        root=start if found is None else Path(place.origin).parent,
         origins={key: origins.get(key, DEFAULT) for key in KEYS},
         passed_over=tuple(passed_over),
         **{_attribute(key): value for key, value in values.items()},
@@ -406,7 +398,7 @@ def places(start: Path) -> list[Path]:
     return [directory / name for directory in (start, *start.parents) for name in (*OWN_FILES, PYPROJECT)]
 
 
-def _find(start: Path, passed_over: list[Path]) -> _File | None:
+def _find(start: Path, passed_over: list[Path]) -> tuple[_Place, Mapping[str, Any]] | None:
     """The nearest file with a configuration, in ``start`` or above it.
 
     Pipes and devices of such names that are met on the way are added to ``passed_over``.
@@ -423,7 +415,7 @@ def _is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113 - which never raises, also where a directory may not be entered
 
 
-def _named(config: Path) -> _File:
+def _named(config: Path) -> tuple[_Place, Mapping[str, Any]]:
     """The file of ``--config``; where it is a link, its directory is that of the link."""
     path = Path(os.path.realpath(config.parent)) / config.name
     found = _read_file(path)
@@ -432,14 +424,14 @@ def _named(config: Path) -> _File:
     return found
 
 
-def _read_file(path: Path) -> _File | None:
-    """A configuration; None for a ``pyproject.toml`` without a table for perflint."""
+def _read_file(path: Path) -> tuple[_Place, Mapping[str, Any]] | None:
+    """A configuration, its keys and values; None for a ``pyproject.toml`` without a table for perflint."""
     text = _text(path)
     data = _parse(path, text)
     if path.name != PYPROJECT:
-        return _File(path, _Place(str(path), text), data)
+        return _Place(str(path), text), data
     table = _own_table(path, data)
-    return None if table is None else _File(path, _Place(str(path), text, TABLE), table)
+    return None if table is None else (_Place(str(path), text, TABLE), table)
 
 
 def _text(path: Path) -> str:

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 from perflint.commands.reading import excluded
-from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.server.alone import Alone
 from perflint.server.configured import Configured
@@ -15,6 +14,7 @@ from perflint.server.logs import Tell
 from perflint.text.source import Source
 
 _LIBRARIES = frozenset({"site-packages", "dist-packages"})
+"""Directories of installed packages, which somebody may look into, and which are not checked."""
 
 
 class Outside:
@@ -61,11 +61,8 @@ class Outside:
         if configured is None:
             configured = self._configured[start] = Configured(start.absolute(), self._tell)
             configured.look(editor)
-        settings = configured.settings
-        is_left_out = settings is not None and document.is_file and _is_left_out(Path(document.path), settings)
-        return None if is_left_out else configured
-
-
-def _is_left_out(path: Path, settings: Settings) -> bool:
-    """Whether a file is excluded, or belongs to a library that somebody looks into."""
-    return not _LIBRARIES.isdisjoint(path.parts) or excluded(path, settings)
+        if configured.settings is not None and document.is_file:
+            path = Path(document.path)
+            if not _LIBRARIES.isdisjoint(path.parts) or excluded(path, configured.settings):
+                return None
+        return configured

@@ -91,11 +91,6 @@ class Worker:
             self._entries.clear()
             self._changed.notify()
 
-    def join(self, seconds: float) -> bool:
-        """After ``stop``, wait for the running job; whether it ended in time."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
     def _run(self) -> None:
         job: Job | None = self._first
         while job is not None:
