@@ -68,7 +68,7 @@ class Plugin:
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
-        """See what is asked for; where flake8 is about to start processes, check the files before it does.
+        """Take the options; where flake8 is about to start processes, check the files before it does.
 
         Raises:
             ExecutionError: the configuration cannot be used.

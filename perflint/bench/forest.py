@@ -1,4 +1,4 @@
-"""The ratio of each fix with its interval, as SVG: a forest plot, on an axis where twice and half are as far from 1."""
+"""A forest plot as SVG: the ratio of each fix with its interval, on a logarithmic axis."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _axis(scale: Scale, height: float) -> Iterator[str]:
 
 
 def _rules(scale: Scale, y: float, reach: float) -> Iterator[str]:
-    """The axis' lines beside one interval, and not through the names."""
+    """The lines of the axis behind one interval, so that they do not cross the names."""
     for tick in _shown_ticks(scale):
         yield line(scale(tick), y - reach, scale(tick), y + reach, "one" if tick == 1 else "grid")
 

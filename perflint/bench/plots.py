@@ -1,4 +1,4 @@
-"""What the steps of each variant come to, as SVG: how their times are spread, and how much of them is the loader."""
+"""Step times as SVG: a histogram for each variant, and how much of a step waits for the loader."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class InternalError(Exception):
 
 
 def internal_error(error: Exception) -> str:
-    """What to tell a person about an error that nobody has foreseen, and its cause and file where it names them."""
+    """The message about an unexpected error, with the file that perflint failed on where the error names it."""
     path = getattr(error, "path", None)
     place = f" in {path}" if path else ""
     cause = error.__cause__ if path and error.__cause__ else error

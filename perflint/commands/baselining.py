@@ -144,7 +144,7 @@ def _insist_inside(path: Path, settings: Settings, is_named: bool) -> None:
 
 
 def _unchecked(path: Path, batch: Batch) -> list[Entry]:
-    """The entries of files that are there and of rules, which this run did not check."""
+    """The entries that stay: of files that are there and that this run did not check, and of rules that it did not."""
     try:
         before = baseline.read(path)
     except BaselineError:

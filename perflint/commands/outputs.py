@@ -96,7 +96,7 @@ def _refuse_places(outputs: list[Output]) -> None:
 
 
 def _refuse_place(output: Output) -> None:
-    """Before a long check, not after it."""
+    """Raise an error for a place that cannot be written: before a long check, and not after it."""
     path = Path(output.place)
     try:
         path.stat()

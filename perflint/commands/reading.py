@@ -173,7 +173,7 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
 
 
 def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
-    """The settings with what is known of the files, and what stands beside them."""
+    """The settings, with whether the files are a whole project and what files of other kinds beside them say."""
     return replace(settings, whole_project=whole, inputs=read_inputs(sources, settings.root))
 
 

@@ -20,7 +20,7 @@ from perflint.text.visible import visible
 
 
 def findings(options: argparse.Namespace, report: Report, closing: str, console: Console) -> None:
-    """The findings or their statistics, then the closing line (formats for programs hold nothing else).
+    """Show the findings or their statistics and then, in formats for people, the closing line.
 
     Raises:
         CommandError: a file cannot be written; all else has been shown and written then.

@@ -98,7 +98,7 @@ def sweep(directory: Path) -> list[Path]:
 
 
 def sweep_files(paths: Iterable[Path]) -> list[Path]:
-    """The same for files with such names."""
+    """Remove those of these files that killed processes have left; the files whose writing was finished."""
     finished = []
     for path in paths:
         with contextlib.suppress(OSError):

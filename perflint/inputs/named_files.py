@@ -37,7 +37,7 @@ def why_not_read(path: str) -> str:
 
 
 def why_not_python(path: str, data: bytes) -> str:
-    """The same for what a file of this name would hold.
+    """Why a file with this name and these bytes is not read as Python; empty where it is.
 
     Args:
         path: its name; only the end of it counts.

@@ -122,7 +122,7 @@ def oldest(admitted: Iterable[Admitted]) -> Admitted | None:
 
 
 def hold_back(fix: Fix, admitted: Admitted | None) -> Fix:
-    """The fix, or the words of it alone where the project admits a Paddle that lacks what the edit uses."""
+    """The fix; without its edits where the project admits a Paddle that lacks what they use."""
     needed = version_of(fix.paddle)
     if admitted is None or needed is None or not fix.edits or not admitted.lacks(needed):
         return fix

@@ -28,7 +28,7 @@ _WORD = re.compile(r"[\w.]+")
 class Split:
     """The projects among the files of a run, in the order of their first files.
 
-    ``roots``: the directories that were asked whether they are one project, and what the answer was.
+    ``roots``: for each directory that was looked at, whether it is one project.
     """
 
     projects: list[dict[str, Source]] = field(default_factory=list)
@@ -97,7 +97,7 @@ def common_root(paths: Mapping[str, Source]) -> str:
 
 
 def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str, str]:
-    """The directories by the one that stands for all that import from one another."""
+    """For each directory, the one that stands for the group of those that import from one another."""
     owner = {top: top for top in tops.values()}
     names = {os.path.splitext(top)[0]: top for top in owner if top}
     names |= {_stem(path): "" for path, top in tops.items() if not top}

@@ -106,7 +106,7 @@ def shipped() -> Measured:
 
 
 def paragraph(rule: Rule, measured: Measured | None = None) -> str:
-    """All that there is to say about a rule, in one paragraph.
+    """What was measured for a rule, or why nothing was, in one paragraph.
 
     Args:
         rule: the rule.
@@ -116,7 +116,7 @@ def paragraph(rule: Rule, measured: Measured | None = None) -> str:
 
 
 def sentences(rule: Rule, measured: Measured | None = None) -> Iterator[tuple[Device | None, str]]:
-    """The same by device; None where one reason holds for all of them."""
+    """A sentence for each device; the device is None where one reason holds for all of them."""
     found = (shipped() if measured is None else measured).get(rule.code, {})
     if rule.measuring.nowhere:
         yield None, f"Not measured: {rule.measuring.nowhere}."
@@ -148,7 +148,7 @@ def explanation(rule: Rule, measurement: Measurement) -> str:
 
 
 def data(rule: Rule, measured: Measured | None = None) -> list[dict[str, Any]]:
-    """The same as JSON-ready values: an entry a device, ``figures`` being None where nothing was measured."""
+    """The sentences and figures as JSON-ready values, an entry a device; ``figures`` None: nothing was measured."""
     found = (shipped() if measured is None else measured).get(rule.code, {})
     figures: dict[Device | None, dict[str, Any]] = {device: item.to_json() for device, item in found.items()}
     return [

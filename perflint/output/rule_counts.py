@@ -1,4 +1,4 @@
-"""``--statistics``: how often each rule speaks.
+"""``--statistics``: how many findings each rule has.
 
 ``[*]`` means that ``--fix`` repairs all findings of the rule (with the options of this run), ``[-]`` some of them,
 ``[ ]`` none.

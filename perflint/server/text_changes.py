@@ -30,7 +30,7 @@ def workspace_edit(document: Document, edits: Iterable[Edit], client: Client) ->
 
 
 def between(before: str, after: str) -> Iterator[Edit]:
-    """Edits of whole rows that make one text of another; the rows that stay keep cursors and marks."""
+    """Edits of whole rows that turn one text into another; in all other rows the editor keeps its cursors and marks."""
     old, new = lines_of(before), lines_of(after)
     starts = [0]
     for row in old:

@@ -1,4 +1,4 @@
-"""What of Paddle is wrapped, so that a training is seen from outside; neither the script nor Paddle's files change.
+"""Wraps parts of Paddle, so that a training is observed without a change to the script or to Paddle's files.
 
 - ``DataLoader.__iter__`` and the ``__next__`` of what it returns: the time spent there, and the size of the batch;
 - ``Tensor.backward``: the loss;

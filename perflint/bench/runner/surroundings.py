@@ -22,7 +22,7 @@ def _on_gpu(paddle: Any) -> bool:
 
 
 def wait(paddle: Any) -> None:
-    """Until a GPU has done what is queued: it works on after Python has gone on, and that belongs to these steps."""
+    """Wait until a GPU has done what is queued, which belongs to the steps that have queued it."""
     if _on_gpu(paddle):
         paddle.device.synchronize()
 

@@ -1,4 +1,4 @@
-"""Keeps what Python opens for writing off the user's files."""
+"""Keeps a script from writing to the files of the project that it runs in a copy of."""
 
 from __future__ import annotations
 
