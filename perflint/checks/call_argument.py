@@ -17,7 +17,7 @@ from perflint.facts.loader_uses import Worth
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import Gate, check, gate, method_gate
+from perflint.lint.registry import Gate, check, gate, method_triggers
 
 _LOG_INTERVAL = "{log-interval}"
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
@@ -32,7 +32,7 @@ def register(rule: Rule) -> None:
         gate(rule.code, match.call, _gate(match))
         owner, _, method = match.call.rpartition(".")
         if owner.rpartition(".")[2][:1].isupper():
-            method_gate(rule.code, method, match.call)
+            method_triggers[rule.code].add(method)
 
 
 def _gate(match: ArgumentMatch) -> Gate:

@@ -31,6 +31,7 @@ _REASON = (
 )
 
 
+@statement_gate(CODE)
 def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     """The statements that turn AMP on for training, where the project has convolutions and tunes no layout."""
     mentions = file.project.mentions
@@ -41,9 +42,6 @@ def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
         return
     for _, statement, _ in amp.places(file):
         yield statement, confidence
-
-
-statement_gate(CODE, _places)
 
 
 @check("Call")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import libcst as cst
 
@@ -30,12 +29,9 @@ _OLD = "put it under a test of the rank that this release of Paddle has"
 _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
 
 
-def _rows(file: FileIndex) -> Iterator[int]:
-    for found in every_rank_in(file).values():
-        yield found.line
-
-
-row_gate(CODE, _rows)
+@row_gate(CODE)
+def _rows(file: FileIndex) -> list[int]:
+    return [found.line for found in every_rank_in(file).values()]
 
 
 @check("Call")

@@ -8,7 +8,7 @@ from perflint.checks import accumulate, read_advice
 from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, certainty, tensor_read_by
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.lint.context import Context
-from perflint.lint.registry import check, step_gate, triggers
+from perflint.lint.registry import step_check, step_gate, step_triggers
 from perflint.training.steps import Point, Read, Step, reads_of
 
 CODE = "PPF201"
@@ -16,15 +16,12 @@ CODE = "PPF201"
 _HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}; keep the values on the device"
 _HELPER_REASON = "whether the helper or its call should change is for you to decide"
 
-triggers(CODE, READ_METHODS | CONVERSIONS | NUMPY_READS)
+step_triggers[CODE] |= READ_METHODS | CONVERSIONS | NUMPY_READS
 
 
-@check("Call")
-def host_read(call: cst.Call, context: Context) -> None:
+@step_check("Call")
+def host_read(call: cst.Call, context: Context, step: Step) -> None:
     """Report the outermost read of a place; the reads inside it belong to it."""
-    step = context.step
-    if step is None or context.claimed:
-        return
     tensor = tensor_read_by(call, context)
     if tensor is not None:
         confidence = certainty(tensor, context)
@@ -52,11 +49,7 @@ def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> 
     context.report(CODE, call, fix, step, related, confidence, claims=False, message=message, place=place)
 
 
+@step_gate(CODE)
 def _hands_over(point: Point) -> bool:
     lines, reading = point.file.source.lines, reads_of(point.file)
-    return bool(reading) and any(
-        lines.offset(call.lineno, call.col_offset) in reading for call in point.statement.calls
-    )
-
-
-step_gate(CODE, _hands_over)
+    return bool(reading) and any(lines.span(call)[0] in reading for call in point.statement.calls)

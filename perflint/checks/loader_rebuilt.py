@@ -9,13 +9,12 @@ import libcst as cst
 from perflint.checks.edits import indentation
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import LOADER_TAG
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name
-from perflint.lint.registry import check, gate, triggers
+from perflint.lint.registry import gate, step_check, step_triggers
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import walk
-from perflint.training.steps import Point
+from perflint.training.steps import Point, Step
 
 CODE = "PPF107"
 LOADER = "paddle.io.DataLoader"
@@ -29,29 +28,21 @@ _REASON = (
     "single batch is asked for one for ever, where StopIteration was raised"
 )
 _BY_HAND = "make the iterator where the loop is, and a new one when it has come to its end"
+_BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to say")
 
 
-def _any(_: ast.Call, __: FileIndex) -> bool:
-    return True
+step_triggers[CODE].add("iter")
+gate(CODE, LOADER)
 
 
-triggers(CODE, {"iter"})
-gate(CODE, LOADER, _any)
-
-
-@check("Call")
-def loader_rebuilt(call: cst.Call, context: Context) -> None:
+@step_check("Call")
+def loader_rebuilt(call: cst.Call, context: Context, step: Step) -> None:
     """Report ``next(iter(loader))``, ``it = iter(loader)`` and ``DataLoader(...)`` at each step."""
-    step, point = context.step, context.point
-    if step is None or point is None or context.claimed:
-        return
+    point = context.here
     if context.callee(call) == LOADER:
         expression = context.expression(call)
         if expression is not None and point.loop is not None and not _changes(expression, point):
-            fix = Fix(
-                "build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to say"
-            )
-            context.report(CODE, call, fix, step, claims=False, message=_REBUILT)
+            context.report(CODE, call, _BUILD_ONCE, step, claims=False, message=_REBUILT)
         return
     if not _is_builtin("iter", call, context) or len(call.args) != 1:
         return

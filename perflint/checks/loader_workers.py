@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from perflint import catalogue
@@ -35,12 +33,9 @@ _MESSAGES["unknown"] = _MESSAGES["fallback"]
 _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": Confidence.LOW}
 
 
-def _rows(file: FileIndex) -> Iterator[int]:
-    for start, _ in worker_defaults_in(file):
-        yield file.source.lines.position(start)[0]
-
-
-row_gate(CODE, _rows)
+@row_gate(CODE)
+def _rows(file: FileIndex) -> list[int]:
+    return [file.source.lines.position(start)[0] for start, _ in worker_defaults_in(file)]
 
 
 @check("Integer")

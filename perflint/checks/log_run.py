@@ -19,67 +19,11 @@ from perflint.syntax.tree import walk
 
 # Calls that only look: leaving them out on most steps changes nothing but the log.
 _PURE = frozenset(
-    {
-        "item",
-        "numpy",
-        "tolist",
-        "float",
-        "int",
-        "bool",
-        "len",
-        "str",
-        "repr",
-        "round",
-        "format",
-        "join",
-        "mean",
-        "sum",
-        "max",
-    }
-    | {
-        "min",
-        "abs",
-        "time",
-        "perf_counter",
-        "get_lr",
-        "get_last_lr",
-        "items",
-        "keys",
-        "values",
-        "get",
-        "astype",
-        "cast",
-    }
-    | {
-        "detach",
-        "cpu",
-        "list",
-        "dict",
-        "tuple",
-        "zip",
-        "range",
-        "sorted",
-        "type",
-        "now",
-        "strftime",
-        "basename",
-        "ljust",
-    }
-    | {
-        "rjust",
-        "center",
-        "clone",
-        "squeeze",
-        "reshape",
-        "get_rank",
-        "get_world_size",
-        "array",
-        "asarray",
-        "exp",
-        "sqrt",
-        "localtime",
-        "gmtime",
-    }
+    {"item", "numpy", "tolist", "float", "int", "bool", "len", "str", "repr", "round", "format", "join", "mean"}
+    | {"sum", "max", "min", "abs", "time", "perf_counter", "get_lr", "get_last_lr", "items", "keys", "values", "get"}
+    | {"astype", "cast", "detach", "cpu", "list", "dict", "tuple", "zip", "range", "sorted", "type", "now"}
+    | {"strftime", "basename", "ljust", "rjust", "center", "clone", "squeeze", "reshape", "get_rank"}
+    | {"get_world_size", "array", "asarray", "exp", "sqrt", "localtime", "gmtime"}
 )
 _PLAIN_LOGGERS = frozenset({"info", "warning", "warn", "error", "critical"})
 _LOOK_WITH_ARGUMENTS = frozenset({"get", "join"})

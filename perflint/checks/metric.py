@@ -15,11 +15,11 @@ from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context
-from perflint.lint.registry import check, step_gate
+from perflint.lint.registry import check, step_check, step_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.vocabulary import means_metric
-from perflint.training.steps import Point, of_point
+from perflint.training.steps import Point, Step, of_point
 
 CODE = "PPF208"
 _METRICS = "paddle.metric."
@@ -28,16 +28,11 @@ _GIVES = frozenset({"compute", "numpy"})
 _DEEPEST = 5
 
 
-@check("Call")
-def metric_in_step(call: cst.Call, context: Context) -> None:
+@step_check("Call")
+def metric_in_step(call: cst.Call, context: Context, step: Step) -> None:
     """Report the update of a metric, or a metric function of another library, at each training step."""
-    step, point = context.step, context.point
-    if step is None or point is None or context.claimed:
-        return
-    if not isinstance(call.func, (cst.Attribute, cst.Name)):
-        return
     expression = context.expression(call)
-    confidence = _confidence(point, expression) if isinstance(expression, ast.Call) else None
+    confidence = _confidence(context.here, expression) if isinstance(expression, ast.Call) else None
     if confidence is not None:
         context.report(CODE, call, _fix(context), step, confidence=confidence)
 
@@ -47,24 +42,16 @@ def metric_method(node: cst.FunctionDef, context: Context) -> None:
     """What a metric class of the project reads in its ``update`` is reported where the step calls it."""
     if node.name.value != "update":
         return
-    row = context.file.source.lines.position(context.range(node.name)[0])[0]
-    owner = next((scope.owner for scope in context.file.scopes.scopes if _is_at(scope, node.name.value, row)), None)
-    project = context.file.project
-    if owner is None or not _derives(project, context.file, owner):
-        return
-    if _works_on_host(project, context.file, owner.methods["update"]):
+    file, project = context.file, context.file.project
+    row = file.source.lines.position(context.range(node.name)[0])[0]
+    owner = next((scope.owner for scope in file.scopes.scopes if scope.name == "update" and scope.row == row), None)
+    if owner is not None and _derives(project, file, owner) and _works_on_host(project, file, owner.methods["update"]):
         context.claim(node)
 
 
-def _is_at(scope: Scope, name: str, row: int) -> bool:
-    return scope.name == name and not isinstance(scope.node, ast.Module) and scope.node.lineno == row
-
-
+@step_gate(CODE)
 def _may_match(point: Point) -> bool:
     return any(_confidence(point, call) is not None for call in point.statement.calls)
-
-
-step_gate(CODE, _may_match)
 
 
 @of_point

@@ -24,6 +24,7 @@ _GENERATOR = "a generator would switch gradients off for the code that runs betw
 _NAME_TAKEN = "`paddle` is another name in this file"
 
 
+@statement_gate(CODE)
 def _evaluating(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     candidates = evaluations(file) if file.has_words("for") else {}
     if candidates:
@@ -32,9 +33,6 @@ def _evaluating(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
                 found = candidates.get(statement.node)
                 if found is not None:
                     yield statement, found.confidence
-
-
-statement_gate(CODE, _evaluating)
 
 
 @check("For")

@@ -17,26 +17,24 @@ from perflint.checks.to_tensor import NAMES, makes_tensor
 from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context
-from perflint.lint.registry import check, triggers
+from perflint.lint.registry import forward_triggers, step_check, step_triggers
 from perflint.syntax.bindings import loads_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Statement
+from perflint.training.steps import Step
 
 CODE = "PPF206"
 _READS = frozenset({"numpy", "cpu", "item", "tolist", "array", "asarray"})
 
-triggers(CODE, _READS)
-triggers(CODE, _READS, forward=True)
+step_triggers[CODE] |= _READS
+forward_triggers[CODE] |= _READS
 
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 
 
-@check("Call")
-def back_and_forth(call: cst.Call, context: Context) -> None:
+@step_check("Call", forward=True)
+def back_and_forth(call: cst.Call, context: Context, step: Step) -> None:
     """Report ``paddle.to_tensor(x.numpy())`` and ``x.cpu().cuda()`` at their read."""
-    step = context.hot
-    if step is None or context.claimed:
-        return
     if makes_tensor(call, context):
         data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
         trip = _trip(data.value, context) if data is not None and not data.star else None
@@ -49,14 +47,11 @@ def back_and_forth(call: cst.Call, context: Context) -> None:
         context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
 
 
-@check("Assign")
-def by_a_name(node: cst.Assign, context: Context) -> None:
+@step_check("Assign", forward=True)
+def by_a_name(node: cst.Assign, context: Context, step: Step) -> None:
     """Report ``a = x.numpy()`` where ``paddle.to_tensor(a)`` is all that is done with ``a``."""
-    step = context.hot
-    if step is None or context.claimed or len(node.targets) != 1:
-        return
     target = node.targets[0].target
-    trip = _trip(node.value, context) if isinstance(target, cst.Name) else None
+    trip = _trip(node.value, context) if isinstance(target, cst.Name) and len(node.targets) == 1 else None
     if trip is None or not isinstance(target, cst.Name):
         return
     back = _sent_back(target.value, context)

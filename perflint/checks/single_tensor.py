@@ -19,24 +19,12 @@ from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point
 
 _TENSOR_METHODS = frozenset(
-    {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "prod", "norm", "std", "var", "median"}
-    | {"amax", "amin", "nanmean", "nansum", "count_nonzero", "argmax", "argmin", "abs", "sign", "sqrt", "square"}
-    | {"equal", "not_equal", "equal_all", "less_than", "less_equal", "greater_than", "greater_equal", "allclose"}
-    | {"isclose", "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or"}
-    | {
-        "astype",
-        "cast",
-        "detach",
-        "clone",
-        "squeeze",
-        "unsqueeze",
-        "reshape",
-        "flatten",
-        "round",
-        "floor",
-        "exp",
-        "log",
-    }
+    {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "prod", "norm", "std", "var"}
+    | {"median", "amax", "amin", "nanmean", "nansum", "count_nonzero", "argmax", "argmin", "abs", "sign", "sqrt"}
+    | {"square", "equal", "not_equal", "equal_all", "less_than", "less_equal", "greater_than", "greater_equal"}
+    | {"allclose", "isclose", "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or"}
+    | {"astype", "cast", "detach", "clone", "squeeze", "unsqueeze", "reshape", "flatten", "round", "floor", "exp"}
+    | {"log"}
 )
 # Their kernels leave the result in host memory, so that reading it waits for nothing.
 _ON_THE_HOST = frozenset({"numel", "shape", "rank", "is_empty", "get_shape"})

@@ -47,6 +47,7 @@ class _Read:
     spelling: str
 
 
+@statement_gate(CODE)
 def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     if not file.has_words(*_LOOP_WORDS) or file.is_offline:
         return
@@ -125,9 +126,6 @@ def _most(read: _Read) -> Confidence | None:
     if not is_moving(read.slice):  # the same slice at each pass
         return None if read.spelling in _CONVERSIONS else Confidence.LOW
     return Confidence.MEDIUM
-
-
-statement_gate(CODE, _reading)
 
 
 @check("Call")

@@ -25,19 +25,8 @@ from perflint.training.steps import Point
 # Calls that give one new tensor, whose items lie in order.
 _NEW = frozenset(
     {"to_tensor", "to_variable", "zeros", "ones", "full", "rand", "randn", "randint", "uniform", "normal", "stack"}
-    | {
-        "concat",
-        "zeros_like",
-        "ones_like",
-        "matmul",
-        "softmax",
-        "log_softmax",
-        "sigmoid",
-        "relu",
-        "one_hot",
-        "embedding",
-    }
-    | {"interpolate", "conv2d", "linear", "gather", "index_select", "cdist"}
+    | {"concat", "zeros_like", "ones_like", "matmul", "softmax", "log_softmax", "sigmoid", "relu", "one_hot"}
+    | {"embedding", "interpolate", "conv2d", "linear", "gather", "index_select", "cdist"}
 )
 # Calls that give one tensor, perhaps a view of another one.
 _ONE = _NEW | frozenset(

@@ -12,36 +12,10 @@ READ_METHODS = frozenset({"numpy", "item", "tolist", "cpu"})
 CONVERSIONS = frozenset({"float", "int", "bool", "complex"})
 # NumPy functions that say something about an array and so read it; np.random and the like take no tensor.
 NUMPY_READS = frozenset(
-    {
-        "array",
-        "asarray",
-        "ascontiguousarray",
-        "mean",
-        "sum",
-        "isnan",
-        "isfinite",
-        "isinf",
-        "max",
-        "min",
-        "abs",
-        "sqrt",
-        "exp",
-    }
-    | {
-        "log",
-        "argmax",
-        "argmin",
-        "any",
-        "all",
-        "round",
-        "stack",
-        "concatenate",
-        "std",
-        "median",
-        "squeeze",
-        "transpose",
-    }
-    | {"float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape", "vstack", "hstack"}
+    {"array", "asarray", "ascontiguousarray", "mean", "sum", "isnan", "isfinite", "isinf", "max", "min", "abs"}
+    | {"sqrt", "exp", "log", "argmax", "argmin", "any", "all", "round", "stack", "concatenate", "std", "median"}
+    | {"squeeze", "transpose", "float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape"}
+    | {"vstack", "hstack"}
 )
 
 

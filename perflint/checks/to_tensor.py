@@ -16,7 +16,7 @@ from perflint.facts import origin as origins
 from perflint.facts.origin import Origin
 from perflint.findings import Confidence
 from perflint.lint.context import Context, shorten
-from perflint.lint.registry import check, triggers
+from perflint.lint.registry import check, forward_triggers, step_triggers
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS
 from perflint.syntax.tree import walk
@@ -30,8 +30,8 @@ NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) |
 }
 _CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
 
-triggers(CODE, _CALLS)
-triggers(CODE, _CALLS, forward=True)
+step_triggers[CODE] |= _CALLS
+forward_triggers[CODE] |= _CALLS
 
 _ONCE = "before the loop"
 _ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`"

@@ -13,7 +13,7 @@ from perflint.checks.single_tensor import Evidence
 from perflint.findings import Confidence
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
-from perflint.lint.registry import check, forward_clue, step_gate
+from perflint.lint.registry import check, forward_decisions, step_gate
 from perflint.syntax import decisions
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope
@@ -33,7 +33,7 @@ _FORWARD_MESSAGE = (
     "`{what}` is a Python decision on a tensor and waits for the device at {where}; choose on the device instead."
 )
 
-forward_clue(CODE, _CERTAIN, decided=True)
+forward_decisions[CODE] |= _CERTAIN
 
 
 @check("Name")
@@ -71,6 +71,7 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
     context.report(CODE, node, fix, step, confidence=confidence, message=message)
 
 
+@step_gate(CODE)
 def _may_match(point: Point) -> bool:
     """Whether a statement holds a decision on a tensor, guards left aside."""
     return any(
@@ -83,9 +84,6 @@ def _may_match(point: Point) -> bool:
 def _takes_as_it_is(call: ast.Call) -> bool:
     """Whether a call is sure to ask for the truth of nothing: ``x.f(...)`` for another ``f`` than those that do."""
     return isinstance(call.func, ast.Attribute) and call.func.attr not in _INSIDE
-
-
-step_gate(CODE, _may_match)
 
 
 def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Evidence) -> bool:

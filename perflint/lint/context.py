@@ -88,6 +88,12 @@ class Context:
         return self._statements[-1][1] if self._statements else None
 
     @property
+    def here(self) -> Point:
+        """The same in a check that runs at a step, where there is always something known."""
+        assert self.point is not None
+        return self.point
+
+    @property
     def statement(self) -> cst.CSTNode | None:
         """The current statement."""
         return self._statements[-1][0] if self._statements else None
@@ -351,6 +357,11 @@ def local_name(node: Any) -> str:
         return ""
     parts.append(node.value)
     return ".".join(reversed(parts))
+
+
+def method_of(call: cst.Call) -> str:
+    """``item`` for ``loss.item()``, ``""`` for a call of anything but an attribute."""
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
 
 
 def shorten(text: str, limit: int = 40) -> str:

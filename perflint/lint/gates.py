@@ -89,7 +89,7 @@ def _is_shown(answer: bool | Confidence, settings: Settings) -> bool:
 
 def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
     """Last names of the calls that the user has told about, for these rules."""
-    wanted = {setting for code, found in registry.declared_triggers.items() if code in codes for setting in found}
+    wanted = _selected(registry.declared_triggers, codes)
     return frozenset(name.rpartition(".")[2] for setting in wanted for name in getattr(settings, setting))
 
 
@@ -139,8 +139,8 @@ def _wanted_calls(
 ) -> tuple[dict[str, list[tuple[str, registry.Gate]]], frozenset[str], frozenset[str]]:
     """The calls that have gates for these rules, by qualified name; the methods; the last names of all those calls."""
     wanted = {name: gates for name, gates in registry.call_gates.items() if any(code in codes for code, _ in gates)}
-    methods = (name for name, gates in registry.method_gates.items() if any(code in codes for code, _ in gates))
-    return wanted, frozenset(methods), frozenset(name.rpartition(".")[2] for name in spellings(wanted))
+    methods = _selected(registry.method_triggers, codes)
+    return wanted, methods, frozenset(name.rpartition(".")[2] for name in spellings(wanted))
 
 
 def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:

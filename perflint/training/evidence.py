@@ -22,16 +22,8 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 STEP_METHODS = frozenset(
-    {
-        "train_iter",
-        "train_step",
-        "training_step",
-        "train_batch",
-        "train_one_batch",
-        "train_one_step",
-        "optimize_parameters",
-    }
-    | {"update_core", "fit_batch", "_fit_impl", "train_on_batch", "learn"}
+    {"train_iter", "train_step", "training_step", "train_batch", "train_one_batch", "train_one_step"}
+    | {"optimize_parameters", "update_core", "fit_batch", "_fit_impl", "train_on_batch", "learn"}
 )
 """Methods whose name alone says that one call is one training step."""
 
