@@ -19,6 +19,7 @@ import tokenize
 from collections import Counter
 
 from perflint.fix.parsed_text import Reading
+from perflint.syntax.scopes import terminal
 
 _TESTS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Match)
 _REPORTS = frozenset(
@@ -82,9 +83,5 @@ def _depths(tree: ast.Module) -> dict[str, tuple[int, int]]:
 
 def _reports(tree: ast.Module) -> Counter[str]:
     """How many calls there are of each function that shows or keeps something, by its last name."""
-    names = (
-        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-    )
+    names = (terminal(node) or "" for node in ast.walk(tree) if isinstance(node, ast.Call))
     return Counter(name for name in names if name in _REPORTS)

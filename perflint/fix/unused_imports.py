@@ -44,11 +44,8 @@ def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iter
     new = [node for statement in added for node in _imports(ast.parse(statement))]
     for name in names:
         found = [(node, alias) for node in imports for alias in node.names if _spelling(node, alias) == name]
-        edit = (
-            _removal(source, *found[0], is_first=not new)
-            if len(found) == 1 and _is_needless(*found[0], [*imports, *new])
-            else None
-        )
+        is_free = len(found) == 1 and _is_needless(*found[0], [*imports, *new])
+        edit = _removal(source, *found[0], is_first=not new) if is_free else None
         if edit is None:
             return None
         edits.append(edit)
