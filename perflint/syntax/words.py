@@ -53,12 +53,7 @@ def is_member(text: str, name: str) -> bool:
 
 
 def places(text: str, name: str) -> Iterator[int]:
-    """Where a name stands in a text as a whole word: offsets in characters.
-
-    Args:
-        text: any.
-        name: nowhere, if it is empty.
-    """
+    """Where a name stands in a text as a whole word: offsets in characters.  An empty name stands nowhere."""
     at = text.find(name) if name else -1  # a pattern of each name would take longer to compile than to look for
     while at >= 0:
         end = at + len(name)
