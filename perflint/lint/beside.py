@@ -76,21 +76,10 @@ class LoopPlaces:
             self._rows[path].append(row)
 
     def lines(self, path: str, most: int, without: tuple[str, int] | None = None) -> str:
-        """The places as a message in a file names them: ``lines 3, 8``, ``line other.py:4``.
-
-        Args:
-            path: the file of the message, which is not named.
-            most: how many places are named at most.
-            without: one of the places, which is not named either.
-        """
+        """At most so many of the places, as a message in a file names them: ``lines 3, 8``, ``line other.py:4``."""
         here = (str(row) for row in self._rows.get(path, ()) if (path, row) != without)
-        elsewhere = (
-            f"{where}:{row}"
-            for where, rows in self._rows.items()
-            if where != path
-            for row in rows
-            if (where, row) != without
-        )
+        others = ((where, row) for where, rows in self._rows.items() if where != path for row in rows)
+        elsewhere = (f"{where}:{row}" for where, row in others if (where, row) != without)
         count = self.count - (without is not None)
         shown = ", ".join(islice(chain(here, elsewhere), most))
         return f"line{'s' if count > 1 else ''} {shown}{', ...' if count > most else ''}"

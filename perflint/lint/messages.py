@@ -27,28 +27,14 @@ def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) ->
 
 
 def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], settings: Settings) -> Finding:
-    fields = {
-        "workers": str(settings.default_workers),
-        "interval": str(settings.log_interval),
-        "where": "",
-        **draft.fields,
-    }
-    related = draft.related
+    usual = {"workers": str(settings.default_workers), "interval": str(settings.log_interval), "where": ""}
+    fields, related = {**usual, **draft.fields}, draft.related
     if draft.step is not None:
         fields["where"] = _where(draft.step, draft.path) + _beside(draft, draft.step, reads)
         related = (*related, *_related(draft.step))
-    message = fields.pop("message", "") or rule.message
-    return Finding(
-        draft.code,
-        draft.path,
-        draft.start,
-        draft.end,
-        " ".join(message.format(**fields).split()),
-        draft.fix,
-        related,
-        draft.statement,
-        draft.confidence,
-    )
+    message = " ".join((fields.pop("message", "") or rule.message).format(**fields).split())
+    place = (draft.code, draft.path, draft.start, draft.end)
+    return Finding(*place, message, draft.fix, related, draft.statement, draft.confidence)
 
 
 def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:
