@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks import async_save, guard
-from perflint.checks.declarations import declaration
+from perflint.checks.arguments import declaration
 from perflint.facts import epochs
 from perflint.facts.shared_saves import every_rank_in
 from perflint.findings import Related
@@ -35,8 +35,7 @@ def save_each_epoch(call: cst.Call, context: Context) -> None:
     """Report a checkpoint that training waits for at each epoch."""
     if context.callee(call) != "paddle.save":
         return
-    statement = context.ast_statement
-    loop = epochs.loop_of(statement) if statement is not None else None
+    loop = epochs.loop_of(context.here.statement) if context.point is not None else None
     if loop is None or context.step is not None:
         return
     if context.range(call)[0] in every_rank_in(context.file):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks import guard, rarer
-from perflint.checks.declarations import declaration, given
+from perflint.checks.arguments import declaration, given
 from perflint.lint.context import Context, local_name
 from perflint.lint.registry import declared_triggers, step_check
 from perflint.training.steps import Step

@@ -13,7 +13,7 @@ from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.lint.context import Context, method_of
 from perflint.lint.registry import forward_clues, step_check, step_gate
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import headers
+from perflint.syntax.scopes import headers, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import picks, snake
 from perflint.training.steps import Point, Step, of_point
@@ -52,13 +52,10 @@ def dynamic_op(point: Point, node: ast.expr) -> tuple[str, Confidence] | None:
         return _masked(node, point, evaluator)
     if not isinstance(node, ast.Call):
         return None
-    name = dotted(node.func)
-    qualified = point.file.names.resolve(name) if name else ""
-    owner, _, last = qualified.rpartition(".")
+    owner, _, last = point.file.names.resolve(dotted(node.func) or "").rpartition(".")
     if owner in ("paddle", "paddle.tensor", "paddle.fluid.layers"):
-        if last not in _ADVICE or not _is_dynamic(last, node.args, node.keywords, evaluator):
-            return None
-        return last, Confidence.HIGH
+        is_found = last in _ADVICE and _is_dynamic(last, node.args, node.keywords, evaluator)
+        return (last, Confidence.HIGH) if is_found else None
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in _ADVICE:
         return None
     kind = evaluator.kind(node.func.value)
@@ -94,9 +91,8 @@ def _is_mask(index: ast.expr, point: Point, evaluator: Evaluator, depth: int = 0
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
         return _is_mask(index.operand, point, evaluator, depth + 1)
     if isinstance(index, ast.Call):
-        called = index.func.attr if isinstance(index.func, ast.Attribute) else dotted(index.func)
-        asked = [item.value for item in [*index.args] if isinstance(item, ast.Constant)]
-        return called in _COMPARING or (called in ("astype", "cast") and "bool" in asked)
+        asked = [item.value for item in index.args if isinstance(item, ast.Constant)]
+        return terminal(index) in _COMPARING or (terminal(index) in ("astype", "cast") and "bool" in asked)
     name = dotted(index)
     definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
     return definition is not None and _is_mask(definition, point, evaluator, depth + 1)
@@ -118,8 +114,7 @@ def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
     """Whether an expression can be of unknown size by its looks: kinds are dear, most indices are numbers."""
     if isinstance(node, ast.Subscript):
         return not isinstance(node.slice, (ast.Constant, ast.Slice))
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return called in _ADVICE or isinstance(node.func, ast.Name)
+    return terminal(node) in _ADVICE or isinstance(node.func, ast.Name)
 
 
 @step_check("Call", forward=True)

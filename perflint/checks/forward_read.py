@@ -8,7 +8,7 @@ from perflint.checks.edits import on_device
 from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, tensor_read_by
 from perflint.checks.untrained import is_in_host_memory, is_untrained
 from perflint.findings import Confidence, Fix, Level
-from perflint.lint.context import Context, method_of
+from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import forward_triggers, step_check
 from perflint.training.steps import Step
 
@@ -26,7 +26,9 @@ forward_triggers[CODE] |= READ_METHODS | CONVERSIONS | NUMPY_READS
 def forward_read(call: cst.Call, context: Context, step: Step) -> None:
     """Report the outermost read of a tensor that the forward pass of a layer makes whenever it runs."""
     tensor = tensor_read_by(call, context) if step.forward else None
-    if tensor is None or is_untrained(context.here, step.function) or _is_of_a_list(tensor):
+    if tensor is None or is_untrained(context.here, step.function):
+        return
+    if isinstance(tensor, cst.Call) and local_name(tensor.func) in _OF_LISTS:
         return
     node = context.expression(on_device(tensor))
     if node is None or is_in_host_memory(node, context.here):
@@ -41,7 +43,3 @@ def _confidence(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
         return Confidence.HIGH
     # What a forward pass is handed is a tensor or a plain number: only a method that numbers lack tells them apart.
     return Confidence.MEDIUM if method_of(call) in _METHODS and kind.is_tensor else Confidence.LOW
-
-
-def _is_of_a_list(tensor: cst.BaseExpression) -> bool:
-    return isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Name) and tensor.func.value in _OF_LISTS

@@ -12,8 +12,7 @@ from perflint.index.kinds import LOADER_TAG
 from perflint.lint.context import Context, local_name
 from perflint.lint.registry import gate, step_check, step_triggers
 from perflint.syntax.bindings import bound_by
-from perflint.syntax.names import dotted
-from perflint.syntax.tree import walk
+from perflint.syntax.names import dotted, dotted_names
 from perflint.training.steps import Point, Step
 
 CODE = "PPF107"
@@ -75,7 +74,7 @@ def _is_drawn_from(call: cst.Call, point: Point, context: Context) -> bool:
     statement, place = context.statement, point.statement
     if not isinstance(statement, cst.Assign) or statement.value is not call:
         return False
-    names = set(bound_by(place.node))
+    names = bound_by(place.node)
     return any(
         isinstance(other.func, ast.Name) and other.func.id == "next" and other.args and dotted(other.args[0]) in names
         for near in point.scope.statements
@@ -86,24 +85,13 @@ def _is_drawn_from(call: cst.Call, point: Point, context: Context) -> bool:
 
 def _changes(expression: ast.expr, point: Point) -> bool:
     """Whether an expression holds a name that the loop, or the function it calls, binds: another loader each time."""
-    loop = point.loop
-    inside = [
-        statement.node
-        for statement in point.scope.statements
-        if loop is None or statement.node is loop or statement.is_in(loop)
-    ]
-    bound = {name for node in inside for name in bound_by(node)}
-    bound |= {name for node in inside for item in getattr(node, "items", ()) for name in _names(item.optional_vars)}
-    return bool(bound & set(_names(expression)))
-
-
-def _names(node: ast.expr | None) -> list[str]:
-    """The dotted names in an expression, and the beginnings of those."""
-    found: list[str] = []
-    for item in walk(node) if node is not None else ():
-        if isinstance(item, (ast.Name, ast.Attribute)):
-            found += [dotted(item) or ""]
-    return found
+    loop, bound = point.loop, set[str]()
+    for statement in point.scope.statements:
+        if loop is None or statement.node is loop or statement.is_in(loop):
+            bound.update(bound_by(statement.node))
+            for item in getattr(statement.node, "items", ()):
+                bound |= dotted_names(item.optional_vars or ast.Constant(None))
+    return not bound.isdisjoint(dotted_names(expression))
 
 
 def _fix(call: cst.Call, drawn: cst.Call | None, point: Point, context: Context) -> Fix:

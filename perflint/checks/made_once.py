@@ -12,8 +12,8 @@ from perflint.dataflow.sizes import is_super_init
 from perflint.dataflow.values import Values
 from perflint.findings import Edit
 from perflint.lint.context import Context
-from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.scopes import FUNCTIONS
+from perflint.syntax.names import dotted, plain_names, stored_names
+from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
 
@@ -25,8 +25,8 @@ def made_once(call: cst.Call, context: Context) -> list[Edit]:
     becomes ``self.register_buffer("constant_tensor", ..., persistable=False)`` in ``__init__``: a buffer that is part
     of the state would add a key to every checkpoint, and old ones would lack it.
     """
-    point, text = context.point, context.text(call)
-    if point is None or "\n" in text:
+    point, text = context.here, context.text(call)
+    if "\n" in text:
         return []
     name = _new_name(call, point, context)
     if point.step is not None and point.step.forward:
@@ -60,7 +60,10 @@ def _super_init(point: Point) -> ast.stmt | None:
         return None
     for statement in init.node.body:
         called = statement.value if isinstance(statement, ast.Expr) else None
-        if isinstance(called, ast.Call) and (is_super_init(called) or _is_base_init(called)):
+        if not isinstance(called, ast.Call):
+            continue
+        of_base = terminal(called) == "__init__" and dotted(called.args[0]) == "self" if called.args else False
+        if is_super_init(called) or of_base:  # ``nn.Layer.__init__(self)``
             return statement
     return None
 
@@ -72,21 +75,14 @@ def _is_method(point: Point) -> bool:
     return bool(arguments) and arguments[0].arg == "self"
 
 
-def _is_base_init(call: ast.Call) -> bool:
-    """``nn.Layer.__init__(self)``."""
-    name = dotted(call.func) or ""
-    return name.endswith(".__init__") and bool(call.args) and dotted(call.args[0]) == "self"
-
-
 def _is_global(call: cst.Call, context: Context) -> bool:
     """Whether all names in a call mean the same in ``__init__``: they are imported, or bound in the module once."""
-    expression, point = context.expression(call), context.point
-    if expression is None or point is None:
+    expression, point = context.expression(call), context.here
+    if expression is None:
         return False
     file, module = context.file, context.file.scopes.module
     local = {name for item in walk(point.scope.node) if (name := getattr(item, "arg", None))}
-    stored = (item for item in walk(point.scope.node) if isinstance(item, ast.Name))
-    local |= {item.id for item in stored if not isinstance(item.ctx, ast.Load)}
+    local |= stored_names(point.scope.node)
     once = Values.of(file.project).definitions(file, module)
     names = plain_names(expression)
     return all(name not in local and (file.names.is_bound(name) or name in once) for name in names)

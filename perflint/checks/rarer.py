@@ -18,18 +18,8 @@ SAVES = "{lost} of {interval} saves {are} no longer made"
 
 
 def fix(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: Iterable[str] = ()) -> Fix:
-    """A fix after which something happens at every ``interval``-th step only.
-
-    Args:
-        what: what becomes rarer: ``LINES``, ``POINTS`` and the like.
-        also: what else can differ then, in words.
-    """
+    """A fix that makes ``LINES``, ``POINTS`` or the like every ``interval``-th step; ``also``: what else can differ."""
     return Fix(title, tuple(edits), Level.UNSAFE, reason(what, interval, also))
-
-
-def shown(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: Iterable[str]) -> Fix:
-    """The same, only shown: a person has to decide, for the reason that ``also`` says."""
-    return Fix(title, tuple(edits), Level.DISPLAY, reason(what, interval, also))
 
 
 def words(title: str, advice: str) -> Fix:

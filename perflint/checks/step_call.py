@@ -14,6 +14,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import renamed_triggers, step_check, step_triggers
 from perflint.training.steps import Step
 
+_BY_HAND = "the call is part of a larger statement, or shares its row with another call: take it out by hand"
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 
 
@@ -62,14 +63,8 @@ def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidenc
 def _deletion(rule: Rule, context: Context) -> Fix:
     edits = deletion(context, lambda statement: is_for_each_step(statement, context))
     if edits is None:
-        return Fix(
-            rule.fix_title,
-            (),
-            Level.DISPLAY,
-            "the call is part of a larger statement, or shares its row with another call: take it out by hand",
-        )
-    level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    return Fix(rule.fix_title, tuple(edits), level, reason)
+        return Fix(rule.fix_title, (), Level.DISPLAY, _BY_HAND)
+    return Fix(rule.fix_title, tuple(edits), rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason)
 
 
 def is_for_each_step(statement: cst.BaseSmallStatement, context: Context) -> bool:

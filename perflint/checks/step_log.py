@@ -7,16 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint.checks import guard
-from perflint.checks.log_calls import (
-    LOGGER_METHODS,
-    NAMES,
-    PLAIN_LOG,
-    PROGRESS,
-    RECORDERS,
-    TENSOR_LOG,
-    code_of,
-    log_family,
-)
+from perflint.checks.log_calls import LOGGING, PLAIN_LOG, TENSOR_LOG, code_of, log_family
 from perflint.findings import Confidence
 from perflint.lint.context import Context
 from perflint.lint.gates import FORMATTING
@@ -27,7 +18,7 @@ _Formatting = cst.FormattedString | cst.BinaryOperation | cst.Call
 
 for _code in (PLAIN_LOG, TENSOR_LOG):
     declared_triggers[_code].add("logging_calls")
-    step_triggers[_code] |= LOGGER_METHODS | PROGRESS | RECORDERS | NAMES
+    step_triggers[_code] |= LOGGING
 step_triggers[TENSOR_LOG] |= {"format", "str", "repr", FORMATTING}
 
 

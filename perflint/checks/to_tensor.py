@@ -10,15 +10,14 @@ from perflint.checks import to_tensor_fix
 from perflint.checks.arguments import find_argument
 from perflint.checks.single_tensor import Evidence
 from perflint.checks.to_tensor_advice import FILLED, MESSAGES, advice
-from perflint.checks.truth_places import required
 from perflint.checks.untrained import is_untrained
 from perflint.facts import origin as origins
 from perflint.facts.origin import Origin
 from perflint.findings import Confidence
-from perflint.lint.context import Context, shorten
+from perflint.lint.context import Context, local_name, method_of, shorten
 from perflint.lint.registry import check, forward_triggers, step_triggers
-from perflint.syntax.names import dotted
-from perflint.syntax.scopes import FUNCTIONS
+from perflint.syntax.decisions import required
+from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import speaks_of_metrics
 from perflint.training.evidence import steps_environment
@@ -43,8 +42,7 @@ _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
 
 def makes_tensor(call: cst.Call, context: Context) -> bool:
     """Whether a call makes a tensor of host data, under one of the names that the gate knows."""
-    last = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-    return isinstance(last, cst.Name) and last.value in _CALLS and context.callee(call) in NAMES
+    return (method_of(call) or local_name(call.func)) in _CALLS and context.callee(call) in NAMES
 
 
 @check("Call")
@@ -86,8 +84,7 @@ def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
 
 def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, dtype: cst.Arg | None, context: Context) -> Origin | None:
     """Where the data of a call comes from; None where it is a tensor that the call gives back as it is."""
-    assert context.point is not None
-    found, kind = origins.origin(node, context.point), context.kind(data.value)
+    found, kind = origins.origin(node, context.here), context.kind(data.value)
     if found.kind != origins.BATCH or not kind.is_tensor or kind.guess:
         return found  # (a name that ends in "loader" may well be a reader of arrays)
     if context.text(call.func).endswith("to_variable"):
@@ -96,9 +93,8 @@ def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, dtype: cst.Arg | None
 
 
 def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> Confidence:
-    point = context.point
-    assert point is not None
-    if found.kind == origins.LITERAL and (_is_fallback(node, point) or _in_conditional(context)):
+    point = context.here
+    if found.kind == origins.LITERAL and (_is_fallback(node, point) or context.is_within(cst.IfExp)):
         return Confidence.LOW
     if point.step is not None and point.step.forward and _waits_for_an_argument(point):
         return Confidence.LOW
@@ -125,10 +121,8 @@ def _asks_for_emptiness(test: ast.expr) -> bool:
             sides = [item.left, *item.comparators]
             if any(isinstance(side, ast.Constant) and side.value in (0, 1, None) for side in sides):
                 return True
-        if isinstance(item, ast.Call):
-            name = item.func.attr if isinstance(item.func, ast.Attribute) else dotted(item.func)
-            if name in _EMPTY:
-                return True
+        if isinstance(item, ast.Call) and terminal(item) in _EMPTY:
+            return True
     return isinstance(test, ast.UnaryOp)
 
 
@@ -144,18 +138,7 @@ def _comes_from_dali(point: Point) -> bool:
 def _waits_for_an_argument(point: Point) -> bool:
     """Whether a statement of a forward pass runs only with an argument that a call may leave out."""
     evidence = Evidence(point)
-    links = point.statement.around
-    return any(
-        isinstance(link.node, ast.If)
-        and link.branch == "body"
-        and any(evidence.is_handed_over(part) for part in required(link.node.test))
-        for link in links
-    )
-
-
-def _in_conditional(context: Context) -> bool:
-    """Whether the call is one side of ``a if b else c``, or in a function that stands in for one."""
-    return any(isinstance(parent, cst.IfExp) for parent in context.parents)
+    return any(evidence.is_handed_over(part) for test in point.statement.tests for part in required(test))
 
 
 def _is_empty(node: ast.expr) -> bool:

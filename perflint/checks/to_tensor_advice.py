@@ -38,13 +38,8 @@ MESSAGES = {
 
 
 def advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> str:
-    """Which of the sentences an origin gets: what it advises has to work where the call stands.
-
-    Args:
-        node: the data that the call is given, for the index.
-    """
-    point = context.point
-    if found.kind == origins.LITERAL and point is not None and _differs(node, point):
+    """Which of the sentences a call gets for the origin of its data: what it advises has to work where it stands."""
+    if found.kind == origins.LITERAL and _differs(node, context.here):
         return origins.INVARIANT
     if found.kind in (origins.LITERAL, origins.NUMBER) and _must_be_tensor(call, context):
         return FILLED
@@ -53,8 +48,7 @@ def advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> s
 
 def _must_be_tensor(call: cst.Call, context: Context) -> bool:
     """Whether a call of Paddle takes the tensor: ``paddle.where`` and ``paddle.divide`` want one, not a number."""
-    inner: cst.CSTNode = call
-    for parent in reversed(context.parents):
+    for parent, inner in context.around(call):
         if isinstance(parent, cst.BinaryOperation):
             other = parent.right if inner is parent.left else parent.left
             if context.kind(other).is_tensor:
@@ -63,7 +57,6 @@ def _must_be_tensor(call: cst.Call, context: Context) -> bool:
             return parent.func is not inner and context.name(parent.func).startswith("paddle.")
         elif not isinstance(parent, (cst.Arg, cst.UnaryOperation)):
             return False
-        inner = parent
     return False
 
 

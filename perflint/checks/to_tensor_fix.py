@@ -79,13 +79,11 @@ def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
 
 def _is_plain(call: cst.Call, context: Context) -> bool:
     """Whether a call has no argument that ``paddle.full`` lacks."""
-    for index, argument in enumerate(call.args):
-        name = argument.keyword.value if argument.keyword is not None else ("data", "dtype")[index : index + 1]
-        if name == "stop_gradient" and context.text(argument.value) == "True":
-            continue
-        if argument.star or name not in ("data", "dtype", ("data",), ("dtype",)):
-            return False
-    return True
+    named = {argument.keyword.value: context.text(argument.value) for argument in call.args if argument.keyword}
+    by_place = len(call.args) - len(named)
+    if named.pop("stop_gradient", "True") != "True" or any(argument.star for argument in call.args):
+        return False
+    return by_place <= 2 and named.keys() <= {"data", "dtype"}
 
 
 def _dtype(call: cst.Call, value: float, context: Context) -> str | None:

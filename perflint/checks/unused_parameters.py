@@ -90,11 +90,9 @@ def _report(node: cst.CSTNode, value: cst.BaseExpression, context: Context) -> N
 
 def _confidence(context: Context) -> Confidence:
     """A person has to judge where parts of the training plainly take turns: several networks, branches, experts."""
-    scope = context.point.scope if context.point is not None else None
     wrapped = {
         ast.unparse(call.args[0])
-        for statement in (scope.statements if scope is not None else ())
-        for call in statement.calls
+        for call in (context.here.scope.calls if context.point is not None else ())
         if call.args and context.file.names.resolve(dotted(call.func) or "") in _WRAPPERS
     }
     takes_turns = len(wrapped) > 1 or _SIT_OUT.search(context.file.source.text)

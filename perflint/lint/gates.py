@@ -43,7 +43,8 @@ class Rows:
 
 def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> frozenset[int]:
     """The rows at which a step can cost something that these rules find; the step loops must be known."""
-    renamed = _bound_to(_selected(registry.renamed_triggers, codes), file)
+    calls = _selected(registry.renamed_triggers, codes)
+    renamed = frozenset(name for name in file.names.bound if file.names.resolve(name) in calls)
     triggers = _selected(registry.step_triggers, codes) | _declared(codes, settings) | renamed
     forward = _selected(registry.forward_triggers, codes) | renamed
     asked = [gate for code, gates in registry.step_statements.items() if code in codes for gate in gates]
@@ -76,11 +77,6 @@ def place_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Ro
         if confidence >= settings.min_confidence
     )
     return Rows(found, found)
-
-
-def _bound_to(calls: frozenset[str], file: FileIndex) -> frozenset[str]:
-    """The names that a file has for these calls."""
-    return frozenset(name for name in file.names.bound if file.names.resolve(name) in calls)
 
 
 def _is_shown(answer: bool | Confidence, settings: Settings) -> bool:
@@ -128,9 +124,7 @@ def ensure_points(file: FileIndex, scope: Scope) -> None:
 
 
 def _triggered(statement: Statement, triggers: frozenset[str]) -> bool:
-    if terminal_names(statement) & triggers:
-        return True
-    return FORMATTING in triggers and statement.formats
+    return not triggers.isdisjoint(terminal_names(statement)) or (FORMATTING in triggers and statement.formats)
 
 
 @cache

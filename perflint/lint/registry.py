@@ -78,9 +78,7 @@ def check(node_type: str) -> Callable[[Check], Check]:
 def step_check(node_type: str, forward: bool = False) -> Callable[[StepCheck], StepCheck]:
     """Register a function for nodes that run at each training step, where nothing is reported yet; it gets the step.
 
-    Args:
-        node_type: that of the nodes.
-        forward: ask it in the forward pass of a model as well (``Step.forward``).
+    ``forward``: also for those in the forward pass of a model (``Step.forward``).
     """
 
     def register(function: StepCheck) -> StepCheck:
