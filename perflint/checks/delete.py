@@ -15,9 +15,9 @@ Deletable = Callable[["cst.BaseSmallStatement"], bool]
 
 
 def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
-    """The edits that delete the current statement, None where it is more than the current node.
+    """The edits that delete the current statement; None if it is more than the current node.
 
-    Beside a call that may get a guard there are none either.
+    There are none either if a call on the same row may get a guard.
 
     Args:
         deletable: whether a statement may be deleted together with this one.  Where all statements of a block may,

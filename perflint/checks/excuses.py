@@ -42,9 +42,9 @@ def tested(pattern: str, context: Context) -> bool:
 
 def beside(calls: tuple[str, ...], context: Context) -> bool:
     """Whether the statement before or after the current one makes one of these calls (qualified names)."""
-    statement = context.here.statement
     if not calls:
         return False
+    statement = context.here.statement
     siblings = [other for other in context.here.scope.statements if other.place is statement.place]
     at = siblings.index(statement)
     near = siblings[max(at - 1, 0) : at] + siblings[at + 1 : at + 2]
@@ -60,7 +60,7 @@ def called(calls: tuple[str, ...], context: Context) -> bool:
 
 
 def in_inner_loop(context: Context) -> bool:
-    """Whether a loop inside the step runs the current statement: one that asks or tries again."""
+    """Whether the current statement stands in a loop inside the step, such as one that tries again."""
     loop, step = context.here.statement.loop, context.step
     return loop is not None and step is not None and (step.path, step.line) != (context.file.path, loop.lineno)
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint.checks.edits import indent_rows, indentation, one_level, rows_inside_strings
+from perflint.dataflow.flow import is_generator
 from perflint.facts.evaluation_loops import Evaluation, confirmed, evaluations
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, statement_gate
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, Statement
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Statement
 
 CODE = "PPF601"
 # Decorators that do not mind another one below them.
@@ -49,7 +49,7 @@ def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
 def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
     spelled = _spelling(context.file, found.loop.lineno)
     level, reason = (Level.UNSAFE, found.risk) if found.risk else (Level.SAFE, "")
-    if _yields(found.scope):
+    if is_generator(found.scope):
         level, reason = Level.DISPLAY, _GENERATOR
     if spelled is None:
         level, reason = Level.DISPLAY, _NAME_TAKEN
@@ -81,15 +81,6 @@ def _last_row(found: Evaluation, context: Context) -> int:
         row = following if line.strip() else row
         following += 1
     return row
-
-
-def _yields(scope: Scope) -> bool:
-    return any(
-        isinstance(item, (ast.Yield, ast.YieldFrom))
-        for statement in scope.statements
-        if not isinstance(statement.node, (ast.For, ast.While, ast.If, ast.With, ast.Try))
-        for item in walk(statement.node)
-    )
 
 
 def _spelling(file: FileIndex, row: int) -> tuple[str, tuple[str, ...]] | None:

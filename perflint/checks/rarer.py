@@ -1,6 +1,6 @@
-"""What a fix that makes something happen less often may be: ``unsafe`` at best, for a reason that says how much goes.
+"""Fixes that make something happen less often: ``unsafe`` at best, with a reason that says how much is lost.
 
-Every fix of this kind is made here, so that none can be applied unasked.
+All fixes of this kind are made here, so that none of them can be applied unasked.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         return
     data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
     node = context.expression(data.value) if data is not None and not data.star else None
-    if data is None or node is None or _is_empty(node):
+    if data is None or node is None or (isinstance(node, (ast.List, ast.Tuple)) and not node.elts):
         return
     dtype = find_argument(call, "dtype", 1)
     found = _origin(call, data, node, dtype, context)
@@ -139,10 +139,6 @@ def _waits_for_an_argument(point: Point) -> bool:
     """Whether a statement of a forward pass runs only with an argument that a call may leave out."""
     evidence = Evidence(point)
     return any(evidence.is_handed_over(part) for test in point.statement.tests for part in required(test))
-
-
-def _is_empty(node: ast.expr) -> bool:
-    return isinstance(node, (ast.List, ast.Tuple)) and not node.elts
 
 
 def _is_measure(point: Point) -> bool:

@@ -72,7 +72,7 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
 
 @step_gate(CODE)
 def _may_match(point: Point) -> bool:
-    """Whether a statement holds a decision on a tensor, guards left aside."""
+    """Whether a statement holds a decision on a tensor, even if a guard makes it rare."""
     return any(
         (asked or not isinstance(expression, ast.Call) or not _takes_as_it_is(expression))
         and _read_by(point, expression, asked) is not None

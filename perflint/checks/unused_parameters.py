@@ -90,10 +90,9 @@ def _report(node: cst.CSTNode, value: cst.BaseExpression, context: Context) -> N
 
 def _confidence(context: Context) -> Confidence:
     """A person has to judge where parts of the training plainly take turns: several networks, branches, experts."""
-    wrapped = {
-        ast.unparse(call.args[0])
-        for call in (context.here.scope.calls if context.point is not None else ())
-        if call.args and context.file.names.resolve(dotted(call.func) or "") in _WRAPPERS
-    }
+    calls = context.here.scope.calls if context.point is not None else ()
+    resolve = context.file.names.resolve
+    wrappers = (call for call in calls if call.args and resolve(dotted(call.func) or "") in _WRAPPERS)
+    wrapped = {ast.unparse(call.args[0]) for call in wrappers}
     takes_turns = len(wrapped) > 1 or _SIT_OUT.search(context.file.source.text)
     return Confidence.LOW if takes_turns else Confidence.MEDIUM

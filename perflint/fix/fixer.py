@@ -146,9 +146,7 @@ def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
     return merged([*place.edits(place.missing(fix.imports)), *fix.edits])
 
 
-@lru_cache(maxsize=4)
-def _import_place(text: str) -> ImportPlace:
-    return ImportPlace(text)  # which parses the text, and is asked for each finding of a file
+_import_place = lru_cache(maxsize=4)(ImportPlace)  # which parses the text, and is asked for each finding of a file
 
 
 def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:

@@ -1,8 +1,8 @@
-"""What a safe fix promises, as far as the code before and after shows it.
+"""What a safe fix promises, as far as comparing the code before and after can show it.
 
 A safe fix leaves the trained weights bit for bit as they were, nothing new can fail, comments survive, and the program
-prints, logs and saves what it did before.  Most of that is for the rule to know and for the tests to run.  What can be
-seen by comparing the two texts is held against every safe fix here, so that a rule cannot break it by mistake:
+prints, logs and saves what it did before.  Most of that only the rule can know, and the tests run it.  What the two
+texts show is checked here for every safe fix, so that no rule can break it by mistake:
 
 * each comment is still there;
 * no statement stands under a test or in a loop that it did not stand under before;

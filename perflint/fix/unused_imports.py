@@ -29,13 +29,9 @@ def unused_imports(before: Reading, after: Reading) -> list[str] | None:
 
 
 def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iterable[str] = ()) -> list[Edit] | None:
-    """The edits that take some imports out of a file; None where one of them has to stay, or cannot be told.
+    """The edits that take imports, as pyflakes names them, out of a file; None if one has to stay, or cannot be told.
 
-    Args:
-        source: the file.
-        tree: the same, parsed.
-        names: imports, as pyflakes names them.
-        added: import statements that the file gets.
+    ``added``: import statements that the file gets.
     """
     if PurePath(source.path).name == "__init__.py":
         return None  # what a package imports, others take from it
@@ -53,12 +49,7 @@ def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iter
 
 
 def taking(name: str, path: str) -> re.Pattern[str]:
-    """What the text of another file says where it takes an import from a file: ``from train import np``, ``train.np``.
-
-    Args:
-        name: the import, as pyflakes names it.
-        path: the file that holds it.
-    """
+    """How a text takes an import, as pyflakes names it, from a file: ``from train import np``, ``train.np``."""
     module = re.escape(PurePath(path).stem)
     bound = re.escape(name.rpartition(" ")[2].rpartition(".")[2])
     taken = rf"(?:\*|\b{bound}\b)"

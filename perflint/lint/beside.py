@@ -1,4 +1,4 @@
-"""Which findings of a step loop belong together: a program that pays for one pays for the others in the same step."""
+"""Which findings of a step loop belong together: those whose costs one program pays in the same step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check may ask: where the walk stands, and the index's answers for the node at hand."""
+"""What a check may ask: where the walk stands, and what the index knows about the current node."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Draft:
     """Where the log statements begin that would read at each step what the fix keeps on the device."""
 
     otherwise: Fix | None = None
-    """What is offered instead where not all of those logs have a fix that makes them run more rarely."""
+    """What is offered instead if one of those logs has no fix that makes it run more rarely."""
 
 
 @dataclass

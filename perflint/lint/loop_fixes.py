@@ -1,7 +1,7 @@
-"""One fix for what a step loop pays for as a whole: taking away one host read of several wins nothing.
+"""One fix for all host reads of a step loop, since taking away one of several wins nothing.
 
-Each check makes the fix of its own place.  Here those of one loop become one fix that each of its findings offers.
-Where a read of the same step stays, there is nothing to win, and the fix says so in words.
+Each check makes the fix of its own place.  Here those of one loop become one fix, which each of its findings offers.
+If a read of the same step has to stay, nothing is won, and the fix only says so in words.
 """
 
 from __future__ import annotations

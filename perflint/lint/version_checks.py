@@ -101,10 +101,8 @@ def _concerns(checking_file: FileIndex, file: FileIndex) -> bool:
 def _is_imported(file: FileIndex) -> bool:
     """Whether another file imports this one, as the texts have it."""
     name = file.module.rpartition(".")[2]
-    pattern = re.compile(
-        rf"^[ \t]*(?:from|import)\b[^\n#]*\b{name}\b|^[ \t]*from[ \t]+[.\w]+[ \t]+import[ \t]*\([^)]*\b{name}\b",
-        re.MULTILINE,
-    )
+    imported = rf"(?:from|import)\b[^\n#]*\b{name}\b|from[ \t]+[.\w]+[ \t]+import[ \t]*\([^)]*\b{name}\b"
+    pattern = re.compile(rf"^[ \t]*(?:{imported})", re.MULTILINE)
     return name.isidentifier() and any(
         other is not file and other.matches(pattern) for other in file.project.mentions.of(name)
     )

@@ -1,4 +1,4 @@
-"""The one walk over a unit: down to the statements that can hold a finding, and through the whole of those."""
+"""The walk over a unit, which all checks share: it goes through the statements that can hold a finding."""
 
 from __future__ import annotations
 

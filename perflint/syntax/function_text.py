@@ -49,7 +49,7 @@ def _end(text: str, function: _Function, later: list[_Function]) -> int:
 
 
 def may_call(text: str, names: frozenset[str]) -> bool:
-    """Whether a ``forward``, or a function of the same file that it calls, can call one of these by its last name."""
+    """Whether a ``forward``, or a function of the same file that it calls, may call something by one of these names."""
     if "forward" not in text:
         return False
     functions = list(function_texts(text))

@@ -120,9 +120,9 @@ class Statement:
         """The tests of the ``if`` statements in whose body it stands, from the inside out."""
         return (link.node.test for link in self.around if isinstance(link.node, ast.If) and link.branch == "body")
 
-    def is_in(self, loop: ast.stmt) -> bool:
-        """Whether it stands in the body of a loop."""
-        return any(link.node is loop and link.branch == "body" for link in self.around)
+    def is_in(self, block: ast.stmt) -> bool:
+        """Whether it stands in the body of a loop, or of another compound statement."""
+        return any(link.node is block and link.branch == "body" for link in self.around)
 
 
 @dataclass(eq=False)

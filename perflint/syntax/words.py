@@ -31,10 +31,8 @@ class Uses:
 
 def is_called(text: str, name: str) -> bool:
     """Whether ``uses`` has a name among what a text calls; quicker for one name."""
-    return any(
-        _OPENS.match(text, at + len(name)) and not text.startswith("def ", max(at - 4, 0), at)
-        for at in places(text, name)
-    )
+    opened = (at for at in places(text, name) if _OPENS.match(text, at + len(name)))
+    return any(not text.startswith("def ", max(at - 4, 0), at) for at in opened)
 
 
 def is_held(text: str, name: str) -> bool:

@@ -218,5 +218,5 @@ class _Changing:
         last = name.rpartition(".")[2] if name is not None else ""
         if not means_rank(last) and not counts_processes(last) and last not in _ASKS_WHAT_IT_IS:
             return True
-        receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-        return any(self.may_change(item, depth) for item in (*receiver, *arguments_of(node)))
+        given = [*arguments_of(node), *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
+        return any(self.may_change(item, depth) for item in given)

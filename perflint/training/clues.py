@@ -1,4 +1,4 @@
-"""What makes a model's forward pass worth a look: calls that cost by themselves, and those that a decision reads."""
+"""Which calls make a model's forward pass worth a look: those that cost by themselves, and those Python decides on."""
 
 from __future__ import annotations
 
@@ -48,11 +48,8 @@ class Clues:
             and not terminal_names(statement).isdisjoint(self.decided)
             for name in stored_names(statement.node)
         }
-        return any(
-            self._is_decided(expression, asked, bound)
-            for statement in statements
-            for expression, asked in candidates(statement.node)
-        )
+        found = (candidate for statement in statements for candidate in candidates(statement.node))
+        return any(self._is_decided(expression, asked, bound) for expression, asked in found)
 
     def _is_decided(self, expression: ast.expr, asked: bool, bound: set[str]) -> bool:
         """Whether an expression decides on what such a call gives, or on a name that is bound to it."""

@@ -27,7 +27,7 @@ _ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class _Comparison:
-    """One comparison, and whether the steps are meant on which it holds.
+    """One comparison, and the truth value that is asked about: on how many steps does the comparison give it?
 
     ``counters``: names that count the steps of the loop.  ``is_told``: whether an expression is true on a few steps.
     """
@@ -46,7 +46,7 @@ class _Comparison:
 
     @cached_property
     def is_equal(self) -> bool:
-        """Whether the sides are equal on the steps that are meant; ask only where they are compared for equality."""
+        """Whether the sides are equal where the comparison gives that value; only for ``==`` and ``!=``."""
         return self.value == isinstance(self.operator, ast.Eq)
 
     @cached_property

@@ -68,14 +68,14 @@ def is_end(node: ast.expr) -> bool:
 
 
 def is_early(node: ast.expr) -> bool:
-    """Whether a limit is where the usual steps begin: ``5``, ``args.skip_batches``, ``warmup_steps``."""
+    """Whether a limit ends the first few steps, such as a warm-up: ``5``, ``args.skip_batches``, ``warmup_steps``."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int) and node.value <= _FEW_STEPS
     return means_start((dotted(node) or key_of(node) or "").rpartition(".")[2])
 
 
 def written(definitions: Definitions) -> Definitions:
-    """The definitions that the function itself writes: constants that all its callers hand over take long to find."""
+    """The definitions that the function itself holds, without what its callers hand over, which takes long to find."""
     return definitions.own if isinstance(definitions, Known) else definitions
 
 

@@ -6,7 +6,7 @@ In ``fit``, the look at its loop finds that ``step(batch)`` runs at each step, a
         for batch in loader:
             step(batch)
 
-No look says how a step came to the function, so it stays what it is wherever that was.  ``hot`` goes from look to look.
+A look does not depend on the way that led to the function, so it is remembered.  ``hot`` goes from look to look.
 """
 
 from __future__ import annotations
@@ -266,11 +266,8 @@ def _evidence(file: FileIndex, scope: Scope) -> evidence.Trains | None:
     calls = TrainingCalls.of(file.project)
     if knows_paddle(file):
         return lambda call: calls.call_trains(file, scope, call)
-    if not any(
-        statement.loop is not None and calls.trains_elsewhere(file, scope, call)
-        for statement in scope.statements
-        for call in statement.calls
-    ):
+    inside = (call for statement in scope.statements if statement.loop is not None for call in statement.calls)
+    if not any(calls.trains_elsewhere(file, scope, call) for call in inside):
         return None
     return lambda call: calls.trains_elsewhere(file, scope, call)
 

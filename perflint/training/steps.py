@@ -76,7 +76,7 @@ class Point:
 
 
 def of_point(work_out: Callable[Concatenate[Point, P], R]) -> Callable[Concatenate[Point, P], R]:
-    """Let a function of a point, and of expressions there, remember its answers: a check takes those of its gate."""
+    """Make a function of a point, and of expressions there, remember its answers, so that a check gets its gate's."""
 
     def ask(point: Point, /, *about: P.args, **named: P.kwargs) -> R:
         key = (work_out, about, tuple(named.items()))

@@ -134,11 +134,8 @@ def _evaluates(scope: Scope) -> bool:
 @query
 def _optimizes(file: FileIndex) -> bool:
     """Whether a file takes optimizer steps, itself or through functions it calls."""
-    return any(
-        evidence.takes_optimizer_step(call) or _calls_optimizer(file, scope, call)
-        for scope in file.scopes.scopes
-        for call in scope.calls
-    )
+    calls = ((scope, call) for scope in file.scopes.scopes for call in scope.calls)
+    return any(evidence.takes_optimizer_step(call) or _calls_optimizer(file, scope, call) for scope, call in calls)
 
 
 def _calls_optimizer(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
