@@ -13,7 +13,7 @@ from perflint.checks.arguments import find_argument
 from perflint.checks.edits import on_device, source_of
 from perflint.checks.single_tensor import Evidence
 from perflint.checks.tensor_reads import certainty, tensor_read_by
-from perflint.checks.to_tensor import NAMES, makes_tensor
+from perflint.checks.to_tensor import NAMES, data_of, makes_tensor
 from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context, method_of
@@ -49,8 +49,8 @@ class Trip:
 def back_and_forth(call: cst.Call, context: Context, step: Step) -> None:
     """Report ``paddle.to_tensor(x.numpy())`` and ``x.cpu().cuda()`` at their read."""
     if makes_tensor(call, context):
-        data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
-        trip = _trip(data.value, context) if data is not None and not data.star else None
+        data = data_of(call)
+        trip = _trip(data.value, context) if data is not None else None
         fix = _on_device_copy(call, trip, context) if trip is not None else None
     else:
         trip = _to_the_cpu_and_back(call, context)

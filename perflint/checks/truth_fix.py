@@ -189,9 +189,7 @@ def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: 
     is_check = _asks_if_finite(expression) or only_leaves
     reason = _LATE.format(interval=interval) if is_check else _OTHERS
     title = f"check every {interval}th step"
-    asked = context.expression(test)
-    binds = asked is not None and any(isinstance(item, ast.NamedExpr) for item in walk(asked))
-    may_wait = is_check and not binds
+    may_wait = is_check and not _binds(test, context)
     if not may_wait or not isinstance(owner, (cst.If, cst.Assert)) or getattr(owner, "orelse", None) is not None:
         return Fix(title, (), Level.DISPLAY, reason)
     if context.here.loop is None:
@@ -204,6 +202,11 @@ def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: 
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or) and not test.lpar:
         return Fix(title, (Edit(start, start, f"{rare}("), Edit(end, end, ")")), Level.DISPLAY, reason)
     return Fix(title, (Edit(start, start, rare),), Level.DISPLAY, reason)
+
+
+def _binds(test: cst.BaseExpression, context: Context) -> bool:
+    """Whether a test binds a name, which is then bound at some steps only if the test is asked more rarely."""
+    return any(isinstance(item, ast.NamedExpr) for item in walk(context.expression(test) or ast.Constant(None)))
 
 
 def _asks_if_finite(node: ast.expr) -> bool:

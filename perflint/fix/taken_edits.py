@@ -7,9 +7,8 @@ near the new edit alone: a file may have thousands.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
 
-from perflint.findings import Edit, Fix
+from perflint.findings import Edit, Fix, overlap
 from perflint.fix.import_place import ImportPlace
 from perflint.fix.parsed_text import Reading
 
@@ -36,7 +35,7 @@ class Taken:
     def fits(self, fix: Fix) -> bool:
         """Whether a fix can join the edits already taken, and does not contradict itself."""
         own = sorted(set(fix.edits))
-        if any(left.end > right.start for left, right in pairwise(own)):
+        if overlap(own):
             return False
         # An edit shared with an earlier fix is already made, and this fix knows how its other edits stand to it.
         return not any(self._clashes(edit, own) for edit in own if edit not in self._known)

@@ -9,10 +9,9 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from pathlib import PurePath
 
-from perflint.findings import Edit
+from perflint.findings import Edit, overlap
 from perflint.fix.parsed_text import Reading
 from perflint.text.source import Source
 
@@ -45,7 +44,7 @@ def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iter
         if edit is None:
             return None
         edits.append(edit)
-    return edits if all(one.end <= two.start for one, two in pairwise(sorted(edits))) else None
+    return edits if not overlap(sorted(edits)) else None
 
 
 def taking(name: str, path: str) -> re.Pattern[str]:

@@ -10,9 +10,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
-from perflint.findings import Confidence, Fix, Level, merged
+from perflint.findings import Confidence, Fix, Level, merged, overlap
 from perflint.lint.beside import Loop, LoopPlaces, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
 
@@ -20,7 +19,6 @@ _READS = "PPF201"
 _TOGETHER = (_READS, "PPF212")
 """Rules whose fixes in one loop are one fix."""
 
-_MOST_LINES = 6
 _MOST_TOGETHER = 50
 """Findings of one loop that offer the same edits: each writes out those of all."""
 
@@ -118,13 +116,16 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs) -> Fix:
     beside = _beside(members, others)
     without_edits = [other for other in beside if not _has_edits(other)]
     staying = [other for other in without_edits if not logs.hold(other)]
-    if staying or any(first.end > second.start for first, second in pairwise(edits)):
+    if staying or overlap(edits):
         return Fix(title, (), Level.DISPLAY, _said(_STAYS, staying, path) if staying else _OVERLAP)
     with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
     needs = [_said(_NEEDS, with_edits, path)] if with_edits else []
     needs += [_said(_NEEDS_GUARD_AROUND, without_edits, path)] if without_edits else []
-    imports = dict.fromkeys(statement for fix in own for statement in fix.imports)
-    return Fix(title, tuple(edits), *_trust(own, needs), tuple(imports))
+    return Fix(title, tuple(edits), *_trust(own, needs), _imports(own))
+
+
+def _imports(fixes: Iterable[Fix]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(statement for fix in fixes for statement in fix.imports))
 
 
 def _trust(fixes: Sequence[Fix], needs: Sequence[str]) -> tuple[Level, str]:
@@ -152,4 +153,4 @@ def _has_edits(draft: Draft) -> bool:
 
 
 def _said(words: str, drafts: Iterable[Draft], path: str) -> str:
-    return words.format(lines=LoopPlaces((draft.path, draft.line) for draft in drafts).lines(path, _MOST_LINES))
+    return words.format(lines=LoopPlaces((draft.path, draft.line) for draft in drafts).lines(path))

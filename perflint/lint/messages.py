@@ -13,8 +13,6 @@ from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail
 from perflint.lint.context import Draft
 from perflint.training.steps import Step
 
-_MOST_LINES = 6
-
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
@@ -46,7 +44,7 @@ def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:
     count = others.count - 1
     if not count:
         return ""
-    shown = others.lines(draft.path, _MOST_LINES, trail[-1])
+    shown = others.lines(draft.path, trail[-1])
     return f" ({count} more host read{'s' if count > 1 else ''} there: {shown})"
 
 
