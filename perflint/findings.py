@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 
 class Level(enum.IntEnum):
@@ -101,6 +102,11 @@ def by_place(findings: Iterable[Finding]) -> list[Finding]:
 def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """Edits by their places; those at one place stay in the order they come in."""
     return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
+
+
+def overlap(edits: Iterable[Edit]) -> bool:
+    """Whether some edits, by their places, overlap."""
+    return any(first.end > second.start for first, second in pairwise(edits))
 
 
 def merged(edits: Iterable[Edit]) -> tuple[Edit, ...]:

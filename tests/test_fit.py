@@ -99,4 +99,4 @@ def test_edits_of_edits_are_edits(seed: int) -> None:
     result = spliced(text, 0, len(text), edits)
     # Only places that the first edits have left alone, or insertions, as breaks of rows are.
     later = [Edit(at, at, "|") for at in sorted(chance.sample(range(len(result) + 1), 4))]
-    assert spliced(text, 0, len(text), composed(text, edits, later)) == spliced(result, 0, len(result), later)
+    assert spliced(text, 0, len(text), composed(edits, later)) == spliced(result, 0, len(result), later)

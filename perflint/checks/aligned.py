@@ -18,10 +18,7 @@ def keep_aligned(source: Source, edits: Sequence[Edit], first: int, last: int) -
 
     ``for _, (a,`` with ``b)`` below ``a``: once ``_`` has become ``step``, ``b`` goes three columns to the right.
 
-    Args:
-        edits: insertions and replacements within one row each, in rows ``first`` to ``last``.
-        first: the row that the statement begins at.
-        last: the last row of its header.
+    Each edit is within one of the rows of the statement's header, ``first`` to ``last``.
     """
     text = source.text[source.lines.line_start(first) : source.lines.line_end(last)]
     moved: dict[int, int] = {}

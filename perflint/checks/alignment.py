@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import libcst as cst
 
@@ -28,18 +28,15 @@ _BY_HAND = (
 _ADVICE = {True: "choose {width} for it on both sides", False: "choose {width} where the input is made"}
 
 
-def _rows(file: FileIndex) -> Iterator[int]:
-    for found in _misaligned(file).values():
-        yield found.layer.call.lineno
+@row_gate(CODE)
+def _rows(file: FileIndex) -> list[int]:
+    return [found.layer.call.lineno for found in _misaligned(file).values()]
 
 
 def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
     """The misaligned layers of a file that is trained under AMP; what few files need is asked last."""
     found = layers.misaligned(file) if may_be_misaligned(file) else {}
     return found if found and confidence_in(file) is not None else {}
-
-
-row_gate(CODE, _rows)
 
 
 @check("Call")

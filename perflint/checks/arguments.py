@@ -1,4 +1,4 @@
-"""What a declarative rule asks of a call: what it reaches, and what its arguments are."""
+"""What rules and the configuration ask of a call: what it reaches, and what its arguments are."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import libcst as cst
 
 from perflint.catalogue import NONZERO, ArgumentMatch
 from perflint.checks import excuses
+from perflint.configuration.settings import DeclaredCall
 from perflint.dataflow.values import Values
-from perflint.lint.context import Context
+from perflint.lint.context import Context, local_name
 
 
 def callee(call: cst.Call, context: Context) -> str:
@@ -56,6 +57,28 @@ def value_of(argument: cst.Arg, context: Context) -> tuple[type, Any] | None:
     """The type and the value of an argument that is a literal, or a name bound once to one."""
     expression = context.expression(argument.value)
     if isinstance(expression, ast.Name) and context.point is not None:
-        bound: Mapping[str, ast.expr] = Values.of(context.file.project).definitions(context.file, context.point.scope)
-        expression = bound.get(expression.id)
+        expression = Values.of(context.file.project).definitions(context.file, context.here.scope).get(expression.id)
     return (type(expression.value), expression.value) if isinstance(expression, ast.Constant) else None
+
+
+def declaration(call: cst.Call, table: Mapping[str, DeclaredCall], context: Context) -> DeclaredCall | None:
+    """What a table of the configuration says of the function that a call reaches; None when it says nothing."""
+    name = local_name(call.func) if table else ""
+    point = context.point
+    if not name or point is None:
+        return None
+    return Values.of(context.file.project).declared(table, context.file, point.scope, name, point.full_env)
+
+
+def given(call: cst.Call, declared: DeclaredCall, context: Context) -> list[cst.Arg]:
+    """The arguments that a declaration is about: the one it names, or all of them."""
+    if not declared.parameter:
+        return list(call.args)
+    position, file, name = declared.position, context.file, local_name(call.func)
+    if position is None:
+        position = Values.of(file.project).place_of(file, context.here.scope, name, declared.parameter)
+    found = find_argument(call, declared.parameter, position)
+    if found is not None and not found.star:
+        return [found]
+    # A function whose code is not among the files: any of these may be the one.
+    return [] if position is not None else [item for item in call.args if item.keyword is None and not item.star]

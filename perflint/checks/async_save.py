@@ -6,17 +6,15 @@ What `paddle.async_save` does is settled by running it: `tests/test_async_save.p
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import libcst as cst
 
-from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop
+from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop, one_level, paddle_for
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
-from perflint.lint.context import Context, local_name
-from perflint.syntax.names import dotted
-from perflint.syntax.scopes import FUNCTIONS, TRIES, Loop
-from perflint.syntax.tree import children, walk
+from perflint.lint.context import Context, local_name, method_of
+from perflint.syntax.scopes import TRIES, Loop, terminal
+from perflint.syntax.tree import alike, walk
 from perflint.syntax.vocabulary import means_model
 
 _TITLE = "save a snapshot in the background, and wait for the writer after the loop"
@@ -30,7 +28,7 @@ _SETTINGS = "paddle.async_save takes the object, the path and the protocol, and 
 _USED_AGAIN = "the loop uses the file again, which may not be complete by then"
 _LEFT_EARLY = "the loop can be left without waiting for the writer"
 _CAUGHT = "an error while writing would no longer reach the `except` around it"
-_PARAMETERS = ("obj", "path", "protocol")
+_PARAMETERS = frozenset({"obj", "path", "protocol"})
 _READS = frozenset(
     {"load", "set_state_dict_from", "copy", "copy2", "copyfile", "copytree", "move", "rename", "remove", "replace"}
     | {"unlink", "link", "symlink", "rmtree", "upload", "upload_file", "exists", "isfile", "getsize", "stat"}
@@ -51,14 +49,11 @@ def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
     reason = _NO_MODEL if model is None else _why_not(call, loop, context)
     if model is None or reason:
         return Fix(_TITLE, (), Level.DISPLAY, reason)
-    paddle, imports = _paddle(call, context)
+    paddle, imports = paddle_for(call, context.file)
     # A GPU build copies each tensor to pinned memory before it goes on; any other build copies nothing.
-    snapshot = (
-        f"k: v if {paddle}.is_compiled_with_cuda() else v.clone()",
-        f"for k, v in {model}.state_dict().items()",
-    )
+    copied = f"k: v if {paddle}.is_compiled_with_cuda() else v.clone()"
     edits = [
-        *_call_edits(call, f"{paddle}.async_save", snapshot, context),
+        *_call_edits(call, f"{paddle}.async_save", (copied, f"for k, v in {model}.state_dict().items()"), context),
         insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
     ]
     return Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, _REASON, imports, _SINCE)
@@ -71,17 +66,15 @@ def _call_edits(call: cst.Call, name: str, snapshot: tuple[str, str], context: C
     and snapshots pile up where the disk is slower than an epoch.
     """
     element, source = snapshot
-    lines = context.file.source.lines
-    start, end = context.range(call)
-    first = lines.position(start)[0]
-    if first != lines.position(end)[0]:
+    first, last = context.rows(call)
+    if first != last:
         return [
             Edit(*context.range(call.func), name),
             Edit(*context.range(call.args[0].value), f"{{{element} {source}}}"),
             *insert_argument(call, "sync_other_task=True", context),
         ]
     outer = indentation(context.file.source, first)
-    inner = outer + ("\t" if outer.startswith("\t") else "    ")
+    inner = outer + one_level(outer)
     own = f"{call.args[0].keyword.value}=" if call.args[0].keyword else ""
     rows = [f"{own}{{{element} {source}}}"]
     if len(inner) + len(rows[0]) >= _WIDTH:
@@ -90,8 +83,8 @@ def _call_edits(call: cst.Call, name: str, snapshot: tuple[str, str], context: C
     rows[-1] += ","
     rows += [f"{_plain(argument, context)}," for argument in call.args[1:]]
     rows.append("sync_other_task=True,")
-    newline = context.file.source.newline
-    return [Edit(start, end, f"{name}({newline}" + "".join(f"{inner}{row}{newline}" for row in rows) + f"{outer})")]
+    text = context.file.source.newline.join([f"{name}(", *(f"{inner}{row}" for row in rows), f"{outer})"])
+    return [Edit(*context.range(call), text)]
 
 
 def _plain(argument: cst.Arg, context: Context) -> str:
@@ -106,7 +99,8 @@ def _why_not(call: cst.Call, loop: Loop, context: Context) -> str:
         return _NO_STATEMENT
     if not _is_plain(call):
         return _SETTINGS
-    if loop.orelse or any(isinstance(item, ast.Return) for item in _own(loop)):
+    inside = context.here.scope.statements_in(loop)
+    if loop.orelse or any(isinstance(statement.node, ast.Return) for statement in inside):
         return _LEFT_EARLY
     if _is_caught(loop, context):
         return _CAUGHT
@@ -114,29 +108,18 @@ def _why_not(call: cst.Call, loop: Loop, context: Context) -> str:
 
 
 def _is_plain(call: cst.Call) -> bool:
-    names = [argument.keyword.value if argument.keyword else "" for argument in call.args]
-    return not any(argument.star for argument in call.args) and all(name in ("", *_PARAMETERS) for name in names)
+    names = {argument.keyword.value for argument in call.args if argument.keyword}
+    return not any(argument.star for argument in call.args) and names <= _PARAMETERS
 
 
 def _is_caught(loop: Loop, context: Context) -> bool:
     """Whether an `except` stands between the save and its loop."""
-    statement = context.ast_statement
-    for link in statement.around if statement is not None else ():
+    for link in context.here.statement.around:
         if link.node is loop:
             return False
         if isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers:
             return True
     return False
-
-
-def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is below it, without the bodies of functions defined there."""
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        yield item
-        if not isinstance(item, (*FUNCTIONS, ast.Lambda)):
-            stack.extend(children(item))
 
 
 def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
@@ -148,34 +131,21 @@ def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
     harmless: set[int] = set()
     for item in walk(loop):
         if isinstance(item, ast.Call):
-            last = str(getattr(item.func, "attr", None) or dotted(item.func))
-            if last in _READS:
+            if terminal(item) in _READS:
                 return True
-            if last in _HARMLESS:
+            if terminal(item) in _HARMLESS:
                 harmless |= {id(part) for part in walk(item)}
-    wanted = ast.dump(path) if path is not None else ""
-    return any(
-        id(item) not in own | harmless and isinstance(item, ast.expr) and ast.dump(item) == wanted
-        for item in walk(loop)
-    )
+    others = (item for item in walk(loop) if id(item) not in own | harmless)
+    return path is not None and any(alike(item, path) for item in others)
 
 
 def _model(call: cst.Call, context: Context) -> str | None:
     if not call.args or call.args[0].star or (call.args[0].keyword and call.args[0].keyword.value != "obj"):
         return None
     state = call.args[0].value
-    if not isinstance(state, cst.Call) or state.args or not isinstance(state.func, cst.Attribute):
+    if not isinstance(state, cst.Call) or state.args or method_of(state) != "state_dict":
         return None
-    if state.func.attr.value != "state_dict":
-        return None
-    name = local_name(state.func.value)
-    is_model = context.kind(state.func.value).tag == LAYER_TAG or means_model(name.rpartition(".")[2])
+    owner = cst.ensure_type(state.func, cst.Attribute).value
+    name = local_name(owner)
+    is_model = context.kind(owner).tag == LAYER_TAG or means_model(name.rpartition(".")[2])
     return name if is_model and name else None
-
-
-def _paddle(call: cst.Call, context: Context) -> tuple[str, tuple[str, ...]]:
-    """The name Paddle goes by in this file, and the import it takes where there is none."""
-    prefix, _, last = local_name(call.func).rpartition(".")
-    if last == "save" and context.file.names.resolve(prefix) == "paddle":
-        return prefix, ()
-    return "paddle", ("import paddle",)

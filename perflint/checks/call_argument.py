@@ -17,7 +17,7 @@ from perflint.facts.loader_uses import Worth
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import Gate, check, gate, method_gate
+from perflint.lint.registry import Gate, check, gate, method_triggers
 
 _LOG_INTERVAL = "{log-interval}"
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
@@ -32,7 +32,7 @@ def register(rule: Rule) -> None:
         gate(rule.code, match.call, _gate(match))
         owner, _, method = match.call.rpartition(".")
         if owner.rpartition(".")[2][:1].isupper():
-            method_gate(rule.code, method, match.call)
+            method_triggers[rule.code].add(method)
 
 
 def _gate(match: ArgumentMatch) -> Gate:
@@ -63,7 +63,8 @@ def call_argument(call: cst.Call, context: Context) -> None:
 
 def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
     argument = find_argument(call, match.parameter, match.position)
-    if not _concerns(call, match) or not _has_bad_value(argument, match, context):
+    is_costly = _is_bad_when_absent(match) if argument is None else is_bad(argument, match, context)
+    if not is_costly or not _concerns(call, match):
         return
     if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
         return
@@ -96,48 +97,34 @@ def _concerns(call: cst.Call, match: ArgumentMatch) -> bool:
     return not match.needs or any(find_argument(call, name, match.positions.get(name)) for name in match.needs)
 
 
-def _has_bad_value(argument: cst.Arg | None, match: ArgumentMatch, context: Context) -> bool:
-    return _is_bad_when_absent(match) if argument is None else is_bad(argument, match, context)
-
-
 def _is_bad_when_absent(match: ArgumentMatch) -> bool:
     return match.bad != NONZERO and match.default in match.bad
 
 
 def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:
     """Whether another argument makes the call fine."""
-    kinds = {name: _kind_of(call, name, match, context) for name in match.unless_kind}
-    if any(kinds[name] in wanted for name, wanted in match.unless_kind.items()):
-        return True
-    for name, wanted in match.unless_value.items():
+    for name, kinds in match.unless_kind.items():
         argument = find_argument(call, name, match.positions.get(name))
-        if argument is not None and value_of(argument, context) in typed(wanted):
+        if (context.kind(argument.value).tag if argument is not None else "absent") in kinds:
+            return True
+    for name, values in match.unless_value.items():
+        argument = find_argument(call, name, match.positions.get(name))
+        if argument is not None and value_of(argument, context) in typed(values):
             return True
     return False
-
-
-def _kind_of(call: cst.Call, parameter: str, match: ArgumentMatch, context: Context) -> str:
-    argument = find_argument(call, parameter, match.positions.get(parameter))
-    return context.kind(argument.value).tag if argument is not None else "absent"
 
 
 def _fix(
     call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMatch, given: str, context: Context
 ) -> Fix:
-    value = given or _value(match.set, context)
+    settings = context.settings
+    value = match.set.replace("{default-workers}", str(settings.default_workers))
+    value = given or value.replace(_LOG_INTERVAL, str(settings.log_interval))
     if argument is None:
         edits = insert_argument(call, f"{match.parameter}={value}", context)
     else:
         edits = [Edit(*context.range(argument.value), value)]
     title = rule.fix_title.format(value=value, parameter=match.parameter)
     if _LOG_INTERVAL in match.set:  # the value of the rule says how often lines are printed from now on
-        return rarer.fix(title, edits, [rarer.LINES], context.settings.log_interval)
-    level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    return Fix(title, tuple(edits), level, reason)
-
-
-def _value(template: str, context: Context) -> str:
-    settings = context.settings
-    return template.replace("{default-workers}", str(settings.default_workers)).replace(
-        _LOG_INTERVAL, str(settings.log_interval)
-    )
+        return rarer.fix(title, edits, [rarer.LINES], settings.log_interval)
+    return Fix(title, tuple(edits), rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason)

@@ -31,6 +31,7 @@ _REASON = (
 )
 
 
+@statement_gate(CODE)
 def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     """The statements that turn AMP on for training, where the project has convolutions and tunes no layout."""
     mentions = file.project.mentions
@@ -41,9 +42,6 @@ def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
         return
     for _, statement, _ in amp.places(file):
         yield statement, confidence
-
-
-statement_gate(CODE, _places)
 
 
 @check("Call")
@@ -70,7 +68,7 @@ def _trained(call: cst.Call, point: Point, context: Context) -> Iterator[Kind]:
     if context.callee(call) == "paddle.amp.auto_cast":
         for statement in point.scope.statements:
             at = points_of(point.file).get(statement.node)
-            if at is not None and _is_inside(statement.node, point.statement.node):
+            if at is not None and statement.is_in(point.statement.node):
                 yield from (Evaluator(point.file, at.full_env).kind(made.func) for made in statement.calls)
     elif context.callee(call) == "paddle.amp.decorate":
         model = find_argument(call, "models", 0)
@@ -81,10 +79,6 @@ def _trained(call: cst.Call, point: Point, context: Context) -> Iterator[Kind]:
         network = argument_of(made, "network", 0) if isinstance(made, ast.Call) else None
         if network is not None:
             yield Evaluator(point.file, point.full_env).kind(network)
-
-
-def _is_inside(node: ast.stmt, block: ast.stmt) -> bool:
-    return node is not block and block.lineno <= node.lineno and (node.end_lineno or 0) <= (block.end_lineno or 0)
 
 
 def _layers(kind: Kind, file: FileIndex) -> list[tuple[FileIndex, Class]]:

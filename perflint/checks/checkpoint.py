@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-import ast
-
 import libcst as cst
 
 from perflint.checks import async_save, guard
-from perflint.checks.declarations import declaration
+from perflint.checks.arguments import declaration
 from perflint.facts import epochs
 from perflint.facts.shared_saves import every_rank_in
 from perflint.findings import Related
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, declares, gate, triggers
+from perflint.lint.registry import check, declared_triggers, gate, step_check, step_triggers
+from perflint.training.steps import Step
 
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
 SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})
 
-declares(IN_STEP, "checkpoint_calls")
-triggers(IN_STEP, {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"})
-
-
-def _any(_: ast.Call, __: FileIndex) -> bool:
-    return True
-
+declared_triggers[IN_STEP].add("checkpoint_calls")
+step_triggers[IN_STEP] |= {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
 
 for _name in sorted(SAVES):
-    gate(EACH_EPOCH, _name, _any)
+    gate(EACH_EPOCH, _name)
 
 
-@check("Call")
-def save_in_step(call: cst.Call, context: Context) -> None:
+@step_check("Call")
+def save_in_step(call: cst.Call, context: Context, step: Step) -> None:
     """Report a checkpoint written at each step."""
-    step = context.step
-    if step is not None and not context.claimed and _saves(call, context):
+    if context.callee(call) in SAVES or declaration(call, context.settings.checkpoint_calls, context):
         context.report(IN_STEP, call, guard.checkpoint_fix(context), step)
-
-
-def _saves(call: cst.Call, context: Context) -> bool:
-    return context.callee(call) in SAVES or bool(declaration(call, context.settings.checkpoint_calls, context))
 
 
 @check("Call")
@@ -47,8 +35,7 @@ def save_each_epoch(call: cst.Call, context: Context) -> None:
     """Report a checkpoint that training waits for at each epoch."""
     if context.callee(call) != "paddle.save":
         return
-    statement = context.ast_statement
-    loop = epochs.loop_of(statement) if statement is not None else None
+    loop = epochs.loop_of(context.here.statement) if context.point is not None else None
     if loop is None or context.step is not None:
         return
     if context.range(call)[0] in every_rank_in(context.file):

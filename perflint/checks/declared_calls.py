@@ -5,21 +5,19 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks import guard, rarer
-from perflint.checks.declarations import declaration, given
+from perflint.checks.arguments import declaration, given
 from perflint.lint.context import Context, local_name
-from perflint.lint.registry import check, declares
+from perflint.lint.registry import declared_triggers, step_check
+from perflint.training.steps import Step
 
 SYNC = "PPF201"
 
-declares(SYNC, "sync_calls")
+declared_triggers[SYNC].add("sync_calls")
 
 
-@check("Call")
-def declared_sync(call: cst.Call, context: Context) -> None:
+@step_check("Call")
+def declared_sync(call: cst.Call, context: Context, step: Step) -> None:
     """Report a call at each step that the configuration declares to wait for the device."""
-    step = context.step
-    if step is None or context.claimed:
-        return
     declared = declaration(call, context.settings.sync_calls, context)
     if declared is None:
         return

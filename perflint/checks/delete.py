@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from perflint.findings import Edit
-from perflint.lint.context import Context
+from perflint.lint.context import Context, method_of
 from perflint.text.source import Source
 from perflint.training.evidence import EVIDENCE, STEPS
 
@@ -15,9 +15,9 @@ Deletable = Callable[["cst.BaseSmallStatement"], bool]
 
 
 def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
-    """The edits that delete the current statement, None where it is more than the current node.
+    """The edits that delete the current statement; None if it is more than the current node.
 
-    Beside a call that may get a guard there are none either.
+    There are none either if a call on the same row may get a guard.
 
     Args:
         deletable: whether a statement may be deleted together with this one.  Where all statements of a block may,
@@ -47,9 +47,7 @@ def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
 def _may_get_a_guard(statement: cst.BaseSmallStatement) -> bool:
     """Whether a statement is nothing but a call that may log, save or measure, and no part of a training step."""
     call = statement.value if isinstance(statement, cst.Expr) else None
-    if not isinstance(call, cst.Call):
-        return False
-    return not (isinstance(call.func, cst.Attribute) and call.func.attr.value in STEPS | EVIDENCE)
+    return isinstance(call, cst.Call) and method_of(call) not in STEPS | EVIDENCE
 
 
 def _would_be_empty(block: cst.CSTNode, statement: cst.Expr, deletable: Deletable) -> bool:
@@ -72,11 +70,7 @@ def _is_last_of(found: Sequence[cst.BaseSmallStatement], statement: cst.Expr, de
 def _in_row(
     row: Sequence[cst.BaseSmallStatement], statement: cst.Expr, is_needed: bool, context: Context
 ) -> list[Edit]:
-    """A statement of a row goes with the semicolon that parts it from the next, or the one before.
-
-    Args:
-        is_needed: whether the block needs something in its place.
-    """
+    """Delete a statement of a row and a semicolon beside it; ``is_needed``: the block needs something in its place."""
     at = next(index for index, other in enumerate(row) if other is statement)
     start, end = context.range(statement)
     if is_needed:

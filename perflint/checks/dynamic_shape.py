@@ -10,13 +10,13 @@ from perflint.checks.untrained import is_untrained
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.values import Values
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.lint.context import Context
-from perflint.lint.registry import check, forward_clue, step_gate
+from perflint.lint.context import Context, method_of
+from perflint.lint.registry import forward_clues, step_check, step_gate
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import headers
+from perflint.syntax.scopes import headers, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import picks, snake
-from perflint.training.steps import Point, of_point
+from perflint.training.steps import Point, Step, of_point
 
 CODE = "PPF207"
 MASK = "x[mask]"
@@ -41,7 +41,7 @@ _COMPARING = _LOGICAL | {"equal", "not_equal", "greater_than", "greater_equal", 
 # What a forward pass has to call to be worth a look: a mask alone calls nothing, so what goes with one counts too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | _COMPARING
 
-forward_clue(CODE, (_ADVICE.keys() - {MASK}) | _BESIDE)
+forward_clues[CODE] |= (_ADVICE.keys() - {MASK}) | _BESIDE
 
 
 @of_point
@@ -52,13 +52,10 @@ def dynamic_op(point: Point, node: ast.expr) -> tuple[str, Confidence] | None:
         return _masked(node, point, evaluator)
     if not isinstance(node, ast.Call):
         return None
-    name = dotted(node.func)
-    qualified = point.file.names.resolve(name) if name else ""
-    owner, _, last = qualified.rpartition(".")
+    owner, _, last = point.file.names.resolve(dotted(node.func) or "").rpartition(".")
     if owner in ("paddle", "paddle.tensor", "paddle.fluid.layers"):
-        if last not in _ADVICE or not _is_dynamic(last, node.args, node.keywords, evaluator):
-            return None
-        return last, Confidence.HIGH
+        is_found = last in _ADVICE and _is_dynamic(last, node.args, node.keywords, evaluator)
+        return (last, Confidence.HIGH) if is_found else None
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in _ADVICE:
         return None
     kind = evaluator.kind(node.func.value)
@@ -94,14 +91,14 @@ def _is_mask(index: ast.expr, point: Point, evaluator: Evaluator, depth: int = 0
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
         return _is_mask(index.operand, point, evaluator, depth + 1)
     if isinstance(index, ast.Call):
-        called = index.func.attr if isinstance(index.func, ast.Attribute) else dotted(index.func)
-        asked = [item.value for item in [*index.args] if isinstance(item, ast.Constant)]
-        return called in _COMPARING or (called in ("astype", "cast") and "bool" in asked)
+        asked = [item.value for item in index.args if isinstance(item, ast.Constant)]
+        return terminal(index) in _COMPARING or (terminal(index) in ("astype", "cast") and "bool" in asked)
     name = dotted(index)
     definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
     return definition is not None and _is_mask(definition, point, evaluator, depth + 1)
 
 
+@step_gate(CODE)
 def _may_match(point: Point) -> bool | Confidence:
     step = point.step
     found = step is not None and any(
@@ -117,39 +114,25 @@ def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
     """Whether an expression can be of unknown size by its looks: kinds are dear, most indices are numbers."""
     if isinstance(node, ast.Subscript):
         return not isinstance(node.slice, (ast.Constant, ast.Slice))
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return called in _ADVICE or isinstance(node.func, ast.Name)
+    return terminal(node) in _ADVICE or isinstance(node.func, ast.Name)
 
 
-step_gate(CODE, _may_match)
-
-
-@check("Call")
-@check("Subscript")
-def dynamic_shape(node: cst.Call | cst.Subscript, context: Context) -> None:
+@step_check("Call", forward=True)
+@step_check("Subscript", forward=True)
+def dynamic_shape(node: cst.Call | cst.Subscript, context: Context, step: Step) -> None:
     """Report an operation whose result the host must know the size of before it can go on."""
-    step, point = context.hot, context.point
-    if step is None or point is None or context.claimed or context.file.is_static:
-        return
-    if isinstance(node, cst.Subscript) and _is_set(node, context):
-        return
+    point = context.here
+    if context.file.is_static or isinstance(context.parents[-1], (cst.AssignTarget, cst.Del)):
+        return  # ``x[mask] = v``: Paddle 3 fills it in place, without asking how many there are
     expression = context.expression(node)
     found = dynamic_op(point, expression) if expression is not None else None
-    if found is None or expression is None:
+    if found is None or expression is None or (step.forward and is_untrained(point, step.function)):
         return
     name, confidence = found
-    if step.forward and is_untrained(point, step.function):
-        return
     if _picks(point, step.function):
         confidence = Confidence.LOW
-    fix = _fix(node, name, expression, context)
+    fix = _fix(name, expression, context)
     context.report(CODE, node, fix, step, confidence=confidence, claims=False, advice=_ADVICE[name])
-
-
-def _is_set(node: cst.Subscript, context: Context) -> bool:
-    """``x[mask] = v``: Paddle 3 fills it in place, without asking how many there are."""
-    parent = context.parents[-1] if context.parents else None
-    return isinstance(parent, (cst.AssignTarget, cst.Del))
 
 
 def _picks(point: Point, function: str) -> bool:
@@ -158,20 +141,12 @@ def _picks(point: Point, function: str) -> bool:
     return any(picks(snake(name)) for name in names)
 
 
-def _fix(node: cst.Call | cst.Subscript, name: str, expression: ast.expr, context: Context) -> Fix:
+def _fix(name: str, expression: ast.expr, context: Context) -> Fix:
     """The rewrite in words; for the mean over a mask, as code."""
     advice = _ADVICE[name]
     value, mask = _operands(expression, name)
-    attribute = context.parents[-1] if context.parents else None
-    called = context.parents[-2] if len(context.parents) > 1 else None
-    if (
-        value is None
-        or mask is None
-        or not isinstance(attribute, cst.Attribute)
-        or attribute.attr.value != "mean"
-        or not isinstance(called, cst.Call)
-        or called.args
-    ):
+    called = context.parents[-2]
+    if value is None or mask is None or not isinstance(called, cst.Call) or called.args or method_of(called) != "mean":
         return Fix(advice, (), Level.DISPLAY, _REASON)
     text = f"({value} * {mask}.astype({value}.dtype)).sum() / {mask}.sum().clip(min=1)"
     return Fix(advice, (Edit(*context.range(called), text),), Level.DISPLAY, _MEAN_REASON)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
+from itertools import takewhile
 
 import libcst as cst
 
 from perflint.findings import Edit
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context
+from perflint.lint.context import Context, local_name, method_of
+from perflint.lint.walk import children
 from perflint.text.source import Source
 
 
@@ -79,32 +82,39 @@ def indent_rows(source: Source, first: int, last: int, unit: str, header: str, f
     return edits
 
 
-def block_and_line(context: Context) -> tuple[cst.IndentedBlock | None, cst.SimpleStatementLine | None]:
-    """The current statement, if it is a call on a row of its own, and the block that it is in."""
+def one_level(inner: str, *outers: str) -> str:
+    """One level of indentation: what a block has beyond the first of these that it goes beyond; else a usual one."""
+    beyond = (inner.removeprefix(outer) for outer in outers if len(outer) < len(inner) and inner.startswith(outer))
+    return next(beyond, "\t" if inner.startswith("\t") else "    ")
+
+
+def call_in(row: cst.BaseStatement) -> cst.Call | None:
+    """The call that a row consists of."""
+    statement = row.body[0] if isinstance(row, cst.SimpleStatementLine) and len(row.body) == 1 else None
+    return statement.value if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call) else None
+
+
+def block_and_line(context: Context) -> tuple[cst.IndentedBlock, cst.SimpleStatementLine] | None:
+    """The block around the current statement, and its row, if it is a call on a row of its own."""
     statement = context.statement
-    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
-        return None, None
-    position = next(
-        (i for i in range(len(context.parents) - 1, -1, -1) if context.parents[i] is statement), len(context.parents)
-    )
-    line = context.parents[position - 1] if position >= 1 else None
-    block = context.parents[position - 2] if position >= 2 else None
-    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, cst.IndentedBlock) or len(line.body) != 1:
-        return None, None
+    if not isinstance(statement, cst.Expr):
+        return None
+    *_, block, line = takewhile(lambda parent: parent is not statement, context.parents)
+    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, cst.IndentedBlock) or not call_in(line):
+        return None
     return block, line
 
 
-def rows_inside_strings(node: cst.CSTNode, context: Context) -> set[int]:
-    """Rows that begin inside a string literal of ``node``, where added space would change the string."""
+def rows_inside_strings(nodes: Iterable[cst.CSTNode], context: Context) -> set[int]:
+    """Rows that begin inside a string literal of these nodes, where added space would change the string."""
     rows: set[int] = set()
-    stack = [node]
+    stack = [*nodes]
     while stack:
         item = stack.pop()
         if isinstance(item, (cst.SimpleString, cst.FormattedString)):
-            start, end = context.range(item)
-            first, last = context.file.source.lines.position(start)[0], context.file.source.lines.position(end)[0]
+            first, last = context.rows(item)
             rows.update(range(first + 1, last + 1))
-        stack.extend(child for child in item.children if not isinstance(child, cst.BaseParenthesizableWhitespace))
+        stack.extend(children(item))
     return rows
 
 
@@ -117,14 +127,16 @@ def source_of(node: cst.BaseExpression, context: Context) -> str:
 
 def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
     """A tensor without the ``.detach()`` and ``.cpu()`` that lead to its read."""
-    while (
-        isinstance(tensor, cst.Call)
-        and not tensor.args
-        and isinstance(tensor.func, cst.Attribute)
-        and tensor.func.attr.value in ("cpu", "detach", "clone")
-    ):
-        tensor = tensor.func.value
+    while isinstance(tensor, cst.Call) and not tensor.args and method_of(tensor) in ("cpu", "detach", "clone"):
+        tensor = cst.ensure_type(tensor.func, cst.Attribute).value
     return tensor
+
+
+def paddle_for(call: cst.Call, file: FileIndex) -> tuple[str, tuple[str, ...]]:
+    """The name that Paddle goes by where a file calls one of its functions, and the import that it takes, if any."""
+    first = local_name(call.func).partition(".")[0]
+    name = first if file.names.resolve(first) == "paddle" else "paddle"
+    return name, () if file.names.is_bound(name) else ("import paddle",)
 
 
 def name_of_paddle(file: FileIndex) -> str | None:

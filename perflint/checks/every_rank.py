@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from itertools import dropwhile, takewhile
 
 import libcst as cst
 
 from perflint.checks.arguments import find_argument
-from perflint.checks.edits import block_and_line
+from perflint.checks.edits import block_and_line, call_in, paddle_for
 from perflint.checks.guard import guard_edits
 from perflint.facts.shared_saves import SAVES, EveryRank, every_rank_in
 from perflint.findings import Fix, Level, Related
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context, local_name
+from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import check, row_gate
+from perflint.lint.walk import children
 
 CODE = "PPF403"
 _TITLE = "save on rank 0 alone"
@@ -30,12 +31,9 @@ _OLD = "put it under a test of the rank that this release of Paddle has"
 _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
 
 
-def _rows(file: FileIndex) -> Iterator[int]:
-    for found in every_rank_in(file).values():
-        yield found.line
-
-
-row_gate(CODE, _rows)
+@row_gate(CODE)
+def _rows(file: FileIndex) -> list[int]:
+    return [found.line for found in every_rank_in(file).values()]
 
 
 @check("Call")
@@ -65,33 +63,33 @@ def save_on_every_rank(call: cst.Call, context: Context) -> None:
 
 def _fix(call: cst.Call, found: EveryRank, context: Context) -> Fix:
     """The save, and those that follow it directly, under ``if paddle.distributed.get_rank() == 0:``."""
-    paddle = _paddle(call, context)
-    if paddle is None:
+    if _is_old(local_name(call.func), context):
         return Fix(_TITLE, (), Level.DISPLAY, _OLD)
-    block, line = block_and_line(context)
-    if block is None or line is None:
+    place = block_and_line(context)
+    if place is None:
         return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
-    rows = list(block.body)
-    at = last = next(index for index, row in enumerate(rows) if row is line)
-    while last + 1 < len(rows) and _is_save(rows[last + 1], context):
-        last += 1
-    run = [row for row in rows[at : last + 1] if isinstance(row, cst.SimpleStatementLine)]
-    if not all(_is_local(row) for row in run):
+    block, line = place
+    following = dropwhile(lambda row: row is not line, block.body)
+    run = list(takewhile(lambda row: _save_in(row, context) is not None, following))
+    saves = [save for row in run if (save := _save_in(row, context)) is not None]
+    if not saves or not all(map(_is_local, saves)):
         return Fix(_TITLE, (), Level.DISPLAY, _TOGETHER)
-    reader = _reader(call, run, context)
+    reader = _reader(call, saves, context)
     if reader:
         return Fix(_TITLE, (), Level.DISPLAY, _READ_BACK.format(line=reader))
+    paddle, imports = paddle_for(call, context.file)
     edits = guard_edits((run[0], run[-1]), f"if {paddle}.distributed.get_rank() == 0:", context)
-    imports = () if context.file.names.is_bound(paddle) else ("import paddle",)
-    if last - at != found.more:
+    if len(run) - 1 != found.more:
         return Fix(_TITLE, tuple(edits), Level.DISPLAY, _BY_HAND, imports)
     return Fix(_TITLE, tuple(edits), Level.UNSAFE, _REASON, imports)
 
 
-def _reader(save: cst.Call, run: list[cst.SimpleStatementLine], context: Context) -> int:
+def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
     """The row that loads one of the files again after some saves, in the same function; 0 where none does."""
     file, start = context.file, context.range(save)[0]
-    paths = {ast.unparse(path) for row in run if (path := _path(row, context)) is not None}
+    arguments = (find_argument(each, "path", SAVES[context.name(each.func)]) for each in run)
+    written = (context.expression(argument.value) for argument in arguments if argument is not None)
+    paths = {ast.unparse(path) for path in written if path is not None}
     saves = file.calls_named(local_name(save.func).rpartition(".")[2])
     here = next((item for item in saves if file.source.lines.span(item[2])[0] == start), None)
     if here is None:
@@ -105,47 +103,26 @@ def _reader(save: cst.Call, run: list[cst.SimpleStatementLine], context: Context
     return 0
 
 
-def _path(row: cst.SimpleStatementLine, context: Context) -> ast.expr | None:
-    """The path that a save writes to."""
-    statement = row.body[0]
-    assert isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
-    position = SAVES.get(context.name(statement.value.func))
-    argument = find_argument(statement.value, "path", position)
-    return context.expression(argument.value) if argument is not None else None
+def _is_old(name: str, context: Context) -> bool:
+    """Whether a save is of a release that has no ``paddle.distributed``."""
+    first = context.file.names.resolve(name.partition(".")[0])
+    return "fluid" in name or name.endswith("save_dygraph") or first.startswith("paddle.fluid")
 
 
-def _paddle(call: cst.Call, context: Context) -> str | None:
-    """The name Paddle goes by in the file; None where it is a release that has no ``paddle.distributed``."""
-    name = local_name(call.func)
-    first = name.partition(".")[0]
-    if "fluid" in name or name.endswith("save_dygraph") or context.file.names.resolve(first).startswith("paddle.fluid"):
-        return None
-    return first if context.file.names.resolve(first) == "paddle" else "paddle"
+def _save_in(row: cst.BaseStatement, context: Context) -> cst.Call | None:
+    """The save that a row consists of."""
+    call = call_in(row)
+    return call if call is not None and context.name(call.func) in SAVES else None
 
 
-def _is_save(row: cst.BaseStatement, context: Context) -> bool:
-    if not isinstance(row, cst.SimpleStatementLine) or len(row.body) != 1:
-        return False
-    statement = row.body[0]
-    return (
-        isinstance(statement, cst.Expr)
-        and isinstance(statement.value, cst.Call)
-        and context.name(statement.value.func) in SAVES
-    )
-
-
-def _is_local(row: cst.SimpleStatementLine) -> bool:
+def _is_local(save: cst.Call) -> bool:
     """Whether the arguments of a save call nothing that might wait for the other ranks."""
-    statement = row.body[0]
-    assert isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
-    stack: list[cst.CSTNode] = [argument.value for argument in statement.value.args]
+    stack: list[cst.CSTNode] = [argument.value for argument in save.args]
     while stack:
         item = stack.pop()
         if isinstance(item, cst.NamedExpr):
             return False  # the other ranks would lack the name
-        if isinstance(item, cst.Call):
-            name = item.func.attr.value if isinstance(item.func, cst.Attribute) else local_name(item.func)
-            if name not in _LOCAL:
-                return False
-        stack.extend(item.children)
+        if isinstance(item, cst.Call) and (method_of(item) or local_name(item.func)) not in _LOCAL:
+            return False
+        stack.extend(children(item))
     return True

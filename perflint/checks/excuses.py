@@ -22,7 +22,7 @@ def explained(node: cst.CSTNode, pattern: str, context: Context) -> bool:
         return False
     source = context.file.source
     start, end = context.range(node)
-    first, last = source.lines.position(start)[0], source.lines.position(end)[0]
+    first, last = context.rows(node)
     comments = [source.text[end : source.lines.line_end(last)].partition("#")[2]]
     if not source.text[source.lines.line_start(first) : start].strip():
         row = first - 1
@@ -34,22 +34,19 @@ def explained(node: cst.CSTNode, pattern: str, context: Context) -> bool:
 
 def tested(pattern: str, context: Context) -> bool:
     """Whether the test of an ``if`` around the current statement matches a pattern."""
-    statement = context.ast_statement
-    if not pattern or statement is None:
+    if not pattern or context.point is None:
         return False
-    tests = [link.node.test for link in statement.around if isinstance(link.node, ast.If)]
+    tests = [link.node.test for link in context.here.statement.around if isinstance(link.node, ast.If)]
     return any(re.search(pattern, ast.unparse(test), re.IGNORECASE) for test in tests)
 
 
 def beside(calls: tuple[str, ...], context: Context) -> bool:
     """Whether the statement before or after the current one makes one of these calls (qualified names)."""
-    statement, point = context.ast_statement, context.point
-    if not calls or statement is None or point is None:
+    if not calls:
         return False
-    siblings = [other for other in point.scope.statements if other.place is statement.place]
-    at = next((index for index, other in enumerate(siblings) if other is statement), None)
-    if at is None:
-        return False
+    statement = context.here.statement
+    siblings = [other for other in context.here.scope.statements if other.place is statement.place]
+    at = siblings.index(statement)
     near = siblings[max(at - 1, 0) : at] + siblings[at + 1 : at + 2]
     names = {context.file.names.resolve(dotted(call.func) or "") for other in near for call in other.calls}
     return not names.isdisjoint(calls)
@@ -58,20 +55,14 @@ def beside(calls: tuple[str, ...], context: Context) -> bool:
 def called(calls: tuple[str, ...], context: Context) -> bool:
     """Whether the file makes one of these calls (qualified names) anywhere."""
     resolve = context.file.names.resolve
-    return bool(calls) and any(
-        resolve(dotted(call.func) or "") in calls
-        for scope in context.file.scopes.scopes
-        for statement in scope.statements
-        for call in statement.calls
-    )
+    made = (call for scope in context.file.scopes.scopes for call in scope.calls)
+    return bool(calls) and any(resolve(dotted(call.func) or "") in calls for call in made)
 
 
 def in_inner_loop(context: Context) -> bool:
-    """Whether a loop inside the step runs the current statement: one that asks or tries again."""
-    statement, step = context.ast_statement, context.step
-    if statement is None or statement.loop is None or step is None:
-        return False
-    return (step.path, step.line) != (context.file.path, statement.loop.lineno)
+    """Whether the current statement stands in a loop inside the step, such as one that tries again."""
+    loop, step = context.here.statement.loop, context.step
+    return loop is not None and step is not None and (step.path, step.line) != (context.file.path, loop.lineno)
 
 
 def goes_nowhere(context: Context) -> bool:

@@ -8,8 +8,9 @@ from perflint.checks.edits import on_device
 from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, tensor_read_by
 from perflint.checks.untrained import is_in_host_memory, is_untrained
 from perflint.findings import Confidence, Fix, Level
-from perflint.lint.context import Context
-from perflint.lint.registry import check, triggers
+from perflint.lint.context import Context, local_name, method_of
+from perflint.lint.registry import forward_triggers, step_check
+from perflint.training.steps import Step
 
 CODE = "PPF210"
 _TITLE = "keep the value on the device, or work it out on the host before the model is called"
@@ -18,20 +19,19 @@ _METHODS = frozenset({"numpy", "item", "tolist"})
 # Python's own: they take a list of numbers as well as a tensor.
 _OF_LISTS = frozenset({"max", "min", "sum", "len", "round", "abs"})
 
-triggers(CODE, READ_METHODS | CONVERSIONS | NUMPY_READS, forward=True)
+forward_triggers[CODE] |= READ_METHODS | CONVERSIONS | NUMPY_READS
 
 
-@check("Call")
-def forward_read(call: cst.Call, context: Context) -> None:
+@step_check("Call", forward=True)
+def forward_read(call: cst.Call, context: Context, step: Step) -> None:
     """Report the outermost read of a tensor that the forward pass of a layer makes whenever it runs."""
-    step, point = context.hot, context.point
-    if step is None or point is None or not step.forward or context.claimed:
+    tensor = tensor_read_by(call, context) if step.forward else None
+    if tensor is None or is_untrained(context.here, step.function):
         return
-    tensor = tensor_read_by(call, context)
-    if tensor is None or is_untrained(point, step.function) or _is_of_a_list(tensor):
+    if isinstance(tensor, cst.Call) and local_name(tensor.func) in _OF_LISTS:
         return
     node = context.expression(on_device(tensor))
-    if node is None or is_in_host_memory(node, point):
+    if node is None or is_in_host_memory(node, context.here):
         return
     fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
     context.report(CODE, call, fix, step, confidence=_confidence(call, tensor, context), tensor=context.text(tensor))
@@ -42,9 +42,4 @@ def _confidence(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
     if kind.is_tensor and not kind.guess:
         return Confidence.HIGH
     # What a forward pass is handed is a tensor or a plain number: only a method that numbers lack tells them apart.
-    is_method = isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS
-    return Confidence.MEDIUM if is_method and kind.is_tensor else Confidence.LOW
-
-
-def _is_of_a_list(tensor: cst.BaseExpression) -> bool:
-    return isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Name) and tensor.func.value in _OF_LISTS
+    return Confidence.MEDIUM if method_of(call) in _METHODS and kind.is_tensor else Confidence.LOW

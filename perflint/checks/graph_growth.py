@@ -30,7 +30,7 @@ def _growth(point: Point) -> Growth | None:
     return growth(point)
 
 
-step_gate(CODE, lambda point: _growth(point) is not None)
+step_gate(CODE)(lambda point: _growth(point) is not None)
 
 
 @check("AugAssign")

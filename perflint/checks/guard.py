@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 import libcst as cst
 
 from perflint.checks import rarer
 from perflint.checks.aligned import keep_aligned
-from perflint.checks.edits import block_and_line, indent_rows, indentation, rows_inside_strings
-from perflint.checks.log_run import LogRun, run_of
+from perflint.checks.edits import block_and_line, indent_rows, indentation, one_level, rows_inside_strings
+from perflint.checks.log_run import run_of
 from perflint.facts.handed_counter import handed_counter
 from perflint.facts.step_index import StepIndex, step_index
-from perflint.findings import Edit, Fix
+from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import TOO_MANY, Context, shorten
 from perflint.syntax.scopes import LOOPS
 from perflint.training.around import deciding_test
@@ -21,6 +22,9 @@ from perflint.training.batch_loops import says_predict
 
 _CHECKPOINT_INTERVAL = 1000
 _NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+Run = tuple[cst.BaseStatement, cst.BaseStatement]
+"""The first and the last of some statements of one block."""
+
 _FAMILIES = {"text": rarer.LINES, "progress": rarer.BAR, "record": rarer.POINTS, "declared": rarer.CALLS}
 
 
@@ -32,10 +36,11 @@ def fix(call: cst.Call, family: str, context: Context) -> Fix:
     if advice:
         return rarer.words(title, advice)
     run = run_of(call, family, context)
-    counter = _counter(context, _names_in(run, context) if run is not None else frozenset())
+    names = _NAMES.findall(context.file.source.text, *run.range(context)) if run is not None else ()
+    counter = counter_here(context, frozenset(names))
     if run is None or counter is None:
         return rarer.words(title, _how_to_count(context, counter))
-    edits = [*_header_edits(context, counter), *guard_edits((run.first, run.last), _test(counter, interval), context)]
+    edits = _every_nth((run.first, run.last), counter, interval, context)
     also = [*run.beside, _in_one_branch(context)]
     return rarer.fix(title, edits, (_FAMILIES[item] for item in run.families), interval, also)
 
@@ -52,77 +57,60 @@ def checkpoint_fix(context: Context) -> Fix:
     title, yours = "save every so many steps", "how often to save is your choice"
     if not context.may_look_around():
         return rarer.words(title, TOO_MANY)
-    against, counter, line = _against(context), _counter(context), _own_line(context)
+    against, counter, line = _against(context), counter_here(context), _own_line(context)
     if against or counter is None or line is None:
         return rarer.words(title, f"{yours}: {against or _how_to_count(context, counter)}")
-    edits = [
-        *_header_edits(context, counter),
-        *guard_edits((line, line), _test(counter, _CHECKPOINT_INTERVAL), context),
-    ]
-    return rarer.shown(title, edits, [rarer.SAVES], _CHECKPOINT_INTERVAL, [yours])
+    edits = _every_nth((line, line), counter, _CHECKPOINT_INTERVAL, context)
+    return replace(rarer.fix(title, edits, [rarer.SAVES], _CHECKPOINT_INTERVAL, [yours]), level=Level.DISPLAY)
 
 
 def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
-    """Make the current call every n-th step only.
-
-    Args:
-        what: what becomes rarer, as ``rarer`` says it.
-        also: what else is lost, in words.
-    """
+    """Make the current call every n-th step only: ``what`` becomes rarer then, and ``also`` is lost, in words."""
     interval = context.settings.log_interval
     if not context.may_look_around():
         return rarer.words(title, TOO_MANY)
-    against, counter, line = _against(context), _counter(context), _own_line(context)
+    against, counter, line = _against(context), counter_here(context), _own_line(context)
     if against or counter is None:
         return rarer.words(title, against or _how_to_count(context, counter))
     if line is None:
         return rarer.words(title, f"what uses the result must move too, and {rarer.reason([what], interval, [also])}")
-    edits = [*_header_edits(context, counter), *guard_edits((line, line), _test(counter, interval), context)]
-    return rarer.fix(title, edits, [what], interval, [also])
+    return rarer.fix(title, _every_nth((line, line), counter, interval, context), [what], interval, [also])
 
 
-def _test(counter: StepIndex, interval: int) -> str:
-    return f"if {counter.name} % {interval} == 0:"
+def _every_nth(run: Run, counter: StepIndex, interval: int, context: Context) -> list[Edit]:
+    """Put some statements under a test of the step counter, which the loop gets if it has none."""
+    return [*_header_edits(context, counter), *guard_edits(run, f"if {counter.name} % {interval} == 0:", context)]
 
 
 def _against(context: Context) -> str:
     """What a person should do where a guard must not be written around the current statement; ``""`` where it may."""
-    point = context.point
-    if point is None:
-        return "put it under a test of a step counter"
+    point = context.here
     if says_predict(context.file.parts[-1], point.scope.name):
         return "leave it if its lines are the predictions that this program is run for"
-    links = point.statement.around
-    if any(link.branch == "finally" for link in links):
+    if any(link.branch == "finally" for link in point.statement.around):
         return "it stands in a `finally`, where it also runs for a step that fails: log in the step itself"
     deciding = deciding_test(context.file.project, point)
     if deciding is None:
         return ""
-    test = shorten(ast.unparse(deciding.test))
+    test = f"`{shorten(ast.unparse(deciding.test))}` decides"
     if deciding.interval is None:
-        return (
-            f"`{test}` decides at which steps this runs: make it hold more rarely, rather than put a second test inside"
-        )
-    return (
-        f"`{test}` decides how often this runs: raise `{shorten(ast.unparse(deciding.interval))}`, "
-        "rather than put a second interval inside"
-    )
+        return f"{test} at which steps this runs: make it hold more rarely, rather than put a second test inside"
+    interval = shorten(ast.unparse(deciding.interval))
+    return f"{test} how often this runs: raise `{interval}`, rather than put a second interval inside"
 
 
 def _how_to_count(context: Context, counter: StepIndex | None) -> str:
     """How to guard the current statement by hand, in words: code would name a counter that is not there."""
-    point = context.point
     if counter is not None and not counter.enumerate and counter.unnamed is None:
         return f"put it on a row of its own, under a test of `{counter.name}`"
-    if point is None or point.loop is None:
+    if context.here.loop is None:
         return "guard it with a step counter: the steps are counted elsewhere, so pass the count here or guard the call"
     return "guard it with a step counter, which this loop does not have yet"
 
 
 def _in_one_branch(context: Context) -> str:
     """Says so where the statement is in one branch of an ``if`` that has others."""
-    point = context.point
-    for link in point.statement.around if point is not None else ():
+    for link in context.here.statement.around:
         if isinstance(link.node, LOOPS) and link.node is link.loop:
             return ""
         if isinstance(link.node, ast.If) and link.node.orelse:
@@ -130,17 +118,9 @@ def _in_one_branch(context: Context) -> str:
     return ""
 
 
-def _names_in(run: LogRun, context: Context) -> frozenset[str]:
-    """The names, dotted ones too, that some statements mention."""
-    text = context.file.source.text[context.range(run.first)[0] : context.range(run.last)[1]]
-    return frozenset(_NAMES.findall(text))
-
-
-def _counter(context: Context, named: frozenset[str] = frozenset()) -> StepIndex | None:
+def counter_here(context: Context, named: frozenset[str] = frozenset()) -> StepIndex | None:
     """What counts the steps where the current statement stands; of several, one of the names in ``named``."""
-    point = context.point
-    if point is None:
-        return None
+    point = context.here
     if point.loop is not None:
         scope, loop, used = point.scope, point.loop, context.file.identifiers
         return context.once((step_index, loop, named), lambda: step_index(scope, loop, used, named))
@@ -150,47 +130,26 @@ def _counter(context: Context, named: frozenset[str] = frozenset()) -> StepIndex
 
 def _own_line(context: Context) -> cst.SimpleStatementLine | None:
     """The row of the current statement, where the call at hand is all of it."""
-    statement = context.statement
-    if not isinstance(statement, cst.Expr) or statement.value is not context.node:
-        return None
-    return block_and_line(context)[1]
+    statement, found = context.statement, block_and_line(context)
+    return found[1] if found and isinstance(statement, cst.Expr) and statement.value is context.node else None
 
 
-def guard_edits(
-    run: tuple[cst.SimpleStatementLine, cst.SimpleStatementLine], header: str, context: Context
-) -> list[Edit]:
+def guard_edits(run: Run, header: str, context: Context) -> list[Edit]:
     """Put the statements of the current block, from one to another, under a header line."""
     source = context.file.source
-    lines = source.lines
-    first = lines.position(context.range(run[0])[0])[0]
-    last = lines.position(context.range(run[1])[1])[0]
-    fixed: set[int] = set()
+    first, last = context.rows(run[0])[0], context.rows(run[1])[1]
     block = next(parent for parent in reversed(context.parents) if isinstance(parent, cst.IndentedBlock))
-    for item in block.body:
-        if first <= lines.position(context.range(item)[0])[0] <= last:
-            fixed |= rows_inside_strings(item, context)
-    return indent_rows(source, first, last, _unit(context, first), header, fixed)
-
-
-def _unit(context: Context, row: int) -> str:
-    """One level of indentation as this block has it."""
-    source = context.file.source
-    own = indentation(source, row)
-    for parent in reversed(context.parents):
-        if isinstance(parent, cst.BaseCompoundStatement):
-            outer = indentation(source, source.lines.position(context.range(parent)[0])[0])
-            if len(outer) < len(own) and own.startswith(outer):
-                return own[len(outer) :]
-    return "\t" if own.startswith("\t") else "    "
+    inside = [item for item in block.body if first <= context.rows(item)[0] <= last]
+    around = (parent for parent in reversed(context.parents) if isinstance(parent, cst.BaseCompoundStatement))
+    unit = one_level(indentation(source, first), *(indentation(source, context.rows(each)[0]) for each in around))
+    return indent_rows(source, first, last, unit, header, rows_inside_strings(inside, context))
 
 
 def _header_edits(context: Context, counter: StepIndex) -> list[Edit]:
     """Make the loop count: ``for x in it:`` to ``for step, x in enumerate(it):``."""
-    point = context.point
-    source = context.file.source
-    if point is None or not isinstance(point.loop, ast.For):
+    source, loop = context.file.source, context.here.loop
+    if not isinstance(loop, ast.For):
         return []
-    loop = point.loop
     last = max(loop.iter.end_lineno or loop.lineno, loop.body[0].lineno - 1)
     if counter.unnamed is not None:
         return keep_aligned(source, [Edit(*source.lines.span(counter.unnamed), counter.name)], loop.lineno, last)

@@ -9,13 +9,11 @@ import libcst as cst
 from perflint.checks.edits import indentation
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import LOADER_TAG
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name
-from perflint.lint.registry import check, gate, triggers
+from perflint.lint.registry import gate, step_check, step_triggers
 from perflint.syntax.bindings import bound_by
-from perflint.syntax.names import dotted
-from perflint.syntax.tree import walk
-from perflint.training.steps import Point
+from perflint.syntax.names import dotted, dotted_names
+from perflint.training.steps import Point, Step
 
 CODE = "PPF107"
 LOADER = "paddle.io.DataLoader"
@@ -29,29 +27,21 @@ _REASON = (
     "single batch is asked for one for ever, where StopIteration was raised"
 )
 _BY_HAND = "make the iterator where the loop is, and a new one when it has come to its end"
+_BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to say")
 
 
-def _any(_: ast.Call, __: FileIndex) -> bool:
-    return True
+step_triggers[CODE].add("iter")
+gate(CODE, LOADER)
 
 
-triggers(CODE, {"iter"})
-gate(CODE, LOADER, _any)
-
-
-@check("Call")
-def loader_rebuilt(call: cst.Call, context: Context) -> None:
+@step_check("Call")
+def loader_rebuilt(call: cst.Call, context: Context, step: Step) -> None:
     """Report ``next(iter(loader))``, ``it = iter(loader)`` and ``DataLoader(...)`` at each step."""
-    step, point = context.step, context.point
-    if step is None or point is None or context.claimed:
-        return
+    point = context.here
     if context.callee(call) == LOADER:
         expression = context.expression(call)
         if expression is not None and point.loop is not None and not _changes(expression, point):
-            fix = Fix(
-                "build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to say"
-            )
-            context.report(CODE, call, fix, step, claims=False, message=_REBUILT)
+            context.report(CODE, call, _BUILD_ONCE, step, claims=False, message=_REBUILT)
         return
     if not _is_builtin("iter", call, context) or len(call.args) != 1:
         return
@@ -84,7 +74,7 @@ def _is_drawn_from(call: cst.Call, point: Point, context: Context) -> bool:
     statement, place = context.statement, point.statement
     if not isinstance(statement, cst.Assign) or statement.value is not call:
         return False
-    names = set(bound_by(place.node))
+    names = bound_by(place.node)
     return any(
         isinstance(other.func, ast.Name) and other.func.id == "next" and other.args and dotted(other.args[0]) in names
         for near in point.scope.statements
@@ -95,24 +85,13 @@ def _is_drawn_from(call: cst.Call, point: Point, context: Context) -> bool:
 
 def _changes(expression: ast.expr, point: Point) -> bool:
     """Whether an expression holds a name that the loop, or the function it calls, binds: another loader each time."""
-    loop = point.loop
-    inside = [
-        statement.node
-        for statement in point.scope.statements
-        if loop is None or statement.node is loop or statement.is_in(loop)
-    ]
-    bound = {name for node in inside for name in bound_by(node)}
-    bound |= {name for node in inside for item in getattr(node, "items", ()) for name in _names(item.optional_vars)}
-    return bool(bound & set(_names(expression)))
-
-
-def _names(node: ast.expr | None) -> list[str]:
-    """The dotted names in an expression, and the beginnings of those."""
-    found: list[str] = []
-    for item in walk(node) if node is not None else ():
-        if isinstance(item, (ast.Name, ast.Attribute)):
-            found += [dotted(item) or ""]
-    return found
+    loop, bound = point.loop, set[str]()
+    for statement in point.scope.statements:
+        if loop is None or statement.node is loop or statement.is_in(loop):
+            bound.update(bound_by(statement.node))
+            for item in getattr(statement.node, "items", ()):
+                bound |= dotted_names(item.optional_vars or ast.Constant(None))
+    return not bound.isdisjoint(dotted_names(expression))
 
 
 def _fix(call: cst.Call, drawn: cst.Call | None, point: Point, context: Context) -> Fix:

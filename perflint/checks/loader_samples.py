@@ -27,12 +27,7 @@ _ONE_ROW = _EMPTY + ": give such a sample one row and a mask, or pass use_shared
 
 
 def of_call(call: cst.Call, callee: str, context: Context) -> Obstacle | None:
-    """What keeps the workers of a loader from handing its samples over.
-
-    Args:
-        call: what makes the loader.
-        callee: the qualified name of what it calls.
-    """
+    """What keeps the workers of a loader from handing its samples over; ``callee``: the qualified name of the call."""
     point, datasets = context.point, _DATASETS.get(callee)
     made = context.expression(call) if datasets is not None else None
     if point is None or datasets is None or not isinstance(made, ast.Call):
@@ -41,12 +36,7 @@ def of_call(call: cst.Call, callee: str, context: Context) -> Obstacle | None:
 
 
 def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:
-    """The fix in words.
-
-    Args:
-        title: of the rule's fix.
-        shared_memory: workers are there already, and it is shared memory that is to be turned on.
-    """
+    """The fix in words; ``shared_memory``: this is what is to be turned on, workers are there already."""
     if shared_memory:
         reason = _EMPTY if found.empty else _TENSORS
     elif found.empty:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from perflint import catalogue
@@ -22,25 +20,20 @@ _MESSAGES = {
     "training process while the GPU waits; make {workers} the default.",
     "fallback": "A configuration that does not say otherwise gets `{what}` from here, so the loader at {place} loads "
     "every batch in the training process while the GPU waits; fall back to {workers}.",
-    "parameter": "The default `{what}` leaves the loader at {place} without workers, so every batch is loaded in the "
-    "training process while the GPU waits; make {workers} the default.",
     "value": "`{what}` leaves the loader at {place} without workers, so every batch is loaded in the training process "
     "while the GPU waits; write {workers}.",
     "missing": "`{what}` makes a loader without workers, which loads every batch in the training process while the GPU "
     "waits; give it {insert}={workers} to load in the background.",
 }
-_MESSAGES["unknown"] = _MESSAGES["fallback"]
+_MESSAGES |= {"unknown": _MESSAGES["fallback"], "parameter": _MESSAGES["option"]}
 # A constant or a call is what it is; a default may be overruled on each start, and a configuration that nobody has
 # read mostly says how many workers it wants.
 _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": Confidence.LOW}
 
 
-def _rows(file: FileIndex) -> Iterator[int]:
-    for start, _ in worker_defaults_in(file):
-        yield file.source.lines.position(start)[0]
-
-
-row_gate(CODE, _rows)
+@row_gate(CODE)
+def _rows(file: FileIndex) -> list[int]:
+    return [file.source.lines.position(start)[0] for start, _ in worker_defaults_in(file)]
 
 
 @check("Integer")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from perflint.checks.declarations import declaration, given
+from perflint.checks.arguments import declaration, given
 from perflint.checks.tensor_reads import tensor_read_by
 from perflint.lint.context import Context, local_name
 from perflint.syntax.vocabulary import means_logger
@@ -19,7 +17,9 @@ RECORDERS = frozenset(
     | {"log_metric", "log_metrics", "log_scalar"}
 )
 _RUNS = frozenset({"wandb.log", "swanlab.log", "mlflow.log_metric", "mlflow.log_metrics"})
-NAMES = frozenset({"print", "pprint"})
+_NAMES = frozenset({"print", "pprint"})
+LOGGING = LOGGER_METHODS | PROGRESS | RECORDERS | _NAMES
+"""The last names of all calls that log."""
 
 
 def log_family(call: cst.Call, context: Context) -> str:
@@ -31,7 +31,7 @@ def log_family(call: cst.Call, context: Context) -> str:
         return "declared"
     function = call.func
     if isinstance(function, cst.Name):
-        return "text" if function.value in NAMES and not context.file.names.is_bound(function.value) else ""
+        return "text" if function.value in _NAMES and not context.file.names.is_bound(function.value) else ""
     if not isinstance(function, cst.Attribute):
         return ""
     method = function.attr.value
@@ -55,53 +55,27 @@ def code_of(call: cst.Call, context: Context) -> str:
     """The rule that a logging call belongs to: PPF202 when it reads a tensor, PPF405 when it reads none."""
     if context.runs_on_cpu:
         return PLAIN_LOG
-    return TENSOR_LOG if any(True for _ in _tensors(call, context)) else PLAIN_LOG
-
-
-def _tensors(call: cst.Call, context: Context) -> Iterator[str]:
-    """The source of the tensors that a logging call reads, explicitly or by making text of them."""
     declared = declaration(call, context.settings.logging_calls, context)
-    for argument in call.args if declared is None else given(call, declared, context):
-        yield from _read_in(argument.value, context)
+    shown = call.args if declared is None else given(call, declared, context)
+    return TENSOR_LOG if any(_reads(argument.value, context) for argument in shown) else PLAIN_LOG
 
 
-def _read_in(node: cst.CSTNode, context: Context) -> Iterator[str]:
+def _reads(node: cst.CSTNode, context: Context) -> bool:
+    """Whether an argument of a logging call reads a tensor, explicitly or by making text of it."""
     if isinstance(node, cst.Lambda):
-        return
-    if isinstance(node, cst.BaseExpression):
-        if isinstance(node, cst.Call):
-            tensor = tensor_read_by(node, context)
-            if tensor is not None:
-                yield context.text(tensor)
-                return
-        elif isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
-            if context.kind(node).is_tensor:
-                yield context.text(node)
-            return
+        return False
+    if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+        return context.kind(node).is_tensor
     if isinstance(node, cst.Call):
         # A call's own result is what is logged: its arguments are not, unless it only passes them on.
-        if context.kind(node).is_tensor:
-            yield context.text(node)
-            return
-        if not _passes_on(node, context):
-            return
-        for argument in node.args:
-            yield from _read_in(argument.value, context)
-        return
-    for child in node.children:
-        yield from _read_in(child, context)
+        if tensor_read_by(node, context) is not None or context.kind(node).is_tensor:
+            return True
+        return _passes_on(node) and any(_reads(argument.value, context) for argument in node.args)
+    return any(_reads(child, context) for child in node.children)
 
 
-def _passes_on(call: cst.Call, context: Context) -> bool:
+def _passes_on(call: cst.Call) -> bool:
+    """Whether a call gives back what it is given, as text or in a list: ``str(loss)``, ``" ".join(parts)``."""
     if isinstance(call.func, cst.Attribute):
         return call.func.attr.value in ("format", "join", "update", "append")
-    return isinstance(call.func, cst.Name) and call.func.value in (
-        "str",
-        "repr",
-        "round",
-        "format",
-        "dict",
-        "list",
-        "max",
-        "min",
-    )
+    return local_name(call.func) in ("str", "repr", "round", "format", "dict", "list", "max", "min")

@@ -7,79 +7,23 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from perflint.checks.edits import block_and_line
+from perflint.checks.edits import block_and_line, call_in
 from perflint.checks.log_calls import code_of, log_family
 from perflint.configuration.selection import level_for
 from perflint.findings import Level
-from perflint.lint.context import Context, local_name
+from perflint.lint.context import Context, local_name, method_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Scope
+from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import walk
 
 # Calls that only look: leaving them out on most steps changes nothing but the log.
 _PURE = frozenset(
-    {
-        "item",
-        "numpy",
-        "tolist",
-        "float",
-        "int",
-        "bool",
-        "len",
-        "str",
-        "repr",
-        "round",
-        "format",
-        "join",
-        "mean",
-        "sum",
-        "max",
-    }
-    | {
-        "min",
-        "abs",
-        "time",
-        "perf_counter",
-        "get_lr",
-        "get_last_lr",
-        "items",
-        "keys",
-        "values",
-        "get",
-        "astype",
-        "cast",
-    }
-    | {
-        "detach",
-        "cpu",
-        "list",
-        "dict",
-        "tuple",
-        "zip",
-        "range",
-        "sorted",
-        "type",
-        "now",
-        "strftime",
-        "basename",
-        "ljust",
-    }
-    | {
-        "rjust",
-        "center",
-        "clone",
-        "squeeze",
-        "reshape",
-        "get_rank",
-        "get_world_size",
-        "array",
-        "asarray",
-        "exp",
-        "sqrt",
-        "localtime",
-        "gmtime",
-    }
+    {"item", "numpy", "tolist", "float", "int", "bool", "len", "str", "repr", "round", "format", "join", "mean"}
+    | {"sum", "max", "min", "abs", "time", "perf_counter", "get_lr", "get_last_lr", "items", "keys", "values", "get"}
+    | {"astype", "cast", "detach", "cpu", "list", "dict", "tuple", "zip", "range", "sorted", "type", "now"}
+    | {"strftime", "basename", "ljust", "rjust", "center", "clone", "squeeze", "reshape", "get_rank"}
+    | {"get_world_size", "array", "asarray", "exp", "sqrt", "localtime", "gmtime"}
 )
 _PLAIN_LOGGERS = frozenset({"info", "warning", "warn", "error", "critical"})
 _LOOK_WITH_ARGUMENTS = frozenset({"get", "join"})
@@ -95,6 +39,10 @@ class LogRun:
     families: tuple[str, ...]
     beside: tuple[str, ...]
 
+    def range(self, context: Context) -> tuple[int, int]:
+        """Where they stand."""
+        return context.range(self.first)[0], context.range(self.last)[1]
+
 
 def run_of(call: cst.Call, family: str, context: Context) -> LogRun | None:
     """The log statements around the current one that stand below each other in one block.
@@ -102,11 +50,11 @@ def run_of(call: cst.Call, family: str, context: Context) -> LogRun | None:
     What is worked out between them for them alone belongs to them: ``cost = time() - start`` before ``print(cost)``.
     None where the call shares its row, or is no statement by itself.
     """
-    block, line = block_and_line(context)
-    point = context.point
-    if block is None or line is None or point is None:
+    place, point = block_and_line(context), context.here
+    if place is None:
         return None
-    alone = LogRun(line, line, (family,), (beside(call, family, context),))
+    block, line = place
+    alone = LogRun(line, line, (family,), (_beside(call, family, context),))
     if _does_more(call, family, context):
         return alone
     neighbours = _Neighbours(block, context)
@@ -123,16 +71,11 @@ class _Neighbours:
     """The statements of the current one's block, and which of them may share a guard with it."""
 
     def __init__(self, block: cst.IndentedBlock, context: Context) -> None:
-        point = context.point
-        assert point is not None
-        place = point.statement.place
-        self.nodes = place.block if place is not None else point.scope.node.body
+        place = context.here.statement.place
+        self.nodes = place.block if place is not None else context.here.scope.node.body
         self._context = context
-        self._lines = {
-            context.file.source.lines.position(context.range(line)[0])[0]: line
-            for line in block.body
-            if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
-        }
+        lines = (line for line in block.body if isinstance(line, cst.SimpleStatementLine))
+        self._lines = {context.rows(line)[0]: line for line in lines}
         self._families: dict[ast.stmt, str] = {}
 
     def family(self, node: ast.stmt) -> str:
@@ -144,11 +87,11 @@ class _Neighbours:
 
     def run(self, first: int, last: int) -> LogRun:
         """The statements from one log statement to another."""
-        lines = [
-            (self._lines[node.lineno], self.family(node)) for node in self.nodes[first : last + 1] if self.family(node)
-        ]
-        said = [beside(_call_of(line), family, self._context) for line, family in lines]
-        return LogRun(lines[0][0], lines[-1][0], tuple(family for _, family in lines), tuple(said))
+        logs = (node for node in self.nodes[first : last + 1] if self.family(node))
+        families = {self._lines[node.lineno]: self.family(node) for node in logs}
+        lines = list(families)
+        said = (_beside(call, families[line], self._context) for line in lines if (call := call_in(line)) is not None)
+        return LogRun(lines[0], lines[-1], tuple(families.values()), tuple(said))
 
     def reach(self, at: int, direction: int, crosses: bool) -> int:
         """The furthest log statement that is reached over others, and over what prepares them where it ``crosses``."""
@@ -163,11 +106,9 @@ class _Neighbours:
 
     def _prepares(self, node: ast.stmt) -> bool:
         """Whether a statement works out the value of a plain name and does nothing else."""
-        point = self._context.point
-        if point is None or isinstance(point.scope.node, ast.Module) or not isinstance(node, ast.Assign):
+        if isinstance(self._context.here.scope.node, ast.Module) or not isinstance(node, ast.Assign):
             return False
-        lines = self._context.file.source.lines
-        is_kept = any("noqa" in lines.line(row) for row in (node.lineno, node.end_lineno or node.lineno))
+        is_kept = _is_kept((node.lineno, node.end_lineno or node.lineno), self._context)
         return len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and not is_kept and not does(node.value)
 
 
@@ -183,13 +124,11 @@ def _is_used_within(node: ast.stmt, first: ast.stmt, last: ast.stmt, scope: Scop
 
 def _family_of_line(line: cst.SimpleStatementLine, context: Context) -> str:
     """The family of a log statement that may share a guard with the current one, ``""`` for anything else."""
-    statement = line.body[0]
-    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
+    call = call_in(line)
+    family = log_family(call, context) if call is not None else ""
+    if call is None or not family or _is_kept(context.rows(line), context) or _does_more(call, family, context):
         return ""
-    family = log_family(statement.value, context)
-    if not family or _is_kept(line, context) or _does_more(statement.value, family, context):
-        return ""
-    code = code_of(statement.value, context)
+    code = code_of(call, context)
     own = code_of(context.node, context) if isinstance(context.node, cst.Call) else code
     alike = level_for(code, Level.UNSAFE, context.settings) is level_for(own, Level.UNSAFE, context.settings)
     return family if code in context.codes and alike else ""
@@ -200,25 +139,17 @@ def _does_more(call: cst.Call, family: str, context: Context) -> bool:
     return family == "declared" or bool(_done_by(call, context))
 
 
-def _call_of(line: cst.SimpleStatementLine) -> cst.Call:
-    statement = line.body[0]
-    assert isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
-    return statement.value
+def _is_kept(rows: tuple[int, int], context: Context) -> bool:
+    """Whether a ``# noqa`` asks to leave a statement as it is; ``rows``: its first and its last."""
+    return any("noqa" in context.file.source.lines.line(row) for row in rows)
 
 
-def _is_kept(line: cst.SimpleStatementLine, context: Context) -> bool:
-    """Whether a ``# noqa`` asks to leave a statement as it is."""
-    lines = context.file.source.lines
-    start, end = context.range(line)
-    return any("noqa" in lines.line(lines.position(offset)[0]) for offset in (start, end))
-
-
-def beside(call: cst.Call, family: str, context: Context) -> str:
+def _beside(call: cst.Call, family: str, context: Context) -> str:
     """What else can differ once a logging call is made more rarely, in words; ``""`` where it only logs."""
     name = local_name(call.func) or context.text(call.func)
     if family == "declared":
         return f"what `{name}` does besides logging is not known"
-    if isinstance(call.func, cst.Attribute) and family == "text" and call.func.attr.value not in _PLAIN_LOGGERS:
+    if family == "text" and method_of(call) not in {"", *_PLAIN_LOGGERS}:
         return f"what `{name}` does with each line is not known"
     done = _done_by(call, context)
     return f"`{done}` would no longer run at each step" if done else ""
@@ -227,9 +158,7 @@ def beside(call: cst.Call, family: str, context: Context) -> str:
 def _done_by(call: cst.Call, context: Context) -> str:
     """What the arguments of a call may do besides looking; ``""`` where they only look."""
     expression = context.expression(call)
-    if not isinstance(expression, ast.Call):
-        return ""
-    given = arguments_of(expression)
+    given = arguments_of(expression) if isinstance(expression, ast.Call) else ()
     return next(filter(None, map(does, given)), "")
 
 
@@ -240,7 +169,7 @@ def does(value: ast.expr) -> str:
             return ast.unparse(node)
         if not isinstance(node, ast.Call):
             continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+        name = terminal(node)
         if name not in _PURE or (name in _LOOK_WITH_ARGUMENTS and not node.args):
             return f"{dotted(node.func) or name}()"
     return ""

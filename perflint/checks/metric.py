@@ -15,11 +15,13 @@ from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context
-from perflint.lint.registry import check, step_gate
+from perflint.lint.registry import check, step_check, step_gate
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.tree import base_of
 from perflint.syntax.vocabulary import means_metric
-from perflint.training.steps import Point, of_point
+from perflint.training.steps import Point, Step, of_point
 
 CODE = "PPF208"
 _METRICS = "paddle.metric."
@@ -28,16 +30,11 @@ _GIVES = frozenset({"compute", "numpy"})
 _DEEPEST = 5
 
 
-@check("Call")
-def metric_in_step(call: cst.Call, context: Context) -> None:
+@step_check("Call")
+def metric_in_step(call: cst.Call, context: Context, step: Step) -> None:
     """Report the update of a metric, or a metric function of another library, at each training step."""
-    step, point = context.step, context.point
-    if step is None or point is None or context.claimed:
-        return
-    if not isinstance(call.func, (cst.Attribute, cst.Name)):
-        return
     expression = context.expression(call)
-    confidence = _confidence(point, expression) if isinstance(expression, ast.Call) else None
+    confidence = _confidence(context.here, expression) if isinstance(expression, ast.Call) else None
     if confidence is not None:
         context.report(CODE, call, _fix(context), step, confidence=confidence)
 
@@ -47,24 +44,16 @@ def metric_method(node: cst.FunctionDef, context: Context) -> None:
     """What a metric class of the project reads in its ``update`` is reported where the step calls it."""
     if node.name.value != "update":
         return
-    row = context.file.source.lines.position(context.range(node.name)[0])[0]
-    owner = next((scope.owner for scope in context.file.scopes.scopes if _is_at(scope, node.name.value, row)), None)
-    project = context.file.project
-    if owner is None or not _derives(project, context.file, owner):
-        return
-    if _works_on_host(project, context.file, owner.methods["update"]):
+    file, project = context.file, context.file.project
+    row = file.source.lines.position(context.range(node.name)[0])[0]
+    owner = next((scope.owner for scope in file.scopes.scopes if scope.name == "update" and scope.row == row), None)
+    if owner is not None and _derives(project, file, owner) and _works_on_host(project, file, owner.methods["update"]):
         context.claim(node)
 
 
-def _is_at(scope: Scope, name: str, row: int) -> bool:
-    return scope.name == name and not isinstance(scope.node, ast.Module) and scope.node.lineno == row
-
-
+@step_gate(CODE)
 def _may_match(point: Point) -> bool:
     return any(_confidence(point, call) is not None for call in point.statement.calls)
-
-
-step_gate(CODE, _may_match)
 
 
 @of_point
@@ -77,9 +66,9 @@ def _confidence(point: Point, call: ast.Call) -> Confidence | None:
         return None
     if call.func.attr == "update" and (call.args or call.keywords):
         return _update(call, call.func.value, point)
-    if call.func.attr == "get_metric" and not call.args:
-        return _evaluated(call.func.value, point)
-    return None
+    # ``evaluate(prediction, batch)`` and ``evaluate.get_metric()``: a metric object that is called.
+    name = dotted(call.func.value) if call.func.attr == "get_metric" and not call.args else None
+    return Confidence.MEDIUM if name is not None and "" in _methods_of(name, point.scope) else None
 
 
 def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | None:
@@ -96,8 +85,7 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
     # An ``update`` with a tensor makes a container of tensors of what is not known.
     if kind.tag not in (UNKNOWN_TAG, TENSOR_TAG) or not means_metric(_base_name(receiver).rpartition(".")[2]):
         return None
-    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if not any(_holds_a_tensor(argument, evaluator) for argument in arguments):
+    if not any(_holds_a_tensor(argument, evaluator) for argument in arguments_of(call)):
         return None
     named = {keyword.arg for keyword in call.keywords}
     called = _methods_of(_base_name(receiver), point.scope)
@@ -113,26 +101,17 @@ def _holds_a_tensor(node: ast.expr, evaluator: Evaluator) -> bool:
 
 def _base_name(receiver: ast.expr) -> str:
     """The dotted name of an object, or of the list or dict that it is in."""
-    while isinstance(receiver, ast.Subscript):
-        receiver = receiver.value
-    return dotted(receiver) or ""
-
-
-def _evaluated(receiver: ast.expr, point: Point) -> Confidence | None:
-    """``evaluate(prediction, batch)`` and ``evaluate.get_metric()``: a metric object that is called."""
-    name = dotted(receiver)
-    return Confidence.MEDIUM if name is not None and "" in _methods_of(name, point.scope) else None
+    return dotted(base_of(receiver)) or ""
 
 
 def _methods_of(name: str, scope: Scope) -> set[str]:
     """The methods that a scope calls on a dotted name or on what is in it (``""``: the object itself)."""
     found = set()
-    for statement in scope.statements:
-        for call in statement.calls:
-            if dotted(call.func) == name and call.args:
-                found.add("")
-            elif isinstance(call.func, ast.Attribute) and name and _base_name(call.func.value) == name:
-                found.add(call.func.attr)
+    for call in scope.calls:
+        if dotted(call.func) == name and call.args:
+            found.add("")
+        elif isinstance(call.func, ast.Attribute) and name and _base_name(call.func.value) == name:
+            found.add(call.func.attr)
     return found
 
 
@@ -143,16 +122,15 @@ def _derives(project: Project, file: FileIndex, owner: Class) -> bool:
 
 def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
     """Whether an ``update`` of the project copies what it is given, and does not only read a number of it."""
-    for statement in scope.statements:
-        for call in statement.calls:
-            name = dotted(call.func) or ""
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
-                return True
-            if file.names.resolve(name).startswith(("numpy.", *_HOST_LIBRARIES)):
-                return True
-            called = Values.of(project).callee(file, scope, name, {}) if name and depth < _DEEPEST else None
-            if called is not None and called[1] is not scope and _works_on_host(project, *called, depth + 1):
-                return True
+    for call in scope.calls:
+        name = dotted(call.func) or ""
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
+            return True
+        if file.names.resolve(name).startswith(("numpy.", *_HOST_LIBRARIES)):
+            return True
+        called = Values.of(project).callee(file, scope, name, {}) if name and depth < _DEEPEST else None
+        if called is not None and called[1] is not scope and _works_on_host(project, *called, depth + 1):
+            return True
     return False
 
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from perflint.checks.edits import indent_rows, indentation, rows_inside_strings
+from perflint.checks.edits import indent_rows, indentation, one_level, rows_inside_strings
+from perflint.dataflow.flow import is_generator
 from perflint.facts.evaluation_loops import Evaluation, confirmed, evaluations
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, statement_gate
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, Statement
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Statement
 
 CODE = "PPF601"
 # Decorators that do not mind another one below them.
@@ -24,24 +24,20 @@ _GENERATOR = "a generator would switch gradients off for the code that runs betw
 _NAME_TAKEN = "`paddle` is another name in this file"
 
 
+@statement_gate(CODE)
 def _evaluating(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     candidates = evaluations(file) if file.has_words("for") else {}
-    if candidates:
-        for scope in file.scopes.scopes:
-            for statement in scope.statements:
-                found = candidates.get(statement.node)
-                if found is not None:
-                    yield statement, found.confidence
-
-
-statement_gate(CODE, _evaluating)
+    for scope in file.scopes.scopes if candidates else ():
+        for statement in scope.statements:
+            found = candidates.get(statement.node)
+            if found is not None:
+                yield statement, found.confidence
 
 
 @check("For")
 def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
     """Report the header of an evaluation loop that runs with gradients on."""
-    statement = context.ast_statement
-    candidate = evaluations(context.file).get(statement.node) if statement is not None else None
+    candidate = evaluations(context.file).get(context.here.statement.node) if context.point is not None else None
     found = confirmed(context.file, candidate) if candidate is not None else None
     if found is None:
         return
@@ -53,13 +49,13 @@ def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
 def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
     spelled = _spelling(context.file, found.loop.lineno)
     level, reason = (Level.UNSAFE, found.risk) if found.risk else (Level.SAFE, "")
-    if _yields(found.scope):
+    if is_generator(found.scope):
         level, reason = Level.DISPLAY, _GENERATOR
     if spelled is None:
         level, reason = Level.DISPLAY, _NAME_TAKEN
     name, imports = spelled or ("paddle.no_grad", ())
     node = found.scope.node
-    if found.whole and isinstance(node, ast.FunctionDef) and _takes_decorator(node):
+    if found.whole and isinstance(node, ast.FunctionDef) and _EASY.issuperset(map(dotted, node.decorator_list)):
         row = node.lineno
         start = context.file.source.lines.line_start(row)
         text = f"{indentation(context.file.source, row)}@{name}(){context.file.source.newline}"
@@ -68,11 +64,9 @@ def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
 
 
 def _wrap(loop: cst.For, found: Evaluation, name: str, context: Context) -> list[Edit]:
-    source = context.file.source
-    first, last = found.loop.lineno, _last_row(found, context)
-    return indent_rows(
-        source, first, last, _unit(found, context), f"with {name}():", rows_inside_strings(loop, context)
-    )
+    source, first, last = context.file.source, found.loop.lineno, _last_row(found, context)
+    unit = one_level(indentation(source, found.loop.body[0].lineno), indentation(source, first))
+    return indent_rows(source, first, last, unit, f"with {name}():", rows_inside_strings([loop], context))
 
 
 def _last_row(found: Evaluation, context: Context) -> int:
@@ -87,28 +81,6 @@ def _last_row(found: Evaluation, context: Context) -> int:
         row = following if line.strip() else row
         following += 1
     return row
-
-
-def _unit(found: Evaluation, context: Context) -> str:
-    """One level of indentation as the loop has it."""
-    source = context.file.source
-    own, body = (indentation(source, row) for row in (found.loop.lineno, found.loop.body[0].lineno))
-    if len(body) > len(own) and body.startswith(own):
-        return body[len(own) :]
-    return "\t" if own.startswith("\t") else "    "
-
-
-def _takes_decorator(node: ast.FunctionDef) -> bool:
-    return all(dotted(decorator) in _EASY for decorator in node.decorator_list)
-
-
-def _yields(scope: Scope) -> bool:
-    return any(
-        isinstance(item, (ast.Yield, ast.YieldFrom))
-        for statement in scope.statements
-        if not isinstance(statement.node, (ast.For, ast.While, ast.If, ast.With, ast.Try))
-        for item in walk(statement.node)
-    )
 
 
 def _spelling(file: FileIndex, row: int) -> tuple[str, tuple[str, ...]] | None:

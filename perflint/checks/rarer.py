@@ -1,6 +1,6 @@
-"""What a fix that makes something happen less often may be: ``unsafe`` at best, for a reason that says how much goes.
+"""Fixes that make something happen less often: ``unsafe`` at best, with a reason that says how much is lost.
 
-Every fix of this kind is made here, so that none can be applied unasked.
+All fixes of this kind are made here, so that none of them can be applied unasked.
 """
 
 from __future__ import annotations
@@ -18,18 +18,8 @@ SAVES = "{lost} of {interval} saves {are} no longer made"
 
 
 def fix(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: Iterable[str] = ()) -> Fix:
-    """A fix after which something happens at every ``interval``-th step only.
-
-    Args:
-        what: what becomes rarer: ``LINES``, ``POINTS`` and the like.
-        also: what else can differ then, in words.
-    """
+    """A fix that makes ``LINES``, ``POINTS`` or the like every ``interval``-th step; ``also``: what else can differ."""
     return Fix(title, tuple(edits), Level.UNSAFE, reason(what, interval, also))
-
-
-def shown(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: Iterable[str]) -> Fix:
-    """The same, only shown: a person has to decide, for the reason that ``also`` says."""
-    return Fix(title, tuple(edits), Level.DISPLAY, reason(what, interval, also))
 
 
 def words(title: str, advice: str) -> Fix:

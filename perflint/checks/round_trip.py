@@ -3,66 +3,74 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_right
-from itertools import islice
+from dataclasses import dataclass
 
 import libcst as cst
 
-from perflint.checks import round_trip_fix as fixes
 from perflint.checks.arguments import find_argument
-from perflint.checks.round_trip_fix import Trip
+from perflint.checks.edits import on_device, source_of
 from perflint.checks.single_tensor import Evidence
 from perflint.checks.tensor_reads import certainty, tensor_read_by
-from perflint.checks.to_tensor import NAMES, makes_tensor
+from perflint.checks.to_tensor import NAMES, data_of, makes_tensor
 from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
-from perflint.lint.context import Context
-from perflint.lint.registry import check, triggers
+from perflint.lint.context import Context, method_of
+from perflint.lint.registry import forward_triggers, step_check, step_triggers
 from perflint.syntax.bindings import loads_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Statement
+from perflint.training.steps import Step
 
 CODE = "PPF206"
 _READS = frozenset({"numpy", "cpu", "item", "tolist", "array", "asarray"})
 
-triggers(CODE, _READS)
-triggers(CODE, _READS, forward=True)
+step_triggers[CODE] |= _READS
+forward_triggers[CODE] |= _READS
 
+_TITLE = "keep the values on the device"
+_SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")
+_ELSEWHERE = re.compile(r"CPUPlace|\.cpu\(\)|\bplaces\s*=|\bplace\s*=|pin_memory|set_device\(\s*[\"']cpu|device_guard")
+_OTHERS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore"})
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 
 
-@check("Call")
-def back_and_forth(call: cst.Call, context: Context) -> None:
+@dataclass(frozen=True)
+class Trip:
+    """``read`` copies ``tensor`` to the host; ``steps`` are calls (``.astype("float32")``) on its way back."""
+
+    read: cst.Call
+    tensor: cst.BaseExpression
+    steps: tuple[str, ...]
+
+
+@step_check("Call", forward=True)
+def back_and_forth(call: cst.Call, context: Context, step: Step) -> None:
     """Report ``paddle.to_tensor(x.numpy())`` and ``x.cpu().cuda()`` at their read."""
-    step = context.hot
-    if step is None or context.claimed:
-        return
     if makes_tensor(call, context):
-        data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
-        trip = _trip(data.value, context) if data is not None and not data.star else None
-        fix = fixes.on_device_copy(call, trip, context) if trip is not None else None
+        data = data_of(call)
+        trip = _trip(data.value, context) if data is not None else None
+        fix = _on_device_copy(call, trip, context) if trip is not None else None
     else:
         trip = _to_the_cpu_and_back(call, context)
-        fix = fixes.stay(call, trip, context) if trip is not None else None
+        fix = _stay(call, trip, context) if trip is not None else None
     if trip is not None:
         confidence = certainty(trip.tensor, context)
         context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
 
 
-@check("Assign")
-def by_a_name(node: cst.Assign, context: Context) -> None:
+@step_check("Assign", forward=True)
+def by_a_name(node: cst.Assign, context: Context, step: Step) -> None:
     """Report ``a = x.numpy()`` where ``paddle.to_tensor(a)`` is all that is done with ``a``."""
-    step = context.hot
-    if step is None or context.claimed or len(node.targets) != 1:
-        return
     target = node.targets[0].target
-    trip = _trip(node.value, context) if isinstance(target, cst.Name) else None
+    trip = _trip(node.value, context) if isinstance(target, cst.Name) and len(node.targets) == 1 else None
     if trip is None or not isinstance(target, cst.Name):
         return
     back = _sent_back(target.value, context)
     if back is not None:
-        kept = Edit(*context.range(node.value), fixes.copy_of(trip, context))
-        fix = Fix(fixes.TITLE, (kept, back), Level.DISPLAY, "what else uses the name must be able to hold a tensor")
+        kept = Edit(*context.range(node.value), _copy_of(trip, context))
+        fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "what else uses the name must be able to hold a tensor")
         confidence = certainty(trip.tensor, context)
         context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
 
@@ -91,7 +99,7 @@ def _trip(node: cst.BaseExpression, context: Context) -> Trip | None:
 
 def _step(call: cst.Call, context: Context) -> str | None:
     """``.astype(dtype)`` or ``.reshape([sizes])``, as a tensor has them too; None for other calls."""
-    method = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    method = method_of(call)
     if not call.args or any(argument.star or argument.keyword is not None for argument in call.args):
         return None
     texts = [context.text(argument.value) for argument in call.args]
@@ -107,33 +115,27 @@ def _is_a_copy(read: cst.Call, tensor: cst.BaseExpression, context: Context) -> 
     """Whether a read gives all values of the tensor as they are (``np.mean`` gives one)."""
     if context.name(read.func) in _ARRAYS:
         # Something that is only named like a loader may well give arrays, which `np.array` does not read.
-        node, point = context.expression(tensor), context.point
-        if node is None or point is None or len(read.args) != 1 or Evidence(point).is_listed(node):
+        node = context.expression(tensor)
+        if node is None or len(read.args) != 1 or Evidence(context.here).is_listed(node):
             return False
-        return origins.origin(node, point).kind != origins.BATCH
-    return isinstance(read.func, cst.Attribute) and read.func.attr.value in ("numpy", "item", "tolist")
+        return origins.origin(node, context.here).kind != origins.BATCH
+    return method_of(read) in ("numpy", "item", "tolist")
 
 
 def _to_the_cpu_and_back(call: cst.Call, context: Context) -> Trip | None:
-    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "cuda" or call.args:
+    inner = call.func.value if isinstance(call.func, cst.Attribute) else None
+    if method_of(call) != "cuda" or call.args or not isinstance(inner, cst.Call) or method_of(inner) != "cpu":
         return None  # (`x.cpu().cuda(1)` is on its way to another device)
-    inner = call.func.value
-    if not isinstance(inner, cst.Call) or not isinstance(inner.func, cst.Attribute) or inner.func.attr.value != "cpu":
-        return None
     tensor = tensor_read_by(inner, context)
     return Trip(inner, tensor, ()) if tensor is not None else None
 
 
 def _sent_back(name: str, context: Context) -> Edit | None:
     """The edit of the ``to_tensor(name)`` that is the only use of a name until it is bound again."""
-    point = context.point
-    if point is None:
-        return None
+    point = context.here
     back: ast.Call | None = None
     loads = loads_of(point.scope).get(name, [])
-    for statement, count in islice(
-        loads, bisect_right(loads, _at(point.statement), key=lambda load: _at(load[0])), None
-    ):
+    for statement, count in loads[bisect_right(loads, point.statement.start, key=lambda load: load[0].start) :]:
         if back is None:
             back = _only_call(name, statement, context) if statement.place is point.statement.place else None
             if back is None or count > 1:
@@ -147,15 +149,50 @@ def _sent_back(name: str, context: Context) -> Edit | None:
     return Edit(*context.file.source.lines.span(back), name)
 
 
-def _at(statement: Statement) -> tuple[int, int]:
-    return statement.node.lineno, statement.node.col_offset
-
-
 def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:
+    resolve = context.file.names.resolve
     for call in statement.calls:
-        made = (
-            context.file.names.resolve(dotted(call.func) or "") in NAMES and len(call.args) == 1 and not call.keywords
-        )
-        if made and dotted(call.args[0]) == name:
+        if list(map(dotted, call.args)) == [name] and not call.keywords and resolve(dotted(call.func) or "") in NAMES:
             return call
     return None
+
+
+def _copy_of(trip: Trip, context: Context) -> str:
+    """The tensor as ``to_tensor`` would give it: a copy without a gradient."""
+    return f"{source_of(on_device(trip.tensor), context)}.detach().clone(){''.join(trip.steps)}"
+
+
+def _stay(call: cst.Call, trip: Trip, context: Context) -> Fix:
+    """``x.cpu().cuda()`` as ``x``."""
+    edit = Edit(*context.range(call), source_of(on_device(trip.tensor), context))
+    return Fix(_TITLE, (edit,), Level.DISPLAY, "only if nothing has to run on the CPU in between")
+
+
+def _on_device_copy(call: cst.Call, trip: Trip, context: Context) -> Fix:
+    """``paddle.to_tensor(x.numpy())`` as ``x.detach().clone()``."""
+    dtype = find_argument(call, "dtype", 1)
+    if dtype is not None:
+        trip = Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype.value)})"))
+    edit = Edit(*context.range(call), _copy_of(trip, context))
+    level, reason = _level(call, trip, context)
+    return Fix(_TITLE, (edit,), level, reason)
+
+
+def _level(call: cst.Call, trip: Trip, context: Context) -> tuple[Level, str]:
+    spelling, kind = method_of(trip.read), context.kind(trip.tensor)
+    if find_argument(call, "place", None) or find_argument(call, "stop_gradient", None):
+        return Level.DISPLAY, "the call asks for a place or a gradient of its own"
+    if "#" in context.text(call):
+        return Level.DISPLAY, "a comment would be lost"
+    if spelling in ("item", "tolist"):
+        return Level.DISPLAY, "the shape and the dtype of the tensor can differ from those of the new one"
+    if spelling != "numpy" or not kind.is_tensor or kind.guess or context.file.names.packages & _OTHERS:
+        return Level.UNSAFE, "only if what is read is a Paddle tensor"
+    if kind.scalar:
+        return Level.UNSAFE, "a 0-D tensor came back with one dimension in Paddle 2.5"
+    if not all(_SAFE_STEP.fullmatch(step) for step in trip.steps):
+        return Level.UNSAFE, "values that do not fit the new dtype may be converted otherwise on the device"
+    loop = context.file.project.files.get(context.hot.path) if context.hot is not None else None
+    if context.file.matches(_ELSEWHERE) or (loop is not None and loop.matches(_ELSEWHERE)):
+        return Level.UNSAFE, "the tensor stays on its device, which this file may have chosen to be another one"
+    return Level.SAFE, ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import libcst as cst
 
@@ -12,8 +11,8 @@ from perflint.facts.loader_sites import LOADER
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
-from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of, is_zero, keyword_only
+from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import all_parameters, argument_of, is_zero
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
@@ -36,13 +35,12 @@ def sibling_workers(call: cst.Call, match: ArgumentMatch, context: Context) -> s
     source = context.file.source
     for scope, statement, value in _given(context.file, own):
         if _means_the_same(value, scope, statement, point):
-            start, end = source.lines.span(value)
-            text = source.text[start:end]
+            text = source.text[slice(*source.lines.span(value))]
             return text if "\n" not in text else ""
     return ""
 
 
-def _given(file: FileIndex, own: ast.Call) -> Iterator[tuple[Scope, Statement, ast.expr]]:
+def _given(file: FileIndex, own: ast.Call) -> list[tuple[Scope, Statement, ast.expr]]:
     """The numbers of workers that other loaders of the file are given, the nearest first."""
     found: list[tuple[Scope, Statement, ast.expr]] = []
     for scope, statement, call in file.calls_named("DataLoader"):
@@ -52,29 +50,30 @@ def _given(file: FileIndex, own: ast.Call) -> Iterator[tuple[Scope, Statement, a
         if isinstance(value, ast.Constant) and not (isinstance(value.value, int) and value.value > 1):
             continue
         found.append((scope, statement, value))
-    yield from sorted(found, key=lambda item: abs(item[1].node.lineno - own.lineno))
+    return sorted(found, key=lambda item: abs(item[1].node.lineno - own.lineno))
 
 
 def _means_the_same(value: ast.expr, scope: Scope, statement: Statement, point: Point) -> bool:
     if not all(isinstance(part, _PLAIN) for part in walk(value)):
         return False
-    names = {part.id for part in walk(value) if isinstance(part, ast.Name)}
     both = (statement, point.statement)
-    return all(_is_the_same(name, scope, point.scope, both, point.file) for name in names)
+    return all(_is_the_same(name, scope, point.scope, both, point.file) for name in plain_names(value))
 
 
 def _is_the_same(name: str, there: Scope, here: Scope, both: tuple[Statement, Statement], file: FileIndex) -> bool:
     """Whether a name stands for one thing at two statements, one of which is in each of two functions."""
     if name == "self":
         return there.owner is here.owner is not None
+    bound = bindings_of(here).get(name, [])
+    module = file.scopes.module
     if there is here:
-        if _is_parameter(name, here):
-            return not _bindings(name, here)
-        if _bindings(name, here):
-            return _is_bound_above(_bindings(name, here), both)
-    elif any(_is_parameter(name, scope) or _bindings(name, scope) for scope in (there, here) if not _is_module(scope)):
+        if name in all_parameters(here):
+            return not bound
+        if bound:
+            return _is_bound_above(bound, both)
+    elif any(name in {*all_parameters(scope), *bindings_of(scope)} for scope in (there, here) if scope is not module):
         return False
-    in_module = _bindings(name, file.scopes.module)
+    in_module = bindings_of(module).get(name, [])
     return _is_bound_above(in_module, ()) if in_module else file.names.is_bound(name)
 
 
@@ -85,15 +84,3 @@ def _is_bound_above(bindings: list[Statement], uses: tuple[Statement, ...]) -> b
     place, row = bindings[0].place, bindings[0].node.lineno
     around = [{None, *use.around} for use in uses] or [{None}]
     return all(place in links for links in around) and all(row < use.node.lineno for use in uses)
-
-
-def _bindings(name: str, scope: Scope) -> list[Statement]:
-    return bindings_of(scope).get(name, [])
-
-
-def _is_parameter(name: str, scope: Scope) -> bool:
-    return name in scope.parameters or name in keyword_only(scope)
-
-
-def _is_module(scope: Scope) -> bool:
-    return isinstance(scope.node, ast.Module)

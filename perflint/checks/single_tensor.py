@@ -14,29 +14,17 @@ from perflint.dataflow.values import Values
 from perflint.index.kinds import Kind
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import default_of
-from perflint.syntax.scopes import Scope
+from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point
 
 _TENSOR_METHODS = frozenset(
-    {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "prod", "norm", "std", "var", "median"}
-    | {"amax", "amin", "nanmean", "nansum", "count_nonzero", "argmax", "argmin", "abs", "sign", "sqrt", "square"}
-    | {"equal", "not_equal", "equal_all", "less_than", "less_equal", "greater_than", "greater_equal", "allclose"}
-    | {"isclose", "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or"}
-    | {
-        "astype",
-        "cast",
-        "detach",
-        "clone",
-        "squeeze",
-        "unsqueeze",
-        "reshape",
-        "flatten",
-        "round",
-        "floor",
-        "exp",
-        "log",
-    }
+    {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "prod", "norm", "std", "var"}
+    | {"median", "amax", "amin", "nanmean", "nansum", "count_nonzero", "argmax", "argmin", "abs", "sign", "sqrt"}
+    | {"square", "equal", "not_equal", "equal_all", "less_than", "less_equal", "greater_than", "greater_equal"}
+    | {"allclose", "isclose", "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or"}
+    | {"astype", "cast", "detach", "clone", "squeeze", "unsqueeze", "reshape", "flatten", "round", "floor", "exp"}
+    | {"log"}
 )
 # Their kernels leave the result in host memory, so that reading it waits for nothing.
 _ON_THE_HOST = frozenset({"numel", "shape", "rank", "is_empty", "get_shape"})
@@ -151,20 +139,16 @@ class Evidence:
         return name in self._losses
 
     def _is_tensor_call(self, call: ast.Call) -> bool:
-        name = dotted(call.func)
-        qualified = self._names.resolve(name) if name else ""
-        if qualified.startswith("paddle."):
+        qualified = self.builtin(call.func)
+        if qualified.startswith("paddle.") or qualified in ("sum", "abs"):
             return True
-        if qualified in ("sum", "abs"):
-            return True
-        if not isinstance(call.func, ast.Attribute):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _TENSOR_METHODS:
             return False
-        return call.func.attr in _TENSOR_METHODS and self.kind(call.func.value).is_tensor
+        return self.kind(call.func.value).is_tensor
 
     def is_of_paddle(self, call: ast.Call) -> bool:
         """Whether a call is one of Paddle's functions, or of a tensor's methods, that changes nothing in place."""
-        name = dotted(call.func)
-        qualified = self._names.resolve(name) if name else ""
+        qualified = self.builtin(call.func)
         if qualified.startswith("paddle."):
             return not qualified.endswith("_") and not qualified.startswith("paddle.distributed.")
         if not isinstance(call.func, ast.Attribute) or call.func.attr.endswith("_") or call.func.attr in _WRITES:
@@ -177,36 +161,29 @@ class Evidence:
             return None
         if any(isinstance(side, _DISPLAYS) or _is_no_number(side) for side in sides):
             return None
-        tensors = [side for side in sides if self.operand(side) is not None]
-        kinds = [self.kind(side) for side in tensors]
-        if not tensors:
+        kinds = [kind for kind in map(self.operand, sides) if kind is not None]
+        if not kinds:
             return None
-        if any(isinstance(operator, _EQUALITY) for operator in node.ops) and not self._may_be_equal(sides, tensors):
+        # Lists and strings have an order only by accident, but are often compared: a number has to be there.
+        may_be_lists = any(isinstance(operator, _EQUALITY) for operator in node.ops) and len(kinds) < len(sides)
+        if may_be_lists and not any(isinstance(side, ast.Constant) or self.tensor(side, 1) for side in sides):
             return None
         return next((kind for kind in kinds if not kind.guess), kinds[0])
-
-    def _may_be_equal(self, sides: list[ast.expr], tensors: list[ast.expr]) -> bool:
-        """Lists and strings have an order only by accident, but are often compared: a number has to be there."""
-        if any(isinstance(side, ast.Constant) or self.tensor(side, 1) for side in sides):
-            return True
-        return len(tensors) == len(sides)
 
     def _is_on_the_host(self, node: ast.expr) -> bool:
         node = base_of(node)
         node = base_of(self._definitions.get(dotted(node) or "", node))
         if not isinstance(node, ast.Call):
             return False
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func) or ""
-        return self._names.resolve(called).rpartition(".")[2] in _ON_THE_HOST
+        return self._names.resolve(terminal(node) or "").rpartition(".")[2] in _ON_THE_HOST
 
 
 def _differentiated(scope: Scope) -> frozenset[str]:
     """Names that a scope takes the gradient of: ``X.backward()``, ``scaler.scale(X)``, ``optimizer.minimize(X)``."""
     found = set()
-    for statement in scope.statements:
-        for call in statement.calls:
-            if isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "scale", "minimize"):
-                found.add(dotted(call.args[0] if call.args else call.func.value))
+    for call in scope.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "scale", "minimize"):
+            found.add(dotted(call.args[0] if call.args else call.func.value))
     return frozenset(filter(None, found))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -39,18 +39,19 @@ _LAYOUT_REASON = "the array may lie in memory in another order, so that a sum ov
 _AMP_REASON = "under auto_cast the copy may be made in another dtype"
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(NamedTuple):
     """A read of a slice (``x[i]``), and how the value is read."""
 
     slice: ast.Subscript
     spelling: str
 
 
+@statement_gate(CODE)
 def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    text = file.source.text
     if not file.has_words(*_LOOP_WORDS) or file.is_offline:
         return
-    if not _may_read_a_slice(file.source.text) or file.is_foreign:
+    if not any(_may_take_a_slice(text, match) for match in _READ_CALL.finditer(text)) or file.is_foreign:
         return
     for _, statement in file.statements_at(_READ_CALL):
         reads = (_read(call, file) for call in statement.calls)
@@ -59,12 +60,8 @@ def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
             yield statement, best
 
 
-def _may_read_a_slice(text: str) -> bool:
-    """Whether a read of a text may be one of a slice: told without its tree, so that few files are parsed for it."""
-    return any(_may_take_a_slice(text, match) for match in _READ_CALL.finditer(text))
-
-
 def _may_take_a_slice(text: str, read: re.Match[str]) -> bool:
+    """Whether a read in a text may be one of a slice: told without its tree, so that few files are parsed for it."""
     if read[1] in _METHODS:
         return _is_behind_a_bracket(text, read.start())
     return _holds_a_bracket(text, read.end(), _DEEP if read[1] in _CONVERSIONS else 1)
@@ -78,11 +75,7 @@ def _is_behind_a_bracket(text: str, at: int) -> bool:
 
 
 def _holds_a_bracket(text: str, at: int, levels: int) -> bool:
-    """Whether the argument that begins at an offset may be a slice: ``x[0]``, ``x[0, 1]`` or ``f(x)[0]``, not ``x``.
-
-    Args:
-        levels: how many indices it takes: with 2, ``x[0]`` is none.
-    """
+    """Whether the argument at an offset may be a slice with so many indices: ``x[0]`` or ``f(x)[0]`` with one."""
     end = text.find(")", at)
     argument = "".join((text[at:end] if end >= 0 else text[at:]).split())
     if "(" in argument or "#" in argument:
@@ -94,9 +87,8 @@ def _holds_a_bracket(text: str, at: int, levels: int) -> bool:
 
 
 def _is_repeated(statement: Statement) -> bool:
-    return statement.loop is not None or any(
-        isinstance(item, _COMPREHENSIONS) for header in headers(statement.node) for item in walk(header)
-    )
+    parts = (item for header in headers(statement.node) for item in walk(header))
+    return statement.loop is not None or any(isinstance(item, _COMPREHENSIONS) for item in parts)
 
 
 def _read(call: ast.Call, file: FileIndex) -> _Read | None:
@@ -127,9 +119,6 @@ def _most(read: _Read) -> Confidence | None:
     return Confidence.MEDIUM
 
 
-statement_gate(CODE, _reading)
-
-
 @check("Call")
 def slice_read(call: cst.Call, context: Context) -> None:
     """Report a read of another slice of the same tensor at each pass of a Python loop."""
@@ -138,15 +127,17 @@ def slice_read(call: cst.Call, context: Context) -> None:
     read = _read(made, context.file) if isinstance(made, ast.Call) else None
     if read is None or point is None or context.file.is_offline or context.file.is_foreign:
         return
-    loops = loops_around(context)
+    loops = loops_around(call, context)
     if not loops or not knows_paddle(context.file):
         return
-    found = sweep(read.slice, loops, point, read.spelling == "numpy", context)
+    found = sweep(read.slice, loops, read.spelling == "numpy", context)
     if found is None or not found.shown:
         return
     kind = Evaluator(point.file, point.full_env).kind(read.slice)
     certain = kind.is_tensor and not kind.guess
-    if kind.is_host or not (certain or (read.spelling == "numpy" and found.loop and not _is_chosen(context))):
+    # The code itself may ask what it has: ``x[i].numpy() if isinstance(x[i], paddle.Tensor) else x[i]``.
+    guessed = read.spelling == "numpy" and found.loop and not context.is_within(cst.IfExp)
+    if kind.is_host or not (certain or guessed):
         return
     confidence = _confidence(call, read, found, context)
     if confidence is None:
@@ -179,8 +170,7 @@ def _confidence(call: cst.Call, read: _Read, found: Sweep, context: Context) -> 
 
 def _is_scalar(call: cst.Call, context: Context) -> bool:
     """Whether one number of the array is all that is used: ``int(x[i].numpy())``, ``y[x[i].numpy()]``."""
-    inner: cst.CSTNode = call
-    for parent in reversed(context.parents):
+    for parent, inner in context.around(call):
         if isinstance(parent, cst.Attribute) and parent.attr.value == "item":
             return True
         if isinstance(parent, (cst.Index, cst.Comparison, cst.ComparisonTarget)):
@@ -191,13 +181,7 @@ def _is_scalar(call: cst.Call, context: Context) -> bool:
             return isinstance(parent.func, cst.Name) and parent.func.value in _CONVERSIONS
         if not isinstance(parent, (cst.Attribute, cst.Call, cst.Arg)):
             return False
-        inner = parent
     return False
-
-
-def _is_chosen(context: Context) -> bool:
-    """Whether the code itself asks what it has: ``x[i].numpy() if isinstance(x[i], paddle.Tensor) else x[i]``."""
-    return any(isinstance(parent, cst.IfExp) for parent in context.parents)
 
 
 def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Context) -> Fix:
@@ -210,17 +194,9 @@ def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Cont
     reasons = [] if certain else [_TYPE_REASON.format(base=base)]
     if read.spelling != "tolist" and not (found.new and is_in_order(read.slice)):
         reasons.append(_LAYOUT_REASON)
-    if _under_auto_cast(context):
+    blocks = (parent for parent in context.parents if isinstance(parent, cst.With))
+    if any("auto_cast" in context.text(item.item) for block in blocks for item in block.items):
         reasons.append(_AMP_REASON)
     title = f"copy the slice alone: `.clone()` (or read `{base}` once, before the loop)"
     edit = Edit(at, at, ".clone()")
     return Fix(title, (edit,), Level.UNSAFE if reasons else Level.SAFE, "; ".join(reasons))
-
-
-def _under_auto_cast(context: Context) -> bool:
-    return any(
-        "auto_cast" in context.text(item.item)
-        for parent in context.parents
-        if isinstance(parent, cst.With)
-        for item in parent.items
-    )

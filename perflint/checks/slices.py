@@ -18,26 +18,15 @@ from perflint.dataflow.values import Values
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
-from perflint.syntax.scopes import LOOPS, Scope
+from perflint.syntax.scopes import LOOPS, Scope, terminal
 from perflint.syntax.tree import base_of, indices_of, walk
 from perflint.training.steps import Point
 
 # Calls that give one new tensor, whose items lie in order.
 _NEW = frozenset(
     {"to_tensor", "to_variable", "zeros", "ones", "full", "rand", "randn", "randint", "uniform", "normal", "stack"}
-    | {
-        "concat",
-        "zeros_like",
-        "ones_like",
-        "matmul",
-        "softmax",
-        "log_softmax",
-        "sigmoid",
-        "relu",
-        "one_hot",
-        "embedding",
-    }
-    | {"interpolate", "conv2d", "linear", "gather", "index_select", "cdist"}
+    | {"concat", "zeros_like", "ones_like", "matmul", "softmax", "log_softmax", "sigmoid", "relu", "one_hot"}
+    | {"embedding", "interpolate", "conv2d", "linear", "gather", "index_select", "cdist"}
 )
 # Calls that give one tensor, perhaps a view of another one.
 _ONE = _NEW | frozenset(
@@ -77,51 +66,43 @@ class Sweep:
     narrow: bool
 
 
-def loops_around(context: Context) -> list[Loop]:
+def loops_around(node: cst.CSTNode, context: Context) -> list[Loop]:
     """The comprehensions and loops that repeat the current node, from the inside out."""
-    point = context.point
-    return [*_comprehensions(context), *(_statements(point, context) if point else ())]
+    return [*_comprehensions(node, context), *_statements(context.here, context)]
 
 
-def sweep(node: ast.expr, loops: list[Loop], point: Point, is_method: bool, context: Context) -> Sweep | None:
+def sweep(node: ast.expr, loops: list[Loop], is_method: bool, context: Context) -> Sweep | None:
     """What a chain of subscripts (``x[i][:4]``) takes a slice of; None when that is no view of a tensor.
 
-    Args:
-        is_method: a method that only tensors have is called on the slice.
+    ``is_method``: a method that only tensors have is called on the slice.
     """
     levels = _levels(node)
-    evaluator = Evaluator(point.file, point.full_env)
+    evaluator = Evaluator(context.file, context.here.full_env)
     for loop in loops:
         for depth, level in enumerate(levels):
             if not dotted_names(level.slice) & loop.bound:
                 continue
             if dotted_names(level.value) & loop.bound or not _is_view(level.slice, loop, evaluator):
                 break
-            return _sweep(level, levels[depth:], loop, point, evaluator, is_method, context)
+            return _sweep(levels[depth:], loop, is_method, context)
     first = levels[0] if levels else None
     if first is None or not all(isinstance(index, ast.Constant) for index in indices_of(first.slice)):
         return None
-    return _sweep(first, levels, None, point, evaluator, is_method, context)
+    return _sweep(levels, None, is_method, context)
 
 
-def _sweep(
-    level: ast.Subscript,
-    levels: list[ast.Subscript],
-    loop: Loop | None,
-    point: Point,
-    evaluator: Evaluator,
-    is_method: bool,
-    context: Context,
-) -> Sweep:
-    base = level.value
-    root = base_of(levels[0])
+def _sweep(levels: list[ast.Subscript], loop: Loop | None, is_method: bool, context: Context) -> Sweep:
+    level, point = levels[0], context.here
+    base, root = level.value, base_of(level)
     name = dotted(root)
     definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
-    made_by = _last_name(definition)
+    made_by = terminal(definition) if isinstance(definition, ast.Call) else ""
     depth = sum(len(indices_of(item.slice)) for item in levels)
-    sliced = is_method and any(isinstance(index, (ast.Slice, ast.Constant)) for index in _sliced(level.slice))
-    by_name = made_by in _ONE | _REDUCED or (name is not None and _has_attribute(name, point, context))
-    shown = sliced or by_name or _is_item_of_a_batch(base, evaluator)
+    sliced = is_method and any(True for _ in _sliced(level.slice))
+    by_name = made_by in _ONE | _REDUCED or (
+        name is not None and name in context.once(("asked", point.scope), lambda: _asked_like_tensors(point.scope))
+    )
+    shown = sliced or by_name or _is_item_of_a_batch(base, point)
     # A slice of a slice still stands on the memory of the first tensor.
     return Sweep(root if by_name else base, loop, shown, made_by in _NEW, depth == 1 and made_by in _REDUCED)
 
@@ -170,31 +151,21 @@ def _is_view(index: ast.expr, loop: Loop, evaluator: Evaluator) -> bool:
     return any(True for _ in _sliced(index)) or bool(dotted_names(index) & loop.counters)
 
 
-def _is_item_of_a_batch(base: ast.expr, evaluator: Evaluator) -> bool:
+def _is_item_of_a_batch(base: ast.expr, point: Point) -> bool:
     """``batch[0]``: whether ``batch`` is a tensor or a tuple of them, the item is a tensor."""
     if not isinstance(base, ast.Subscript) or not isinstance(base.slice, ast.Constant):
         return False
-    return isinstance(base.slice.value, int) and evaluator.kind(base).is_tensor
-
-
-def _has_attribute(name: str, point: Point, context: Context) -> bool:
-    """Whether the function asks something of a name that only a tensor can answer."""
-    return name in context.once((_has_attribute, point.scope), lambda: _asked_like_tensors(point.scope))
+    return isinstance(base.slice.value, int) and Evaluator(point.file, point.full_env).kind(base).is_tensor
 
 
 def _asked_like_tensors(scope: Scope) -> frozenset[str | None]:
+    """The names of which a function asks something that only a tensor can answer."""
     return frozenset(
         dotted(item.value)
         for statement in scope.node.body
         for item in walk(statement)
         if isinstance(item, ast.Attribute) and item.attr in _ATTRIBUTES
     )
-
-
-def _last_name(node: ast.expr | None) -> str:
-    if not isinstance(node, ast.Call):
-        return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func) or ""
 
 
 def _statements(point: Point, context: Context) -> Iterator[Loop]:
@@ -212,21 +183,15 @@ def _loop(node: ast.For | ast.AsyncFor | ast.While) -> Loop:
     return Loop(node.lineno, frozenset(bound), frozenset(counters))
 
 
-def _comprehensions(context: Context) -> Iterator[Loop]:
-    inner = context.node
-    for parent in reversed(context.parents):
+def _comprehensions(node: cst.CSTNode, context: Context) -> Iterator[Loop]:
+    for parent, inner in context.around(node):
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.Lambda)):
             return
-        if (
-            isinstance(parent, (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp))
-            and inner is not parent.for_in
-        ):
-            node = context.expression(parent)
+        if isinstance(parent, cst.BaseComp) and inner is not parent.for_in:
             row = context.file.source.lines.position(context.range(parent)[0])[0]
-            for generator in reversed(getattr(node, "generators", [])):
+            for generator in reversed(getattr(context.expression(parent), "generators", [])):
                 bound = plain_names(generator.target)
                 yield Loop(row, frozenset(bound), frozenset(_counters(generator.target, generator.iter)))
-        inner = parent
 
 
 def _counters(target: ast.expr, iterated: ast.expr) -> set[str]:

@@ -11,11 +11,11 @@ from perflint.checks.arguments import callee, find_argument, is_bad
 from perflint.checks.delete import deletion
 from perflint.findings import Confidence, Fix, Level
 from perflint.lint.context import Context
-from perflint.lint.registry import check, renamed, triggers
+from perflint.lint.registry import renamed_triggers, step_check, step_triggers
 from perflint.training.steps import Step
 
+_BY_HAND = "the call is part of a larger statement, or shares its row with another call: take it out by hand"
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
-_METHODS: set[str] = set()
 
 
 def register(rule: Rule) -> None:
@@ -23,29 +23,20 @@ def register(rule: Rule) -> None:
     for match in rule.match:
         if match.where == "step":
             _MATCHES.setdefault(match.call, []).append((rule, match))
-            _METHODS.add(match.call.rpartition(".")[2])
-            triggers(rule.code, {match.call.rpartition(".")[2]})
-            renamed(rule.code, match.call)
+            step_triggers[rule.code].add(match.call.rpartition(".")[2])
+            renamed_triggers[rule.code].add(match.call)
 
 
 for _rule in catalogue.shipped().values():
     register(_rule)
 
 
-@check("Call")
-def step_call(call: cst.Call, context: Context) -> None:
+@step_check("Call")
+def step_call(call: cst.Call, context: Context, step: Step) -> None:
     """Report a call that should not run at each step."""
-    step = context.step
-    if step is None or context.claimed or not _may_match(call):
-        return
     for rule, match in _MATCHES.get(callee(call, context), ()):
         if rule.code in context.rules:
             _one(call, rule, match, step, context)
-
-
-def _may_match(call: cst.Call) -> bool:
-    """Whether the name called is one of those asked for; any plain name may be one that was imported as another."""
-    return not isinstance(call.func, cst.Attribute) or call.func.attr.value in _METHODS
 
 
 def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, step: Step, context: Context) -> None:
@@ -72,14 +63,8 @@ def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidenc
 def _deletion(rule: Rule, context: Context) -> Fix:
     edits = deletion(context, lambda statement: is_for_each_step(statement, context))
     if edits is None:
-        return Fix(
-            rule.fix_title,
-            (),
-            Level.DISPLAY,
-            "the call is part of a larger statement, or shares its row with another call: take it out by hand",
-        )
-    level, reason = rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    return Fix(rule.fix_title, tuple(edits), level, reason)
+        return Fix(rule.fix_title, (), Level.DISPLAY, _BY_HAND)
+    return Fix(rule.fix_title, tuple(edits), rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason)
 
 
 def is_for_each_step(statement: cst.BaseSmallStatement, context: Context) -> bool:

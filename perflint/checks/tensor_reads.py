@@ -12,36 +12,10 @@ READ_METHODS = frozenset({"numpy", "item", "tolist", "cpu"})
 CONVERSIONS = frozenset({"float", "int", "bool", "complex"})
 # NumPy functions that say something about an array and so read it; np.random and the like take no tensor.
 NUMPY_READS = frozenset(
-    {
-        "array",
-        "asarray",
-        "ascontiguousarray",
-        "mean",
-        "sum",
-        "isnan",
-        "isfinite",
-        "isinf",
-        "max",
-        "min",
-        "abs",
-        "sqrt",
-        "exp",
-    }
-    | {
-        "log",
-        "argmax",
-        "argmin",
-        "any",
-        "all",
-        "round",
-        "stack",
-        "concatenate",
-        "std",
-        "median",
-        "squeeze",
-        "transpose",
-    }
-    | {"float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape", "vstack", "hstack"}
+    {"array", "asarray", "ascontiguousarray", "mean", "sum", "isnan", "isfinite", "isinf", "max", "min", "abs"}
+    | {"sqrt", "exp", "log", "argmax", "argmin", "any", "all", "round", "stack", "concatenate", "std", "median"}
+    | {"squeeze", "transpose", "float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape"}
+    | {"vstack", "hstack"}
 )
 
 
@@ -54,31 +28,16 @@ def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | Non
         kind = context.kind(tensor)
         if kind.is_host or kind.tag not in ("tensor", "unknown", "tuple"):
             return None
-        if function.attr.value in ("tolist", "cpu") and not kind.is_tensor:
-            return None
-        return tensor
-    argument = _only_argument(call)
-    if argument is None:
+        return tensor if kind.is_tensor or function.attr.value not in ("tolist", "cpu") else None
+    if not call.args or call.args[0].star or call.args[0].keyword is not None:
         return None
-    if (
-        isinstance(function, cst.Name)
-        and function.value in CONVERSIONS
-        and not context.file.names.is_bound(function.value)
-    ):
-        return argument if context.kind(argument).is_tensor else None
-    name = context.name(function)
-    if name.startswith("numpy.") and name[6:] in NUMPY_READS and context.kind(argument).is_tensor:
-        return argument
-    return None
+    argument, name = call.args[0].value, context.name(function)  # a name that nothing binds stands for itself
+    converts = isinstance(function, cst.Name) and name in CONVERSIONS
+    reads = converts or (name.startswith("numpy.") and name[6:] in NUMPY_READS)
+    return argument if reads and context.kind(argument).is_tensor else None
 
 
 def certainty(tensor: cst.BaseExpression, context: Context) -> Confidence:
     """How sure it is that an expression is a device tensor: by its kind, or only by a name and a method."""
     kind = context.kind(tensor)
     return Confidence.HIGH if kind.is_tensor and not kind.guess else Confidence.MEDIUM
-
-
-def _only_argument(call: cst.Call) -> cst.BaseExpression | None:
-    if not call.args or call.args[0].star or call.args[0].keyword is not None:
-        return None
-    return call.args[0].value

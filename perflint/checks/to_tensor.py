@@ -3,35 +3,57 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 import libcst as cst
 
 from perflint.checks import to_tensor_fix
 from perflint.checks.arguments import find_argument
 from perflint.checks.single_tensor import Evidence
-from perflint.checks.to_tensor_advice import FILLED, MESSAGES, advice
-from perflint.checks.truth_places import required
 from perflint.checks.untrained import is_untrained
+from perflint.dataflow.values import Values
 from perflint.facts import origin as origins
 from perflint.facts.origin import Origin
 from perflint.findings import Confidence
-from perflint.lint.context import Context, shorten
-from perflint.lint.registry import check, triggers
-from perflint.syntax.names import dotted
-from perflint.syntax.scopes import FUNCTIONS
+from perflint.lint.context import Context, local_name, method_of, shorten
+from perflint.lint.registry import check, forward_triggers, step_triggers
+from perflint.syntax.decisions import required
+from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import speaks_of_metrics
 from perflint.training.evidence import steps_environment
 from perflint.training.steps import Point, Step
 
 CODE = "PPF205"
+_FILLED = "filled"
+_MESSAGES = {
+    "literal": "`{what}` copies a constant to the device at {where}; write a Python number, or make it there with "
+    "`paddle.full`.",
+    _FILLED: "`{what}` copies a number to the device at {where}; make the tensor there with `paddle.full`.",
+    "invariant": "`{what}` copies the same values to the device at {where}; make the tensor once, {once}.",
+    "made": "`{what}` copies an array to the device that NumPy fills at {where}; fill the tensor there, with "
+    "`paddle.ones` and its kind.",
+    "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
+    "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
+    "batch": "`{what}` copies a batch to the device while training waits, at {where}; let a `DataLoader` make the "
+    "tensors, in the background (what it gives needs no copy).",
+    "copy": "`{what}` copies a batch at {where}; a `DataLoader` gives tensors, so use its batches as they are.",
+    "cast": "`{what}` copies a batch, only to cast it, at {where}; a `DataLoader` gives tensors, so write "
+    "`.astype({dtype})`, or give them that dtype in the dataset.",
+    "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`.",
+    "tensor": "`{what}` copies a tensor at {where}; use `.detach()`, or the tensor as it is.",
+    "host": "`{what}` copies what the host has worked out to the device at {where}; work it out there, or in the "
+    "dataset.",
+    "unknown": "`{what}` makes a tensor of host data at {where}; make it once, or in the dataset.",
+}
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {
     f"paddle.{home}.dygraph{place}.to_variable" for home in ("fluid", "base") for place in ("", ".base")
 }
 _CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
 
-triggers(CODE, _CALLS)
-triggers(CODE, _CALLS, forward=True)
+step_triggers[CODE] |= _CALLS
+forward_triggers[CODE] |= _CALLS
 
 _ONCE = "before the loop"
 _ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`"
@@ -43,8 +65,13 @@ _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
 
 def makes_tensor(call: cst.Call, context: Context) -> bool:
     """Whether a call makes a tensor of host data, under one of the names that the gate knows."""
-    last = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-    return isinstance(last, cst.Name) and last.value in _CALLS and context.callee(call) in NAMES
+    return (method_of(call) or local_name(call.func)) in _CALLS and context.callee(call) in NAMES
+
+
+def data_of(call: cst.Call) -> cst.Arg | None:
+    """The argument that such a call makes a tensor of."""
+    data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
+    return data if data is not None and not data.star else None
 
 
 @check("Call")
@@ -53,16 +80,16 @@ def to_tensor(call: cst.Call, context: Context) -> None:
     step, point = context.hot, context.point
     if step is None or point is None or not makes_tensor(call, context):
         return
-    data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
-    node = context.expression(data.value) if data is not None and not data.star else None
-    if data is None or node is None or _is_empty(node):
+    data = data_of(call)
+    node = context.expression(data.value) if data is not None else None
+    if data is None or node is None or (isinstance(node, (ast.List, ast.Tuple)) and not node.elts):
         return
     dtype = find_argument(call, "dtype", 1)
     found = _origin(call, data, node, dtype, context)
     if found is None or _costs_nothing(found, step, point) or (found.kind == origins.READ and context.runs_on_cpu):
         return
-    said = advice(found, call, node, context)
-    made_of = FILLED if said == FILLED and found.kind == origins.NUMBER else found.kind
+    said = _advice(found, call, node, context)
+    made_of = _FILLED if said == _FILLED and found.kind == origins.NUMBER else found.kind
     # The read inside a round trip is a finding of its own: the two stand side by side.
     is_part = found.kind in (origins.READ, origins.HOST)
     context.report(
@@ -72,7 +99,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         step,
         confidence=_confidence(found, call, node, context),
         claims=False,
-        message=MESSAGES[said],
+        message=_MESSAGES[said],
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
         dtype=context.text(dtype.value) if dtype is not None else "",
@@ -86,8 +113,7 @@ def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
 
 def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, dtype: cst.Arg | None, context: Context) -> Origin | None:
     """Where the data of a call comes from; None where it is a tensor that the call gives back as it is."""
-    assert context.point is not None
-    found, kind = origins.origin(node, context.point), context.kind(data.value)
+    found, kind = origins.origin(node, context.here), context.kind(data.value)
     if found.kind != origins.BATCH or not kind.is_tensor or kind.guess:
         return found  # (a name that ends in "loader" may well be a reader of arrays)
     if context.text(call.func).endswith("to_variable"):
@@ -96,9 +122,8 @@ def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, dtype: cst.Arg | None
 
 
 def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> Confidence:
-    point = context.point
-    assert point is not None
-    if found.kind == origins.LITERAL and (_is_fallback(node, point) or _in_conditional(context)):
+    point = context.here
+    if found.kind == origins.LITERAL and (_is_fallback(node, point) or context.is_within(cst.IfExp)):
         return Confidence.LOW
     if point.step is not None and point.step.forward and _waits_for_an_argument(point):
         return Confidence.LOW
@@ -125,10 +150,8 @@ def _asks_for_emptiness(test: ast.expr) -> bool:
             sides = [item.left, *item.comparators]
             if any(isinstance(side, ast.Constant) and side.value in (0, 1, None) for side in sides):
                 return True
-        if isinstance(item, ast.Call):
-            name = item.func.attr if isinstance(item.func, ast.Attribute) else dotted(item.func)
-            if name in _EMPTY:
-                return True
+        if isinstance(item, ast.Call) and terminal(item) in _EMPTY:
+            return True
     return isinstance(test, ast.UnaryOp)
 
 
@@ -144,22 +167,7 @@ def _comes_from_dali(point: Point) -> bool:
 def _waits_for_an_argument(point: Point) -> bool:
     """Whether a statement of a forward pass runs only with an argument that a call may leave out."""
     evidence = Evidence(point)
-    links = point.statement.around
-    return any(
-        isinstance(link.node, ast.If)
-        and link.branch == "body"
-        and any(evidence.is_handed_over(part) for part in required(link.node.test))
-        for link in links
-    )
-
-
-def _in_conditional(context: Context) -> bool:
-    """Whether the call is one side of ``a if b else c``, or in a function that stands in for one."""
-    return any(isinstance(parent, cst.IfExp) for parent in context.parents)
-
-
-def _is_empty(node: ast.expr) -> bool:
-    return isinstance(node, (ast.List, ast.Tuple)) and not node.elts
+    return any(evidence.is_handed_over(part) for test in point.statement.tests for part in required(test))
 
 
 def _is_measure(point: Point) -> bool:
@@ -167,3 +175,46 @@ def _is_measure(point: Point) -> bool:
     owner = point.scope.owner
     names = [*point.file.parts, owner.name if owner is not None else ""]
     return any(map(speaks_of_metrics, names)) or not isinstance(point.scope.node, FUNCTIONS)
+
+
+def _advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> str:
+    """Which of the sentences a call gets for the origin of its data: what it advises has to work where it stands."""
+    if found.kind == origins.LITERAL and _differs(node, context.here):
+        return origins.INVARIANT
+    if found.kind in (origins.LITERAL, origins.NUMBER) and _must_be_tensor(call, context):
+        return _FILLED
+    return found.kind
+
+
+def _must_be_tensor(call: cst.Call, context: Context) -> bool:
+    """Whether a call of Paddle takes the tensor: ``paddle.where`` and ``paddle.divide`` want one, not a number."""
+    for parent, inner in context.around(call):
+        if isinstance(parent, cst.BinaryOperation):
+            other = parent.right if inner is parent.left else parent.left
+            if context.kind(other).is_tensor:
+                return False  # tensor and number make a tensor
+        elif isinstance(parent, cst.Call):
+            return parent.func is not inner and context.name(parent.func).startswith("paddle.")
+        elif not isinstance(parent, (cst.Arg, cst.UnaryOperation)):
+            return False
+    return False
+
+
+def _differs(node: ast.expr, point: Point) -> bool:
+    """Whether a constant is a list of unlike values: neither a number nor ``paddle.full`` can stand for it."""
+    name = dotted(node)
+    literals = [node] if name is None else [value for value in _bound_to(name, point) if name not in plain_names(value)]
+    return any(len(set(_leaves(value))) > 1 for value in literals)
+
+
+def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
+    """What a name is bound to in the function, however often, or else in the module."""
+    nodes = [item.node for item in point.scope.statements]
+    here = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(dotted, node.targets)]
+    definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name)
+    yield from here or ([definition] if definition is not None else [])
+
+
+def _leaves(node: ast.expr) -> Iterator[str]:
+    for part in node.elts if isinstance(node, (ast.List, ast.Tuple)) else ():
+        yield from _leaves(part) if isinstance(part, (ast.List, ast.Tuple)) else (ast.unparse(part),)

@@ -1,4 +1,4 @@
-"""The fixes of PPF205: `paddle.full` for a constant; for all else what a person has to decide is shown."""
+"""The fixes of PPF205: `paddle.full` for a constant; all else is only shown, such as a tensor that is made once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ import re
 import libcst as cst
 
 from perflint.checks.arguments import find_argument
-from perflint.checks.edits import source_of
-from perflint.checks.made_once import made_once
+from perflint.checks.edits import indentation, insert_row_after, source_of
+from perflint.dataflow.sizes import is_super_init
+from perflint.dataflow.values import Values
 from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context
+from perflint.syntax.names import dotted, plain_names, stored_names
+from perflint.syntax.scopes import FUNCTIONS, terminal
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
 
 _FULL = "fill the tensor on the device"
 _HALF = "values this small are rounded otherwise in float16"
@@ -47,7 +52,7 @@ def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
             return filled
     title, reason = _SHOWN[kind]
     if kind in (origins.LITERAL, origins.INVARIANT):
-        return Fix(title, tuple(made_once(call, context)), Level.DISPLAY, reason)
+        return Fix(title, tuple(_made_once(call, context)), Level.DISPLAY, reason)
     if kind in ("copy", "cast"):
         return Fix(title, (Edit(*context.range(call), _as_it_is(call, data, context)),), Level.DISPLAY, reason)
     if kind == origins.NUMBER and _meets_a_tensor(call, context):
@@ -79,13 +84,11 @@ def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
 
 def _is_plain(call: cst.Call, context: Context) -> bool:
     """Whether a call has no argument that ``paddle.full`` lacks."""
-    for index, argument in enumerate(call.args):
-        name = argument.keyword.value if argument.keyword is not None else ("data", "dtype")[index : index + 1]
-        if name == "stop_gradient" and context.text(argument.value) == "True":
-            continue
-        if argument.star or name not in ("data", "dtype", ("data",), ("dtype",)):
-            return False
-    return True
+    named = {argument.keyword.value: context.text(argument.value) for argument in call.args if argument.keyword}
+    by_place = len(call.args) - len(named)
+    if named.pop("stop_gradient", "True") != "True" or any(argument.star for argument in call.args):
+        return False
+    return by_place <= 2 and named.keys() <= {"data", "dtype"}
 
 
 def _dtype(call: cst.Call, value: float, context: Context) -> str | None:
@@ -134,3 +137,84 @@ def _as_it_is(call: cst.Call, data: cst.Arg, context: Context) -> str:
     dtype = find_argument(call, "dtype", 1)
     source = source_of(data.value, context)
     return source if dtype is None else f"{source}.astype({context.text(dtype.value)})"
+
+
+def _made_once(call: cst.Call, context: Context) -> list[Edit]:
+    """The edits that make the tensor of a call only once; none where there is no certain place for it.
+
+    ``x - paddle.to_tensor([0.5, 0.25])`` in a loop: the call goes above the loop, under a name.  In a forward pass it
+    becomes ``self.register_buffer("constant_tensor", ..., persistable=False)`` in ``__init__``: a buffer that is part
+    of the state would add a key to every checkpoint, and old ones would lack it.
+    """
+    point, text = context.here, context.text(call)
+    if "\n" in text:
+        return []
+    name = _new_name(call, point, context)
+    if point.step is not None and point.step.forward:
+        return _as_buffer(call, text, name, point, context)
+    if point.loop is None:
+        return []
+    source = context.file.source
+    at = source.lines.line_start(point.loop.lineno)
+    line = f"{indentation(source, point.loop.lineno)}{name} = {text}{source.newline}"
+    return [Edit(at, at, line), Edit(*context.range(call), name)]
+
+
+def _as_buffer(call: cst.Call, text: str, name: str, point: Point, context: Context) -> list[Edit]:
+    source = context.file.source
+    made = _super_init(point)
+    if made is None or not _is_global(call, context):
+        return []
+    last = made.end_lineno or made.lineno
+    after = source.text[source.lines.span(made)[1] : source.lines.line_end(last)]
+    if after.strip() and not after.lstrip().startswith("#"):
+        return []
+    row = f'{indentation(source, made.lineno)}self.register_buffer("{name}", {text}, persistable=False)'
+    return [insert_row_after(source, last, row), Edit(*context.range(call), f"self.{name}")]
+
+
+def _super_init(point: Point) -> ast.stmt | None:
+    """The statement of ``__init__`` that calls that of the base class: only after it may a buffer be registered."""
+    owner = point.scope.owner
+    init = owner.methods.get("__init__") if owner is not None else None
+    if owner is None or init is None or not isinstance(init.node, FUNCTIONS) or not _is_method(point):
+        return None
+    for statement in init.node.body:
+        called = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(called, ast.Call):
+            continue
+        of_base = terminal(called) == "__init__" and dotted(called.args[0]) == "self" if called.args else False
+        if is_super_init(called) or of_base:  # ``nn.Layer.__init__(self)``
+            return statement
+    return None
+
+
+def _is_method(point: Point) -> bool:
+    """Whether ``self`` is the layer where the call stands."""
+    node = point.scope.node
+    arguments = [] if isinstance(node, ast.Module) else [*node.args.posonlyargs, *node.args.args]
+    return bool(arguments) and arguments[0].arg == "self"
+
+
+def _is_global(call: cst.Call, context: Context) -> bool:
+    """Whether all names in a call mean the same in ``__init__``: they are imported, or bound in the module once."""
+    expression, point = context.expression(call), context.here
+    if expression is None:
+        return False
+    file, module = context.file, context.file.scopes.module
+    local = {name for item in walk(point.scope.node) if (name := getattr(item, "arg", None))}
+    local |= stored_names(point.scope.node)
+    once = Values.of(file.project).definitions(file, module)
+    names = plain_names(expression)
+    return all(name not in local and (file.names.is_bound(name) or name in once) for name in names)
+
+
+def _new_name(call: cst.Call, point: Point, context: Context) -> str:
+    words = re.findall(r"[A-Za-z_]\w*", context.text(call.args[0].value))
+    base = words[-1].lower().strip("_") if words else "constant"
+    name = f"{base}_tensor"
+    owner = point.scope.owner
+    taken = {*context.file.identifiers, *(owner.attributes if owner is not None else ()), *(context.file.words)}
+    while name in taken:
+        name += "_"
+    return name

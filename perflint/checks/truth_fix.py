@@ -7,12 +7,13 @@ import ast
 import libcst as cst
 
 from perflint.checks.edits import name_of_paddle
+from perflint.checks.guard import counter_here
 from perflint.checks.single_tensor import Evidence
-from perflint.facts.step_index import step_index
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
+from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
 
@@ -35,11 +36,12 @@ PRESENCE_MESSAGE = (
 _BOTH = "both must be tensors of one dtype"
 _UNCOUNTED = "nothing counts the steps of this loop yet; "
 _NOTHING = (None, 0, False, "")
+_Choice = tuple[cst.BaseExpression, cst.BaseExpression]
 
 
-def is_filter(node: cst.CSTNode, context: Context) -> bool:
+def is_filter(node: cst.BaseExpression, context: Context) -> bool:
     """Whether a decision is what a comprehension takes its items by: ``[x for x in xs if mask[x]]``."""
-    return isinstance(_owner_of(node, context)[0], cst.CompIf)
+    return isinstance(_owner(node, context)[0], cst.CompIf)
 
 
 def asks_for_presence(expression: ast.expr, point: Point) -> bool:
@@ -63,19 +65,20 @@ def fix(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix
     """What to do instead: choose on the device, or decide every so many steps."""
     if is_filter(node, context):
         return Fix("read the tensor once, with .tolist()", (), Level.DISPLAY, "where it is read is for you to decide")
-    if context.point is not None and asks_for_presence(expression, context.point):
+    if asks_for_presence(expression, context.here):
         return Fix("ask without reading the tensor", (), Level.DISPLAY, "an empty list or 0 has to become None first")
     picked = _pick(node, context)
     if picked is not None:
         return picked
     owner, test = _owner(node, context)
     if isinstance(owner, cst.IfExp):
-        return _where(owner, node, owner.body, owner.orelse, context)
+        return _where(owner, node, (owner.body, owner.orelse), context)
     if isinstance(owner, cst.If) and not _asks_if_finite(expression):
         chosen = _choice(owner, node, context)
         if chosen is not None:
             return chosen
-    if isinstance(owner, cst.If) and _asks_if_finite(expression) and _skips(owner):
+    skips = isinstance(_last(owner), (cst.Continue, cst.Return))  # it leaves the rest of the step out
+    if isinstance(owner, cst.If) and skips and _asks_if_finite(expression):
         return Fix("leave it to a GradScaler where there is one", (), Level.DISPLAY, _SKIPPED)
     return _every_nth(owner, test, expression, context)
 
@@ -101,20 +104,13 @@ def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
 
 def _owner(node: cst.BaseExpression, context: Context) -> tuple[cst.CSTNode | None, cst.BaseExpression]:
     """The statement or conditional expression that asks, and its whole test."""
-    owner, test = _owner_of(node, context)
-    assert isinstance(test, cst.BaseExpression)
-    return owner, test
-
-
-def _owner_of(node: cst.CSTNode, context: Context) -> tuple[cst.CSTNode | None, cst.CSTNode]:
-    inner = node
     for parent in reversed(context.parents):
         if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
             return parent, parent.test
         if not isinstance(parent, (cst.BooleanOperation, cst.UnaryOperation, cst.NamedExpr)):
             break
-        inner = parent
-    return None, inner
+        node = parent
+    return None, node
 
 
 def _choice(owner: cst.If, node: cst.BaseExpression, context: Context) -> Fix | None:
@@ -124,13 +120,13 @@ def _choice(owner: cst.If, node: cst.BaseExpression, context: Context) -> Fix | 
         return None
     name, value = first
     if owner.orelse is None:
-        return _where(owner, node, value, cst.Name(name), context, name)
+        return _where(owner, node, (value, cst.Name(name)), context, name)
     if not isinstance(owner.orelse, cst.Else):
         return None
     other = _assigned(owner.orelse.body)
     if other is None or other[0] != name:
         return None
-    return _where(owner, node, value, other[1], context, name)
+    return _where(owner, node, (value, other[1]), context, name)
 
 
 def _assigned(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
@@ -144,22 +140,17 @@ def _assigned(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
     return (target.value, statement.value) if isinstance(target, cst.Name) else None
 
 
-def _where(
-    owner: cst.CSTNode,
-    node: cst.BaseExpression,
-    first: cst.BaseExpression,
-    second: cst.BaseExpression,
-    context: Context,
-    name: str = "",
-) -> Fix:
+def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, context: Context, name: str = "") -> Fix:
     """The choice between two tensors on the device; words where one may be none, or is not free of other effects.
 
     Args:
         owner: what is replaced.
         node: the decision that was found: all of the test, or there is another one left in it.
+        choice: what is chosen from.
+        context: where the walk stands.
         name: what is bound to the choice, where ``owner`` is a statement.
     """
-    title = "choose on the device with `paddle.where`"
+    title, (first, second) = "choose on the device with `paddle.where`", choice
     test, paddle = getattr(owner, "test", None), name_of_paddle(context.file)
     whole = test is node and not isinstance(test, cst.NamedExpr) and "#" not in context.text(owner)
     if paddle is None or not whole or not (_is_pure(first, name, context) and _is_pure(second, name, context)):
@@ -173,9 +164,9 @@ def _where(
 def _is_pure(node: cst.BaseExpression, name: str, context: Context) -> bool:
     """Whether an expression is a tensor, and working it out does nothing else: it calls nothing but Paddle."""
     expression = ast.Name(name, ast.Load()) if _is_name(node, name) else context.expression(node)
-    if expression is None or context.point is None:
+    if expression is None:
         return False
-    evidence = Evidence(context.point)
+    evidence = Evidence(context.here)
     calls = [item for item in walk(expression) if isinstance(item, ast.Call)]
     return evidence.is_one_tensor(expression) and all(map(evidence.is_of_paddle, calls))
 
@@ -185,8 +176,8 @@ def _is_name(node: cst.BaseExpression, name: str) -> bool:
 
 
 def _is_tensor(node: cst.BaseExpression, context: Context) -> bool:
-    expression, point = context.expression(node), context.point
-    return expression is not None and point is not None and Evidence(point).is_one_tensor(expression)
+    expression = context.expression(node)
+    return expression is not None and Evidence(context.here).is_one_tensor(expression)
 
 
 def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
@@ -194,17 +185,16 @@ def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: 
         title = "leave the check to debugging" if isinstance(owner, cst.Assert) else "choose on the device"
         return Fix(title, (), Level.DISPLAY, _FORWARD)
     interval = context.settings.log_interval
-    is_check = _asks_if_finite(expression) or _only_leaves(owner)
+    only_leaves = isinstance(owner, cst.Assert) or isinstance(_last(owner), (cst.Raise, cst.Break))
+    is_check = _asks_if_finite(expression) or only_leaves
     reason = _LATE.format(interval=interval) if is_check else _OTHERS
     title = f"check every {interval}th step"
-    may_wait = is_check and not any(isinstance(item, ast.NamedExpr) for item in walk(_expression(test, context)))
+    may_wait = is_check and not _binds(test, context)
     if not may_wait or not isinstance(owner, (cst.If, cst.Assert)) or getattr(owner, "orelse", None) is not None:
         return Fix(title, (), Level.DISPLAY, reason)
-    point = context.point
-    if point is None or point.loop is None:
+    if context.here.loop is None:
         return Fix(title, (), Level.DISPLAY, f"{_ELSEWHERE}; {reason}")
-    scope, loop, used = point.scope, point.loop, context.file.identifiers
-    index = context.once((step_index, loop), lambda: step_index(scope, loop, used))
+    index = counter_here(context)
     if index is None or index.enumerate or index.unnamed is not None:
         return Fix(title, (), Level.DISPLAY, _UNCOUNTED + reason)
     rare = f"{index.name} % {interval} {'!= 0 or' if isinstance(owner, cst.Assert) else '== 0 and'} "
@@ -214,16 +204,13 @@ def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: 
     return Fix(title, (Edit(start, start, rare),), Level.DISPLAY, reason)
 
 
-def _expression(node: cst.BaseExpression, context: Context) -> ast.expr:
-    return context.expression(node) or ast.Constant(None)
+def _binds(test: cst.BaseExpression, context: Context) -> bool:
+    """Whether a test binds a name, which is then bound at some steps only if the test is asked more rarely."""
+    return any(isinstance(item, ast.NamedExpr) for item in walk(context.expression(test) or ast.Constant(None)))
 
 
 def _asks_if_finite(node: ast.expr) -> bool:
-    return any(
-        (item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")) in _NOT_FINITE
-        for item in walk(node)
-        if isinstance(item, ast.Call)
-    )
+    return any(isinstance(item, ast.Call) and terminal(item) in _NOT_FINITE for item in walk(node))
 
 
 def _last(owner: cst.CSTNode | None) -> cst.CSTNode | None:
@@ -231,12 +218,3 @@ def _last(owner: cst.CSTNode | None) -> cst.CSTNode | None:
         return None
     line = owner.body.body[-1]
     return line.body[-1] if isinstance(line, cst.SimpleStatementLine) else line
-
-
-def _skips(owner: cst.If) -> bool:
-    """Whether an ``if`` leaves the rest of the step out."""
-    return isinstance(_last(owner), (cst.Continue, cst.Return))
-
-
-def _only_leaves(owner: cst.CSTNode | None) -> bool:
-    return isinstance(owner, cst.Assert) or isinstance(_last(owner), (cst.Raise, cst.Break))

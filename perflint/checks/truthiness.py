@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
 from perflint.checks import truth_fix
-from perflint.checks import truth_places as places
 from perflint.checks.single_tensor import Evidence
 from perflint.findings import Confidence
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
-from perflint.lint.registry import check, forward_clue, step_gate
+from perflint.lint.registry import check, forward_decisions, step_gate
 from perflint.syntax import decisions
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.scopes import Class, Scope, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import decodes, predicts, sets_up
 from perflint.training.clues import MATH, PICKS
@@ -33,7 +32,7 @@ _FORWARD_MESSAGE = (
     "`{what}` is a Python decision on a tensor and waits for the device at {where}; choose on the device instead."
 )
 
-forward_clue(CODE, _CERTAIN, decided=True)
+forward_decisions[CODE] |= _CERTAIN
 
 
 @check("Name")
@@ -45,7 +44,7 @@ forward_clue(CODE, _CERTAIN, decided=True)
 @check("UnaryOperation")
 def decision(node: cst.BaseExpression, context: Context) -> None:
     """Report a tensor whose truth Python asks for, here or inside of ``max``, ``in`` and their kind."""
-    asked = places.is_asked(node, context.parents)
+    asked = _is_asked(node, context.parents)
     if not asked and not isinstance(node, (cst.Call, cst.Comparison)):
         return
     step, point = context.hot, context.point
@@ -71,8 +70,9 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
     context.report(CODE, node, fix, step, confidence=confidence, message=message)
 
 
+@step_gate(CODE)
 def _may_match(point: Point) -> bool:
-    """Whether a statement holds a decision on a tensor, guards left aside."""
+    """Whether a statement holds a decision on a tensor, even if a guard makes it rare."""
     return any(
         (asked or not isinstance(expression, ast.Call) or not _takes_as_it_is(expression))
         and _read_by(point, expression, asked) is not None
@@ -85,40 +85,58 @@ def _takes_as_it_is(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr not in _INSIDE
 
 
-step_gate(CODE, _may_match)
-
-
-def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Evidence) -> bool:
-    """Whether what stands to the left in the same test is reported already, or is off unless someone turns it on."""
+def _is_asked(node: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> bool:
+    """Whether the truth of a node is asked for where it stands."""
     inner = node
-    for parent in reversed(context.parents):
+    for index in range(len(parents) - 1, -1, -1):
+        parent = parents[index]
+        if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
+            return inner is parent.test
         if isinstance(parent, cst.BooleanOperation):
-            left = context.expression(parent.left) if inner is parent.right else None
-            for item in places.operands(left) if left is not None else ():
-                if _read_by(point, decisions.leaf(item), True) is not None:
-                    return True
-                if isinstance(parent.operator, cst.And) and evidence.is_off(item):
-                    return True
-        elif not isinstance(parent, cst.UnaryOperation):
+            if inner is parent.left:
+                return True
+        elif isinstance(parent, cst.UnaryOperation):
+            return isinstance(parent.operator, cst.Not)
+        elif isinstance(parent, (cst.GeneratorExp, cst.ListComp)):
+            return inner is parent.elt and _is_quantified(parents[:index])
+        elif not (isinstance(parent, cst.NamedExpr) and inner is parent.value):
             return False
         inner = parent
     return False
 
 
-def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[ast.expr]:
-    """What has to hold for a decision to be taken: the tests around its statement, and what ``and`` asks before it."""
-    for link in point.statement.around:
-        if isinstance(link.node, ast.If) and link.branch == "body":
-            yield from places.required(link.node.test)
-    inner = node
-    for parent in reversed(context.parents):
+def _is_quantified(parents: Sequence[cst.CSTNode]) -> bool:
+    call = parents[-2] if isinstance(parents[-1], cst.Arg) else None
+    return isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in decisions.QUANTIFIERS
+
+
+def _asked_before(node: cst.CSTNode, context: Context) -> Iterator[tuple[ast.expr, bool]]:
+    """What stands to the left of a node in the same test, each with whether it has to hold (``and``)."""
+    for parent, inner in context.around(node):
         if isinstance(parent, cst.BooleanOperation):
             left = context.expression(parent.left) if inner is parent.right else None
-            if left is not None and isinstance(parent.operator, cst.And):
-                yield from places.required(left)
+            if left is not None:
+                yield left, isinstance(parent.operator, cst.And)
         elif not isinstance(parent, cst.UnaryOperation):
             return
-        inner = parent
+
+
+def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Evidence) -> bool:
+    """Whether what stands to the left in the same test is reported already, or is off unless someone turns it on."""
+    return any(
+        _read_by(point, decisions.leaf(item), True) is not None or (must_hold and evidence.is_off(item))
+        for left, must_hold in _asked_before(node, context)
+        for item in decisions.operands(left)
+    )
+
+
+def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[ast.expr]:
+    """What has to hold for a decision to be taken: the tests around its statement, and what ``and`` asks before it."""
+    for test in point.statement.tests:
+        yield from decisions.required(test)
+    for left, must_hold in _asked_before(node, context):
+        if must_hold:
+            yield from decisions.required(left)
 
 
 def _asks_for_dtype(test: ast.expr) -> bool:
@@ -185,5 +203,4 @@ def _only_predicts(owner: Class, forward: Scope) -> bool:
 
 
 def _is_certain(call: ast.Call, evidence: Evidence) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func)
-    return name in _CERTAIN and evidence.kind(call).is_tensor
+    return terminal(call) in _CERTAIN and evidence.kind(call).is_tensor

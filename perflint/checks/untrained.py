@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import ast
 
-from perflint.syntax.names import dotted, plain_names
+from perflint.syntax import vocabulary
+from perflint.syntax.bindings import targets_and_values
+from perflint.syntax.names import dotted, plain_names, stored_names
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import (
-    decodes,
-    evaluates,
-    exports,
-    is_metric_code,
-    is_no_training,
-    is_trial,
-    means_metric,
-    predicts,
-    snake,
-)
 from perflint.training.steps import Point
+
+_NO_TRAINING = (vocabulary.is_no_training, vocabulary.decodes, vocabulary.is_trial)
+_OTHER_RUNS = (vocabulary.evaluates, vocabulary.predicts, vocabulary.decodes, vocabulary.exports)
 
 
 def is_untrained(point: Point, function: str) -> bool:
-    """Whether a statement of a forward pass is one that training does not run at each step.
-
-    Args:
-        function: the qualified name of the ``forward`` the statement belongs to (``Net.forward``).
-    """
+    """Whether a statement of a forward pass (``function``: ``Net.forward``) is none that each training step runs."""
     owner = point.scope.owner.name if point.scope.owner is not None else ""
-    classes = [snake(owner), snake(function.rpartition(".")[0])]
-    if any(is_no_training(name) or decodes(name) or is_trial(name) for name in [snake(point.scope.name), *classes]):
+    names = [vocabulary.snake(name) for name in (point.scope.name, owner, function.rpartition(".")[0])]
+    if any(says(name) for name in names for says in _NO_TRAINING):
         return True
-    if any(means_metric(name.rpartition("_")[2]) for name in classes) or any(map(is_metric_code, point.file.parts)):
+    if any(vocabulary.means_metric(name.rpartition("_")[2]) for name in names[1:]):
         return True
-    return any(
-        isinstance(link.node, ast.If)
-        and link.branch == "body"
-        and (_asks_for_another_run(_asked(link.node.test)) or _is_first_time(link.node.test))
-        for link in point.statement.around
+    return any(map(vocabulary.is_metric_code, point.file.parts)) or any(
+        any(asks(_asked(test)) for asks in _OTHER_RUNS) or _is_first_time(test) for test in point.statement.tests
     )
 
 
@@ -45,21 +32,10 @@ def is_in_host_memory(node: ast.expr, point: Point) -> bool:
     names = plain_names(node)
     sources = [node]
     for statement in point.scope.statements:
-        bound = statement.node
-        if isinstance(bound, ast.Assign) and _stored(bound.targets) & names:
-            sources.append(bound.value)
-        elif isinstance(bound, (ast.For, ast.AsyncFor)) and _stored([bound.target]) & names:
-            sources.append(bound.iter)
+        if isinstance(statement.node, (ast.Assign, ast.For, ast.AsyncFor)):
+            bound = targets_and_values(statement.node)
+            sources += [value for target, value in bound if value is not None and stored_names(target) & names]
     return any(_asks_for_a_shape(item, point) for source in sources for item in walk(source))
-
-
-def _stored(targets: list[ast.expr]) -> set[str]:
-    return {
-        item.id
-        for target in targets
-        for item in walk(target)
-        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
-    }
 
 
 def _asks_for_a_shape(node: ast.AST, point: Point) -> bool:
@@ -75,10 +51,6 @@ def _asked(test: ast.expr) -> str:
     """The flag a branch asks for, ``""`` where it asks for something else or for its opposite."""
     name = dotted(test.func) if isinstance(test, ast.Call) else dotted(test)
     return (name or "").rpartition(".")[2]
-
-
-def _asks_for_another_run(flag: str) -> bool:
-    return evaluates(flag) or predicts(flag) or decodes(flag) or exports(flag)
 
 
 def _is_first_time(test: ast.expr) -> bool:

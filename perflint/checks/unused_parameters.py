@@ -16,8 +16,10 @@ from perflint.findings import Confidence, Edit, Fix
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name
 from perflint.lint.registry import check, gate, statement_gate
+from perflint.syntax.bindings import targets_of
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.parameters import argument_of
+from perflint.syntax.scopes import Statement
 
 CODE = "PPF801"
 PARAMETER, POSITION = "find_unused_parameters", 4
@@ -30,27 +32,15 @@ _ASKED = r"unused"
 _SIT_OUT = re.compile(r"layer_?drop|discriminator|\bgan\b|\bmoe\b|experts?\b|freez", re.IGNORECASE)
 
 
-def _may_wrap(call: ast.Call, _: FileIndex) -> bool:
-    return len(call.args) > POSITION or any(keyword.arg == PARAMETER for keyword in call.keywords)
+gate(CODE, WRAPPER, lambda call, _: argument_of(call, PARAMETER, POSITION) is not None)
 
 
+@statement_gate(CODE)
 def _setting(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     for scope in file.scopes.scopes if file.has_words(PARAMETER) else ():
-        for statement in _set_in(scope):
-            yield statement, Confidence.HIGH
-
-
-def _set_in(scope: Scope) -> list[Statement]:
-    assignments = ((item, item.node.targets) for item in scope.statements if isinstance(item.node, ast.Assign))
-    return [
-        item
-        for item, targets in assignments
-        if any(isinstance(target, ast.Attribute) and target.attr == PARAMETER for target in targets)
-    ]
-
-
-gate(CODE, WRAPPER, _may_wrap)
-statement_gate(CODE, _setting)
+        for statement in scope.statements:
+            if any(isinstance(item, ast.Attribute) and item.attr == PARAMETER for item in targets_of(statement.node)):
+                yield statement, Confidence.HIGH
 
 
 @check("Call")
@@ -100,12 +90,9 @@ def _report(node: cst.CSTNode, value: cst.BaseExpression, context: Context) -> N
 
 def _confidence(context: Context) -> Confidence:
     """A person has to judge where parts of the training plainly take turns: several networks, branches, experts."""
-    scope = context.point.scope if context.point is not None else None
-    wrapped = {
-        ast.unparse(call.args[0])
-        for statement in (scope.statements if scope is not None else ())
-        for call in statement.calls
-        if call.args and context.file.names.resolve(dotted(call.func) or "") in _WRAPPERS
-    }
+    calls = context.here.scope.calls if context.point is not None else ()
+    resolve = context.file.names.resolve
+    wrappers = (call for call in calls if call.args and resolve(dotted(call.func) or "") in _WRAPPERS)
+    wrapped = {ast.unparse(call.args[0]) for call in wrappers}
     takes_turns = len(wrapped) > 1 or _SIT_OUT.search(context.file.source.text)
     return Confidence.LOW if takes_turns else Confidence.MEDIUM

@@ -11,8 +11,9 @@ from perflint.dataflow.flow import module_env
 from perflint.dataflow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex
+from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.reaching import Binding, before, is_bound, is_mutated, is_rebound
+from perflint.syntax.reaching import before, is_bound, is_mutated, is_rebound
 from perflint.syntax.scopes import LOOPS, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import draws_batch, means_input, means_loader, means_settings

@@ -1,1 +1,1 @@
-"""What is asked of a fix before it is offered: see ``trial``."""
+"""Fixes: each is tried before it is offered (``trial``), and applied to whole files (``fixer``)."""

@@ -22,10 +22,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from perflint.findings import Edit, in_order
 from perflint.fix.fixer import spliced
 from perflint.fix.parsed_text import Reading
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import last_row
 from perflint.syntax.tree import walk
 from perflint.text.source import LineTable
 
-_HEADERS = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith)
 _STEP = "    "
 _BLACK = 88
 """Columns of a row as black has them, for projects that say nothing."""
@@ -56,14 +57,13 @@ def fitted(text: str, edits: Sequence[Edit], limit: int, newline: str) -> list[E
     breaks: list[Edit] = []
     for row in long:
         breaks += _broken(result, lines, _statement(nodes, row), limit, newline)
-    return composed(text, edits, breaks)
+    return composed(edits, breaks)
 
 
-def composed(text: str, edits: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
-    """The edits of ``text`` that give what ``later`` makes of the result of ``edits``.
+def composed(edits: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
+    """The edits that give what ``later`` makes of the result of ``edits``.
 
     Args:
-        text: the text before.
         edits: sorted, not overlapping.
         later: edits of the result; each replaces blanks that ``edits`` have left alone or written as a whole.
     """
@@ -88,7 +88,7 @@ def composed(text: str, edits: Sequence[Edit], later: Sequence[Edit]) -> list[Ed
 
 def _broken(text: str, lines: LineTable, statement: ast.stmt | None, limit: int, newline: str) -> list[Edit]:
     """The changes that break the row of a statement; none where that does not help."""
-    if statement is None or _last_row(statement) != statement.lineno:
+    if statement is None or last_row(statement) != statement.lineno:
         return []
     row = statement.lineno
     indent = lines.line(row)[: len(lines.line(row)) - len(lines.line(row).lstrip())]
@@ -113,25 +113,14 @@ def _statement(nodes: Iterable[ast.AST], row: int) -> ast.stmt | None:
     return found[0] if len(found) == 1 else None
 
 
-def _last_row(node: ast.stmt) -> int:
-    """The last row of a statement, or of its header."""
-    if isinstance(node, _HEADERS):
-        parts: list[ast.expr] = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        parts += [item.context_expr for item in getattr(node, "items", ())]
-        return max((part.end_lineno or node.lineno for part in parts), default=node.lineno)
-    return node.end_lineno or node.lineno
-
-
 def _splits(lines: LineTable, node: ast.stmt) -> Iterator[tuple[int, int, str]]:
     """Where a statement may be broken: a range that gets rows of its own, and the parentheses it gets, if any."""
     value = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else getattr(node, "value", None)
     if not isinstance(value, ast.expr):
         return
-    if isinstance(value, ast.Call) and (value.args or value.keywords) and not _is_chain(value.func):
-        parts = [*value.args, *(keyword.value for keyword in value.keywords)]
-        end = lines.span(value)[1] - 1
-        start = lines.span(value.func)[1] + 1
-        if lines.text[start - 1] == "(" and lines.text[end] == ")" and parts:
+    if isinstance(value, ast.Call) and arguments_of(value) and not _is_chain(value.func):
+        start, end = lines.span(value.func)[1] + 1, lines.span(value)[1] - 1
+        if lines.text[start - 1] == "(" and lines.text[end] == ")":
             yield start, end, ""
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)) and not isinstance(value, ast.Tuple):
         start, end = lines.span(value)

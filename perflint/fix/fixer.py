@@ -19,7 +19,6 @@ from perflint.fix.parsed_text import Reading
 from perflint.fix.taken_edits import Taken
 from perflint.fix.unused_imports import removals, taking, unused_imports
 from perflint.text.source import Source
-from perflint.text.valid import compiles, parses
 
 Check = Callable[[Mapping[str, Source]], list[Finding]]
 _Mark = tuple[str, str, tuple[str, ...]]
@@ -147,9 +146,7 @@ def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
     return merged([*place.edits(place.missing(fix.imports)), *fix.edits])
 
 
-@lru_cache(maxsize=4)
-def _import_place(text: str) -> ImportPlace:
-    return ImportPlace(text)  # which parses the text, and is asked for each finding of a file
+_import_place = lru_cache(maxsize=4)(ImportPlace)  # which parses the text, and is asked for each finding of a file
 
 
 def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:
@@ -183,13 +180,13 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
     while len(applied) < max_rounds and (results := _round(current, shown.without(findings), level, refused)):
         edited = {**current, **{path: replace(current[path], text=result.text) for path, result in results.items()}}
         after = check(edited)
-        judged = _judge(findings, after, results)
-        if judged.useless:
-            for finding in judged.useless:
+        made, gone, useless = _judge(findings, after, results)
+        if useless:
+            for finding in useless:
                 refused.add(current[finding.path], [finding], f"{finding.code} still reports the place", True)
             continue
-        applied.append(tuple(Made(item, _row(current[item.path], item)) for item in judged.applied))
-        fixed += judged.gone
+        applied.append(tuple(Made(item, _row(current[item.path], item)) for item in made))
+        fixed += gone
         shown.move(results)
         current, findings = edited, after
     settled = not _round(current, shown.without(findings), level, refused)
@@ -200,12 +197,7 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
 
 
 class _Shown:
-    """The places whose fixes are shown and not made, as the first check has said, wherever edits move them.
-
-    Args:
-        first: the findings of the first check.
-        level: how far a fix must be trusted to be made.
-    """
+    """The places of the first check whose fixes are trusted less than ``level``, wherever edits move them."""
 
     def __init__(self, first: Iterable[Finding], level: Level) -> None:
         self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -293,7 +285,7 @@ def _apply_checked(
         problem = _problem(source, result.text)
         if problem is None:
             return _tidied(sources, source, result)
-        if not parses(source.text):
+        if Reading(source.text).tree is None:
             return None
         made = frozenset(result.fixes)
         used = [finding for finding in findings if finding.fix in made]
@@ -320,7 +312,8 @@ def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> A
 
 def _problem(source: Source, text: str) -> tuple[str, bool] | None:
     """Why ``text`` cannot stand in this file, and whether that is perflint's fault."""
-    if not parses(text) or (compiles(source.text) and not compiles(text)):
+    before, after = Reading(source.text), Reading(text)
+    if after.tree is None or (before.compiles and not after.compiles):
         return "the result is not valid Python", True
     try:
         source.encode(text)
@@ -340,21 +333,14 @@ def _by_path(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     return grouped
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """What became of the findings of a round.
+def _judge(
+    before: Iterable[Finding], after: Iterable[Finding], results: Mapping[str, Applied]
+) -> tuple[list[Finding], Counter[tuple[str, str]], list[Finding]]:
+    """Whether the findings whose fix was made are no longer reported where they stood.
 
-    ``gone`` counts those of each (path, code) that their fix has taken away.  ``applied`` are all whose fix was made,
-    and ``useless`` those among them whose fix has left a finding that it was offered for.
+    Gives all whose fix was made; how many of each (path, code) are gone; and those whose fix has left a finding that
+    it was offered for.
     """
-
-    gone: Counter[tuple[str, str]]
-    applied: tuple[Finding, ...]
-    useless: tuple[Finding, ...]
-
-
-def _judge(before: Iterable[Finding], after: Iterable[Finding], results: Mapping[str, Applied]) -> _Judged:
-    """Whether the findings whose fix was made are no longer reported where they stood."""
     now = _by_path(after)
     gone: Counter[tuple[str, str]] = Counter()
     applied: list[Finding] = []
@@ -363,28 +349,17 @@ def _judge(before: Iterable[Finding], after: Iterable[Finding], results: Mapping
         if path not in results:
             continue
         result = results[path]
-        made, left = frozenset(result.fixes), _Left(now.get(path, ()))
+        made, left = frozenset(result.fixes), Counter((item.code, item.start) for item in now.get(path, ()))
         # Findings that were not touched claim theirs first, so that each applied one is judged by its own place.
         for finding in sorted(findings, key=lambda item: item.fix in made):
             # One that begins inside of the place is another one, which the first had kept from being reported.
-            same = left.claims(finding.code, result.moved(finding.start, finding.end)[0])
+            place = finding.code, result.moved(finding.start, finding.end)[0]
+            left[place] -= 1
             if finding.fix not in made:
                 continue
             applied.append(finding)
-            if same:
+            if left[place] >= 0:
                 useless.add((path, finding.fix))
             else:
                 gone[path, finding.code] += 1
-    return _Judged(gone, tuple(applied), tuple(item for item in applied if (item.path, item.fix) in useless))
-
-
-class _Left:
-    """Findings of a later check, each of which one finding of an earlier check may be."""
-
-    def __init__(self, findings: Iterable[Finding]) -> None:
-        self._places = Counter((finding.code, finding.start) for finding in findings)
-
-    def claims(self, code: str, start: int) -> bool:
-        """Whether a finding of a rule begins at a place; it is claimed then, and none any more."""
-        self._places[code, start] -= 1
-        return self._places[code, start] >= 0
+    return applied, gone, [item for item in applied if (item.path, item.fix) in useless]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.findings import Edit
-from perflint.syntax.tree import first_row
+from perflint.fix.parsed_text import Reading
+from perflint.syntax.tree import first_row, string_of
 from perflint.text.source import LineTable, Source
 
 
@@ -21,7 +21,8 @@ class ImportPlace:
 
     def missing(self, statements: Iterable[str]) -> list[str]:
         """Those statements whose names the module does not import yet."""
-        return [item for item in dict.fromkeys(statements) if not _names(ast.parse(item).body) <= self._present]
+        present = _names(self._body)
+        return [item for item in dict.fromkeys(statements) if not _names(ast.parse(item).body) <= present]
 
     def free(self, edits: Iterable[Edit]) -> bool:
         """Whether no edit rewrites the very place of the imports."""
@@ -39,16 +40,8 @@ class ImportPlace:
 
     @cached_property
     def _body(self) -> list[ast.stmt]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                return ast.parse(self.text).body
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                return []
-
-    @cached_property
-    def _present(self) -> set[tuple[str, ...]]:
-        return _names(self._body)
+        tree = Reading(self.text).tree
+        return tree.body if tree is not None else []
 
     @cached_property
     def _offset(self) -> int:
@@ -62,7 +55,8 @@ class ImportPlace:
     def _head(self) -> list[ast.stmt]:
         head: list[ast.stmt] = []
         for statement in self._body:
-            if not isinstance(statement, ast.Import | ast.ImportFrom) and (head or not _is_docstring(statement)):
+            is_docstring = isinstance(statement, ast.Expr) and string_of(statement.value) is not None
+            if not isinstance(statement, ast.Import | ast.ImportFrom) and (head or not is_docstring):
                 break
             head.append(statement)
         return head
@@ -74,11 +68,6 @@ class ImportPlace:
             if statement.lineno <= row:
                 row = max(row, statement.end_lineno or row)
         return row
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _names(statements: Iterable[ast.stmt]) -> set[tuple[str, ...]]:

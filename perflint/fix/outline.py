@@ -10,10 +10,10 @@ from functools import cached_property
 
 from perflint.findings import Edit
 from perflint.fix.parsed_text import Reading
+from perflint.syntax.scopes import FUNCTIONS
 from perflint.syntax.tree import first_row
 from perflint.text.source import Source
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Path = tuple[str, ...]
 
 
@@ -33,12 +33,7 @@ class Region:
 
 
 class Outline:
-    """The statements of a module by their rows.
-
-    Args:
-        source: the file.
-        tree: the same, parsed.
-    """
+    """The statements of a module by their rows."""
 
     def __init__(self, source: Source, tree: ast.Module) -> None:
         self._lines = source.lines
@@ -72,13 +67,7 @@ class Outline:
         return Reading(part.text, ast.Module([_emptied(node, region.functions, ()) for node in body], []))
 
     def around(self, region: Region, inside: Reading, imports: Iterable[str] = ()) -> Reading:
-        """The module with other statements in the place of a region, and the other functions with an empty body.
-
-        Args:
-            region: what is replaced.
-            inside: the statements that replace it.
-            imports: import statements that the module gets.
-        """
+        """The module, its functions emptied, with ``inside`` in the place of a region, and with more imports."""
         body = [] if inside.tree is None else inside.tree.body
         head = min(self._head, region.first)
         added = [node for statement in imports for node in ast.parse(statement).body]
@@ -115,7 +104,7 @@ class Outline:
 
 def _functions(node: ast.stmt, path: _Path) -> Iterator[tuple[_Path, ast.stmt]]:
     """The functions of a module and its classes with their paths, not those inside of functions."""
-    if isinstance(node, _FUNCTIONS):
+    if isinstance(node, FUNCTIONS):
         yield (*path, node.name), node
     elif isinstance(node, ast.ClassDef):
         for item in node.body:
@@ -124,7 +113,7 @@ def _functions(node: ast.stmt, path: _Path) -> Iterator[tuple[_Path, ast.stmt]]:
 
 def _emptied(node: ast.stmt, kept: Collection[_Path], path: _Path) -> ast.stmt:
     """The same statement, whose functions have lost their bodies, but for those that are kept."""
-    if isinstance(node, _FUNCTIONS) and (*path, node.name) not in kept:
+    if isinstance(node, FUNCTIONS) and (*path, node.name) not in kept:
         return _with_body(node, [ast.copy_location(ast.Pass(), node.body[0])])
     if isinstance(node, ast.ClassDef):
         return _with_body(node, [_emptied(item, kept, (*path, node.name)) for item in node.body])

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from perflint.syntax.tree import walk
 
+_Read = TypeVar("_Read")
 Message = tuple[str, str]
 Messages = dict[Message, str]
 """Messages of pyflakes, by kind (``UnusedImport``) and subject (``numpy as np``), each in words."""
 
 
 class Reading:
-    """A text, or some statements, read once.
-
-    Args:
-        text: whole statements.
-        tree: the same as a tree, where it is known.
-    """
+    """A text of whole statements, or their tree where that is known already, read once."""
 
     def __init__(self, text: str, tree: ast.Module | None = None) -> None:
         self.text = text
@@ -29,22 +27,14 @@ class Reading:
 
     @cached_property
     def tree(self) -> ast.Module | None:
-        """The tree; None where the text is no Python."""
-        try:
-            return ast.parse(self.text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+        """The tree; None where the text is no Python for the interpreter that runs perflint."""
+        return _accepted(lambda: ast.parse(self.text))
 
     @cached_property
     def compiles(self) -> bool:
         """Whether it compiles, which also finds a keyword given twice or a ``return`` outside a function."""
-        if self.tree is None:
-            return False
-        try:
-            compile(self.tree, "<edited>", "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-        return True
+        tree = self.tree
+        return tree is not None and _accepted(lambda: compile(tree, "<edited>", "exec", dont_inherit=True)) is not None
 
     @cached_property
     def names(self) -> tuple[frozenset[str], frozenset[str], int]:
@@ -76,6 +66,16 @@ class Reading:
             return Counter(), {}
         words = {_key(message): str(message.message % message.message_args) for message in found}
         return Counter(map(_key, found)), words
+
+
+def _accepted(read: Callable[[], _Read]) -> _Read | None:
+    """What Python makes of some code, without its warnings ("invalid escape sequence"); None where it refuses it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return read()
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
 
 
 def _key(message: Any) -> Message:

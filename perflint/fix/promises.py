@@ -1,8 +1,8 @@
-"""What a safe fix promises, as far as the code before and after shows it.
+"""What a safe fix promises, as far as comparing the code before and after can show it.
 
 A safe fix leaves the trained weights bit for bit as they were, nothing new can fail, comments survive, and the program
-prints, logs and saves what it did before.  Most of that is for the rule to know and for the tests to run.  What can be
-seen by comparing the two texts is held against every safe fix here, so that a rule cannot break it by mistake:
+prints, logs and saves what it did before.  Most of that only the rule can know, and the tests run it.  What the two
+texts show is checked here for every safe fix, so that no rule can break it by mistake:
 
 * each comment is still there;
 * no statement stands under a test or in a loop that it did not stand under before;
@@ -19,6 +19,7 @@ import tokenize
 from collections import Counter
 
 from perflint.fix.parsed_text import Reading
+from perflint.syntax.scopes import terminal
 
 _TESTS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Match)
 _REPORTS = frozenset(
@@ -82,9 +83,5 @@ def _depths(tree: ast.Module) -> dict[str, tuple[int, int]]:
 
 def _reports(tree: ast.Module) -> Counter[str]:
     """How many calls there are of each function that shows or keeps something, by its last name."""
-    names = (
-        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-    )
+    names = (terminal(node) or "" for node in ast.walk(tree) if isinstance(node, ast.Call))
     return Counter(name for name in names if name in _REPORTS)

@@ -7,11 +7,10 @@ near the new edit alone: a file may have thousands.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
 
-from perflint.findings import Edit, Fix
+from perflint.findings import Edit, Fix, overlap
 from perflint.fix.import_place import ImportPlace
-from perflint.text.valid import parses
+from perflint.fix.parsed_text import Reading
 
 _Sort = tuple[bool, str]
 """Whether an edit inserts a row by itself, and how that is indented."""
@@ -36,7 +35,7 @@ class Taken:
     def fits(self, fix: Fix) -> bool:
         """Whether a fix can join the edits already taken, and does not contradict itself."""
         own = sorted(set(fix.edits))
-        if any(left.end > right.start for left, right in pairwise(own)):
+        if overlap(own):
             return False
         # An edit shared with an earlier fix is already made, and this fix knows how its other edits stand to it.
         return not any(self._clashes(edit, own) for edit in own if edit not in self._known)
@@ -74,7 +73,8 @@ class Taken:
         return False
 
     def _sort(self, edit: Edit) -> _Sort:
-        return (True, _indent(edit)) if _is_row(edit, self._text) else (False, "")
+        indent = edit.content[: len(edit.content) - len(edit.content.lstrip())]
+        return (True, indent) if _is_row(edit, self._text) else (False, "")
 
 
 def _is_row(edit: Edit, text: str) -> bool:
@@ -82,8 +82,4 @@ def _is_row(edit: Edit, text: str) -> bool:
     if edit.start != edit.end or text[edit.start - 1 : edit.start] not in ("\n", "\r"):
         return False
     line = edit.content.rstrip("\r\n")
-    return line != edit.content and not {"\n", "\r"} & set(line) and parses(line.strip())
-
-
-def _indent(edit: Edit) -> str:
-    return edit.content[: len(edit.content) - len(edit.content.lstrip())]
+    return line != edit.content and not {"\n", "\r"} & set(line) and Reading(line.strip()).tree is not None

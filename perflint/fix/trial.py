@@ -11,7 +11,6 @@ only the edit leaves unused is taken out along with it, unless another file take
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -70,9 +69,7 @@ class Trials:
         if fix is None or not fix.edits:
             return fix
         if fix not in self._verdicts:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what Python says of the edited code ("invalid escape sequence")
-                self._verdicts[fix] = self._verdict(fix)
+            self._verdicts[fix] = self._verdict(fix)
         return self._verdicts[fix]
 
     def _verdict(self, fix: Fix) -> Fix:
@@ -83,7 +80,8 @@ class Trials:
             return _in_words(fix, "this file has too many edits to try each; make some of them, then look again")
         before = self._before(region)
         after = Reading(spliced(self._source.text, region.start, region.end, edits))
-        if not _is_valid(before, after):
+        # (The ``await`` of a notebook did not compile before either.)
+        if after.tree is None or (before.compiles and not after.compiles):
             return _in_words(fix, "the edit does not fit the code here: the file would not compile")
         new = self._new_messages(region, before, after, fix)
         extra = self._tidying(new, edits, fix.imports) if new else ()
@@ -147,11 +145,6 @@ class Trials:
     @cached_property
     def _whole(self) -> Reading:
         return Reading(self._source.text)
-
-
-def _is_valid(before: Reading, after: Reading) -> bool:
-    """Whether the edited code parses, and compiles if it did so before (a notebook's ``await`` may not)."""
-    return after.tree is not None and (after.compiles or not before.compiles)
 
 
 def _is_same(one: Reading, other: Reading) -> bool:

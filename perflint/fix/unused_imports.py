@@ -9,10 +9,9 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from pathlib import PurePath
 
-from perflint.findings import Edit
+from perflint.findings import Edit, overlap
 from perflint.fix.parsed_text import Reading
 from perflint.text.source import Source
 
@@ -29,13 +28,9 @@ def unused_imports(before: Reading, after: Reading) -> list[str] | None:
 
 
 def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iterable[str] = ()) -> list[Edit] | None:
-    """The edits that take some imports out of a file; None where one of them has to stay, or cannot be told.
+    """The edits that take imports, as pyflakes names them, out of a file; None if one has to stay, or cannot be told.
 
-    Args:
-        source: the file.
-        tree: the same, parsed.
-        names: imports, as pyflakes names them.
-        added: import statements that the file gets.
+    ``added``: import statements that the file gets.
     """
     if PurePath(source.path).name == "__init__.py":
         return None  # what a package imports, others take from it
@@ -44,24 +39,16 @@ def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iter
     new = [node for statement in added for node in _imports(ast.parse(statement))]
     for name in names:
         found = [(node, alias) for node in imports for alias in node.names if _spelling(node, alias) == name]
-        edit = (
-            _removal(source, *found[0], is_first=not new)
-            if len(found) == 1 and _is_needless(*found[0], [*imports, *new])
-            else None
-        )
+        is_free = len(found) == 1 and _is_needless(*found[0], [*imports, *new])
+        edit = _removal(source, *found[0], is_first=not new) if is_free else None
         if edit is None:
             return None
         edits.append(edit)
-    return edits if all(one.end <= two.start for one, two in pairwise(sorted(edits))) else None
+    return edits if not overlap(sorted(edits)) else None
 
 
 def taking(name: str, path: str) -> re.Pattern[str]:
-    """What the text of another file says where it takes an import from a file: ``from train import np``, ``train.np``.
-
-    Args:
-        name: the import, as pyflakes names it.
-        path: the file that holds it.
-    """
+    """How a text takes an import, as pyflakes names it, from a file: ``from train import np``, ``train.np``."""
     module = re.escape(PurePath(path).stem)
     bound = re.escape(name.rpartition(" ")[2].rpartition(".")[2])
     taken = rf"(?:\*|\b{bound}\b)"

@@ -1,4 +1,4 @@
-"""Which findings of a step loop belong together: a program that pays for one pays for the others in the same step."""
+"""Which findings of a step loop belong together: those whose costs one program pays in the same step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from perflint.lint.context import Draft
 from perflint.training.steps import Step
 
 HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF206", "PPF208", "PPF209"})
+_MOST_LINES = 6
 _MOST_TRAILS = 500
 """Ways from one loop to its reads that are compared; where there are more, all are taken to run in one program."""
 Loop = tuple[str, int, str]
@@ -75,22 +76,11 @@ class LoopPlaces:
         for path, row in known:
             self._rows[path].append(row)
 
-    def lines(self, path: str, most: int, without: tuple[str, int] | None = None) -> str:
-        """The places as a message in a file names them: ``lines 3, 8``, ``line other.py:4``.
-
-        Args:
-            path: the file of the message, which is not named.
-            most: how many places are named at most.
-            without: one of the places, which is not named either.
-        """
+    def lines(self, path: str, without: tuple[str, int] | None = None) -> str:
+        """The places as a message in a file names the first of them: ``lines 3, 8``, ``line other.py:4``."""
         here = (str(row) for row in self._rows.get(path, ()) if (path, row) != without)
-        elsewhere = (
-            f"{where}:{row}"
-            for where, rows in self._rows.items()
-            if where != path
-            for row in rows
-            if (where, row) != without
-        )
+        others = ((where, row) for where, rows in self._rows.items() if where != path for row in rows)
+        elsewhere = (f"{where}:{row}" for where, row in others if (where, row) != without)
         count = self.count - (without is not None)
-        shown = ", ".join(islice(chain(here, elsewhere), most))
-        return f"line{'s' if count > 1 else ''} {shown}{', ...' if count > most else ''}"
+        shown = ", ".join(islice(chain(here, elsewhere), _MOST_LINES))
+        return f"line{'s' if count > 1 else ''} {shown}{', ...' if count > _MOST_LINES else ''}"

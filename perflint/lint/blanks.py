@@ -25,11 +25,7 @@ def blanks(nodes: Sequence[ast.stmt], rows: Sequence[int], source: Source) -> li
     """Runs of statements that nobody asks about, as offsets in the file, in order.
 
     What stays is each statement with one of the rows, the headers around it, and what a check or a fix reads beside
-    it: see ``_Needs`` and the methods of ``_Blanks``.
-
-    Args:
-        nodes: the statements of a unit.
-        rows: the rows that are asked about, ascending.
+    it: see ``_Needs`` and the methods of ``_Blanks``.  The rows are ascending.
     """
     finder = _Blanks(rows, source)
     finder.block(nodes, _Needs())
@@ -37,12 +33,9 @@ def blanks(nodes: Sequence[ast.stmt], rows: Sequence[int], source: Source) -> li
 
 
 def blanked(text: str, shift: int, ranges: Sequence[Range]) -> str:
-    """A text in which each range is one number of the same length, so that all offsets stay.
+    """A text, which begins at ``shift``, in which each range is one number of the same length, so that offsets stay.
 
     A number is a statement wherever another one, or several, may stand, and nothing is cheaper to parse.
-
-    Args:
-        shift: the offset at which the text begins.
     """
     parts, at = [], 0
     for start, end in ranges:
@@ -79,11 +72,7 @@ class _Blanks:
         self._lines = source.lines
 
     def block(self, body: Sequence[ast.stmt], needs: _Needs, keeps_end: bool = False) -> None:
-        """Go through the statements of a block.
-
-        Args:
-            keeps_end: keep a plain statement at the end, by which a fix tells what a branch does.
-        """
+        """Go through a block; ``keeps_end``: keep a plain statement there, by which a fix tells what a branch does."""
         kept = self._asked(body)
         if keeps_end and not any(True for _ in _blocks(body[-1])):
             kept[-1] = True

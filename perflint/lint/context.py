@@ -1,10 +1,10 @@
-"""What a check may ask: where the walk stands, and the index's answers for the node at hand."""
+"""What a check may ask: where the walk stands, and what the index knows about the current node."""
 
 from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ from perflint.suppress import noqa
 from perflint.syntax.scopes import Statement, own_parts
 from perflint.syntax.tree import children
 from perflint.text.source import LineTable
-from perflint.training import counting, guards
+from perflint.training import guards
 from perflint.training.steps import Point, Step
 
 _Answer = TypeVar("_Answer")
@@ -55,7 +55,7 @@ class Draft:
     """Where the log statements begin that would read at each step what the fix keeps on the device."""
 
     otherwise: Fix | None = None
-    """What is offered instead where not all of those logs have a fix that makes them run more rarely."""
+    """What is offered instead if one of those logs has no fix that makes it run more rarely."""
 
 
 @dataclass
@@ -78,9 +78,9 @@ class Context:
     _inside_claimed: dict[cst.CSTNode, tuple[int, bool]] = field(default_factory=dict)
     """Whether a node stands in a claimed one, as of so many claims."""
     _expressions: dict[cst.CSTNode, ast.expr | None] = field(default_factory=dict)
-    _within: dict[cst.CSTNode | None, bool] = field(default_factory=dict)
     _rare: dict[tuple[cst.CSTNode, bool], bool] = field(default_factory=dict)
-    _guarded: tuple[cst.CSTNode | None, bool] = (None, False)
+    _guarded: list[bool] = field(default_factory=list)
+    """For the nodes around the current one, and itself: whether a test in its statement makes it rare."""
 
     @property
     def point(self) -> Point | None:
@@ -88,14 +88,15 @@ class Context:
         return self._statements[-1][1] if self._statements else None
 
     @property
+    def here(self) -> Point:
+        """The same in a check that runs at a step, where there is always something known."""
+        assert self.point is not None
+        return self.point
+
+    @property
     def statement(self) -> cst.CSTNode | None:
         """The current statement."""
         return self._statements[-1][0] if self._statements else None
-
-    @property
-    def ast_statement(self) -> Statement | None:
-        """The current statement as the index holds it."""
-        return self.point.statement if self.point else None
 
     @property
     def step(self) -> Step | None:
@@ -110,15 +111,17 @@ class Context:
     def hot(self) -> Step | None:
         """The step the current node runs at, in the training loop or in a ``forward`` (``Step.forward``)."""
         point = self.point
-        if point is None or point.step is None:
-            return None
-        if self._guarded[0] is not self.node:  # each check asks
-            self._guarded = (self.node, self._guarded_within(point))
-        return None if self._guarded[1] else point.step
+        return None if point is None or self._guarded[-1] else point.step
 
     def range(self, node: cst.CSTNode) -> tuple[int, int]:
         """The offsets of a node in the file, without its surrounding space and parentheses."""
         return self.unit.span(node)
+
+    def rows(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The first and the last row of a node."""
+        position = self.file.source.lines.position
+        start, end = self.range(node)
+        return position(start)[0], position(end)[0]
 
     def text(self, node: cst.CSTNode) -> str:
         """The source of a node."""
@@ -128,7 +131,7 @@ class Context:
     def expression(self, node: cst.CSTNode) -> ast.expr | None:
         """The same expression in the tree of the index, of which gates and facts have answered already."""
         if node not in self._expressions:
-            statement = self.ast_statement
+            statement = self.point.statement if self.point is not None else None
             lines = self.file.source.lines
             known = self.once((_by_range, statement), lambda: _by_range(statement, lines)) if statement else {}
             self._expressions[node] = known.get(self.range(node)) or _parsed(self.text(node))
@@ -154,6 +157,12 @@ class Context:
         kind = self.kind(call.func.value)
         return f"{kind.type}.{call.func.attr.value}" if kind.type.startswith("paddle.") else name
 
+    def around(self, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+        """What stands around the current node, from the inside out, each with its part that holds the node."""
+        for parent in reversed(self.parents):
+            yield parent, node
+            node = parent
+
     def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
         """The answer to a question that many findings of one file ask: worked out once, kept for this file."""
         if question not in self.answers:
@@ -173,6 +182,10 @@ class Context:
         looked: int = self.answers.setdefault((_MOST_LOOKS, scope), 0)
         self.answers[_MOST_LOOKS, scope] = looked + len(scope.statements)
         return looked < _MOST_LOOKS
+
+    def is_within(self, kind: type[cst.CSTNode]) -> bool:
+        """Whether the current node stands in one of this type."""
+        return any(isinstance(parent, kind) for parent in self.parents)
 
     def claim(self, node: cst.CSTNode) -> None:
         """Take a place: nothing inside ``node`` is reported again."""
@@ -239,38 +252,27 @@ class Context:
         statement = self.statement
         fields.setdefault("what", shorten(self.text(node)))
         source = self.file.source
-        row = source.lines.position(start)[0]
+        path, row = source.path, source.lines.position(start)[0]
         around = self.range(statement) if isinstance(statement, cst.BaseSmallStatement) else None
-        silenced = self.settings.noqa and noqa.suppressed(
-            Finding(code, source.path, start, end, "", statement=around), source
-        )
-        self.drafts.append(
-            Draft(
-                code,
-                source.path,
-                start,
-                end,
-                row,
-                fields,
-                step,
-                fix,
-                related,
-                around,
-                confidence,
-                silenced,
-                logs,
-                otherwise,
-            )
-        )
+        bare = Finding(code, path, start, end, "", statement=around)
+        silenced = self.settings.noqa and noqa.suppressed(bare, source)
+        place = (code, path, start, end, row)
+        self.drafts.append(Draft(*place, fields, step, fix, related, around, confidence, silenced, logs, otherwise))
 
-    def enter(self, node: cst.CSTNode) -> None:
-        """Called by the walk for each statement on the way down."""
-        known = node in self.unit.spans
-        self._statements.append((node, self.points.get(self.unit.span(node)[0]) if known else None))
+    def enter(self, node: cst.CSTNode, is_statement: bool) -> None:
+        """Called by the walk for each node on the way down."""
+        self.node = node
+        if is_statement:
+            known = node in self.unit.spans
+            self._statements.append((node, self.points.get(self.unit.span(node)[0]) if known else None))
+        is_inside = not is_statement and bool(self._guarded)
+        self._guarded.append(is_inside and (self._guarded[-1] or self._guards(self.parents[-1], node)))
 
-    def leave(self) -> None:
-        """Called by the walk for each statement on the way up."""
-        self._statements.pop()
+    def leave(self, is_statement: bool) -> None:
+        """Called by the walk for each node on the way up."""
+        self._guarded.pop()
+        if is_statement:
+            self._statements.pop()
 
     def _is_doubtful(self, step: Step) -> bool:
         point = self.point
@@ -278,43 +280,25 @@ class Context:
             return True
         return doubt.is_doubtful_on_the_way(self.file.project, step)
 
-    def _guarded_within(self, point: Point) -> bool:
-        """Whether a test in the current statement lets the current node run only on a few steps."""
-        statement = self.statement
-        inner = self.node
-        waiting: list[tuple[cst.CSTNode | None, cst.CSTNode]] = []
-        found = False
-        for parent in reversed(self.parents):
-            if inner in self._within:
-                found = self._within[inner]
-                break
-            if parent is statement:
-                break
-            waiting.append((inner, parent))
-            inner = parent
-        definitions = Settled.of(self.file.project).known(self.file, point.scope)
-        for node, parent in reversed(waiting):
-            found = self._within[node] = found or self._guards(parent, node, definitions)
-        return found
-
-    def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode | None, definitions: counting.Definitions) -> bool:
-        """Whether a node runs the one right inside it only on a few steps."""
-        if isinstance(parent, cst.Lambda):
-            return True
+    def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode) -> bool:
+        """Whether a node at a step runs the one right inside it only on a few steps."""
+        if self.point is None or self.point.step is None:
+            return False
         if isinstance(parent, cst.IfExp) and inner is not parent.test:
-            return self._is_rare(parent.test, inner is parent.body, definitions)
+            return self._is_rare(parent.test, inner is parent.body)
         if isinstance(parent, cst.BooleanOperation) and inner is parent.right:
-            return self._is_rare(parent.left, isinstance(parent.operator, cst.And), definitions)
-        return False
+            return self._is_rare(parent.left, isinstance(parent.operator, cst.And))
+        return isinstance(parent, cst.Lambda)
 
-    def _is_rare(self, test: cst.BaseExpression, value: bool, definitions: counting.Definitions) -> bool:
+    def _is_rare(self, test: cst.BaseExpression, value: bool) -> bool:
         key = test, value
         if key not in self._rare:
             if isinstance(test, cst.BooleanOperation):  # each of a long chain is the left side of the next
-                parts = (self._is_rare(part, value, definitions) for part in (test.left, test.right))
+                parts = (self._is_rare(part, value) for part in (test.left, test.right))
                 self._rare[key] = all(parts) if isinstance(test.operator, cst.And) != value else any(parts)
             else:
                 expression = self.expression(test)
+                definitions = Settled.of(self.file.project).known(self.file, self.here.scope)
                 self._rare[key] = expression is not None and guards.rare(expression, value, definitions)
         return self._rare[key]
 
@@ -351,6 +335,11 @@ def local_name(node: Any) -> str:
         return ""
     parts.append(node.value)
     return ".".join(reversed(parts))
+
+
+def method_of(call: cst.Call) -> str:
+    """``item`` for ``loss.item()``, ``""`` for a call of anything but an attribute."""
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
 
 
 def shorten(text: str, limit: int = 40) -> str:

@@ -43,7 +43,8 @@ class Rows:
 
 def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> frozenset[int]:
     """The rows at which a step can cost something that these rules find; the step loops must be known."""
-    renamed = _bound_to(_selected(registry.renamed_triggers, codes), file)
+    calls = _selected(registry.renamed_triggers, codes)
+    renamed = frozenset(name for name in file.names.bound if file.names.resolve(name) in calls)
     triggers = _selected(registry.step_triggers, codes) | _declared(codes, settings) | renamed
     forward = _selected(registry.forward_triggers, codes) | renamed
     asked = [gate for code, gates in registry.step_statements.items() if code in codes for gate in gates]
@@ -78,18 +79,13 @@ def place_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Ro
     return Rows(found, found)
 
 
-def _bound_to(calls: frozenset[str], file: FileIndex) -> frozenset[str]:
-    """The names that a file has for these calls."""
-    return frozenset(name for name in file.names.bound if file.names.resolve(name) in calls)
-
-
 def _is_shown(answer: bool | Confidence, settings: Settings) -> bool:
     return answer >= settings.min_confidence if isinstance(answer, Confidence) else answer
 
 
 def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
     """Last names of the calls that the user has told about, for these rules."""
-    wanted = {setting for code, found in registry.declared_triggers.items() if code in codes for setting in found}
+    wanted = _selected(registry.declared_triggers, codes)
     return frozenset(name.rpartition(".")[2] for setting in wanted for name in getattr(settings, setting))
 
 
@@ -128,9 +124,7 @@ def ensure_points(file: FileIndex, scope: Scope) -> None:
 
 
 def _triggered(statement: Statement, triggers: frozenset[str]) -> bool:
-    if terminal_names(statement) & triggers:
-        return True
-    return FORMATTING in triggers and statement.formats
+    return not triggers.isdisjoint(terminal_names(statement)) or (FORMATTING in triggers and statement.formats)
 
 
 @cache
@@ -139,8 +133,8 @@ def _wanted_calls(
 ) -> tuple[dict[str, list[tuple[str, registry.Gate]]], frozenset[str], frozenset[str]]:
     """The calls that have gates for these rules, by qualified name; the methods; the last names of all those calls."""
     wanted = {name: gates for name, gates in registry.call_gates.items() if any(code in codes for code, _ in gates)}
-    methods = (name for name, gates in registry.method_gates.items() if any(code in codes for code, _ in gates))
-    return wanted, frozenset(methods), frozenset(name.rpartition(".")[2] for name in spellings(wanted))
+    methods = _selected(registry.method_triggers, codes)
+    return wanted, methods, frozenset(name.rpartition(".")[2] for name in spellings(wanted))
 
 
 def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:

@@ -1,7 +1,7 @@
-"""One fix for what a step loop pays for as a whole: taking away one host read of several wins nothing.
+"""One fix for all host reads of a step loop, since taking away one of several wins nothing.
 
-Each check makes the fix of its own place.  Here those of one loop become one fix that each of its findings offers.
-Where a read of the same step stays, there is nothing to win, and the fix says so in words.
+Each check makes the fix of its own place.  Here those of one loop become one fix, which each of its findings offers.
+If a read of the same step has to stay, nothing is won, and the fix only says so in words.
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
-from perflint.findings import Confidence, Edit, Fix, Level, merged
-from perflint.lint.beside import Loop, LoopPlaces, Trail, is_read, loop_of, may_meet, trail_of
+from perflint.findings import Confidence, Fix, Level, merged, overlap
+from perflint.lint.beside import Loop, LoopPlaces, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
 
 _READS = "PPF201"
 _TOGETHER = (_READS, "PPF212")
 """Rules whose fixes in one loop are one fix."""
 
-_MOST_LINES = 6
 _MOST_TOGETHER = 50
 """Findings of one loop that offer the same edits: each writes out those of all."""
 
@@ -38,11 +36,7 @@ _Group = tuple[str, Loop, str, bool]
 
 
 def joined(drafts: Sequence[Draft]) -> list[Draft]:
-    """The drafts, with one fix for those that only pay off together.
-
-    Args:
-        drafts: those of a whole project.
-    """
+    """The drafts of a whole project, with one fix for those that only pay off together."""
     logs = _Logs(drafts)
     drafts = [_as_its_logs_allow(draft, logs) if draft.logs else draft for draft in drafts]
     groups: dict[_Group, list[Draft]] = defaultdict(list)
@@ -53,14 +47,14 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
             groups[group].append(draft)
         if draft.step is not None and is_read(draft):
             reads[loop_of(draft.step)].append(draft)
-    fixes: dict[_Group, Fix] = {}
+    fixes: dict[_Group | None, Fix] = {}
     for group, members in groups.items():
         code, loop, _, _ = group
         others = [other for other in reads[loop] if _group_of(other) != group] if code == _READS else []
         fix = _fix(members, others, logs)
         if len(members) <= _MOST_TOGETHER or not fix.edits:
             fixes[group] = fix
-    return [_with_fix(draft, fixes) for draft in drafts]
+    return [draft if (group := _group_of(draft)) not in fixes else replace(draft, fix=fixes[group]) for draft in drafts]
 
 
 class _Logs:
@@ -112,18 +106,8 @@ def _group_of(draft: Draft) -> _Group | None:
     return draft.code, loop_of(step), draft.path, draft.confidence is Confidence.LOW
 
 
-def _with_fix(draft: Draft, fixes: dict[_Group, Fix]) -> Draft:
-    group = _group_of(draft)
-    return draft if group is None else replace(draft, fix=fixes.get(group, draft.fix))
-
-
 def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs) -> Fix:
-    """One fix for the members of a group.
-
-    Args:
-        others: the other host reads of the loop.
-        logs: the logs that get a guard.
-    """
+    """One fix for the members of a group; ``others``: the other host reads of the loop."""
     own = list(dict.fromkeys(draft.fix for draft in members if draft.fix is not None))
     title, path = "; ".join(dict.fromkeys(fix.message for fix in own)), members[0].path
     if len(own) > 1:
@@ -132,12 +116,16 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs) -> Fix:
     beside = _beside(members, others)
     without_edits = [other for other in beside if not _has_edits(other)]
     staying = [other for other in without_edits if not logs.hold(other)]
-    if staying or _overlap(edits):
+    if staying or overlap(edits):
         return Fix(title, (), Level.DISPLAY, _said(_STAYS, staying, path) if staying else _OVERLAP)
     with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
     needs = [_said(_NEEDS, with_edits, path)] if with_edits else []
     needs += [_said(_NEEDS_GUARD_AROUND, without_edits, path)] if without_edits else []
     return Fix(title, tuple(edits), *_trust(own, needs), _imports(own))
+
+
+def _imports(fixes: Iterable[Fix]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(statement for fix in fixes for statement in fix.imports))
 
 
 def _trust(fixes: Sequence[Fix], needs: Sequence[str]) -> tuple[Level, str]:
@@ -147,19 +135,16 @@ def _trust(fixes: Sequence[Fix], needs: Sequence[str]) -> tuple[Level, str]:
     return min(level, Level.UNSAFE) if needs else level, "; ".join(reasons)
 
 
-def _imports(fixes: Iterable[Fix]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(statement for fix in fixes for statement in fix.imports))
-
-
 def _beside(members: Sequence[Draft], others: Iterable[Draft]) -> list[Draft]:
     """The other reads that a program pays for together with those of a group, as far as they are as sure."""
     least = min(Confidence.MEDIUM, min(draft.confidence for draft in members))
     ways = {draft.step.via: trail_of(draft, draft.step) for draft in members if draft.step is not None}
-    return [other for other in others if other.confidence >= least and _meets(other, ways.values())]
-
-
-def _meets(draft: Draft, ways: Iterable[Trail]) -> bool:
-    return draft.step is not None and any(may_meet(way, trail_of(draft, draft.step)) for way in ways)
+    return [
+        other
+        for other in others
+        if other.confidence >= least and other.step is not None
+        if any(may_meet(way, trail_of(other, other.step)) for way in ways.values())
+    ]
 
 
 def _has_edits(draft: Draft) -> bool:
@@ -167,9 +152,5 @@ def _has_edits(draft: Draft) -> bool:
     return not draft.is_silenced and fix is not None and bool(fix.edits) and fix.level > Level.DISPLAY
 
 
-def _overlap(edits: Sequence[Edit]) -> bool:
-    return any(first.end > second.start for first, second in pairwise(edits))
-
-
 def _said(words: str, drafts: Iterable[Draft], path: str) -> str:
-    return words.format(lines=LoopPlaces((draft.path, draft.line) for draft in drafts).lines(path, _MOST_LINES))
+    return words.format(lines=LoopPlaces((draft.path, draft.line) for draft in drafts).lines(path))

@@ -13,8 +13,6 @@ from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail
 from perflint.lint.context import Draft
 from perflint.training.steps import Step
 
-_MOST_LINES = 6
-
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
@@ -27,28 +25,14 @@ def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) ->
 
 
 def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], settings: Settings) -> Finding:
-    fields = {
-        "workers": str(settings.default_workers),
-        "interval": str(settings.log_interval),
-        "where": "",
-        **draft.fields,
-    }
-    related = draft.related
+    usual = {"workers": str(settings.default_workers), "interval": str(settings.log_interval), "where": ""}
+    fields, related = {**usual, **draft.fields}, draft.related
     if draft.step is not None:
         fields["where"] = _where(draft.step, draft.path) + _beside(draft, draft.step, reads)
         related = (*related, *_related(draft.step))
-    message = fields.pop("message", "") or rule.message
-    return Finding(
-        draft.code,
-        draft.path,
-        draft.start,
-        draft.end,
-        " ".join(message.format(**fields).split()),
-        draft.fix,
-        related,
-        draft.statement,
-        draft.confidence,
-    )
+    message = " ".join((fields.pop("message", "") or rule.message).format(**fields).split())
+    place = (draft.code, draft.path, draft.start, draft.end)
+    return Finding(*place, message, draft.fix, related, draft.statement, draft.confidence)
 
 
 def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:
@@ -60,7 +44,7 @@ def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:
     count = others.count - 1
     if not count:
         return ""
-    shown = others.lines(draft.path, _MOST_LINES, trail[-1])
+    shown = others.lines(draft.path, trail[-1])
     return f" ({count} more host read{'s' if count > 1 else ''} there: {shown})"
 
 

@@ -1,53 +1,70 @@
-"""Checks: plain functions registered by LibCST node type, all run in one walk."""
+"""Checks: plain functions registered by LibCST node type, all run in one walk; and what says where to run them."""
 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from perflint.findings import Confidence
     from perflint.index.project import FileIndex
     from perflint.lint.context import Context
     from perflint.syntax.scopes import Statement
-    from perflint.training.steps import Point
+    from perflint.training.steps import Point, Step
 
 Check = Callable[[Any, "Context"], None]
+StepCheck = Callable[[Any, "Context", "Step"], None]
 Gate = Callable[[ast.Call, "FileIndex"], bool]
 StatementGate = Callable[["Point"], "bool | Confidence"]
 PlaceGate = Callable[["FileIndex"], "Iterable[tuple[Statement, Confidence]]"]
 RowGate = Callable[["FileIndex"], Iterable[int]]
+_Names = defaultdict[str, set[str]]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
-checks: dict[str, list[Check]] = {}
+checks: defaultdict[str, list[Check]] = defaultdict(list)
 """Name of a LibCST node type to functions."""
 
-step_triggers: dict[str, set[str]] = {}
+step_triggers: _Names = _Names(set)
 """Code to the last names of calls that may make a finding of it in step code (``*format*``: formatting)."""
 
-renamed_triggers: dict[str, set[str]] = {}
-"""Code to the qualified names of calls that may make a finding of it in step code under whichever name."""
+renamed_triggers: _Names = _Names(set)
+"""Code to the qualified names of calls that may make one under any name: ``from gc import collect as sweep``."""
 
-forward_triggers: dict[str, set[str]] = {}
-"""The same for the code of a model's forward pass."""
+declared_triggers: _Names = _Names(set)
+"""Code to the settings (``sync_calls``) that name calls which may make one."""
 
-forward_clues: dict[str, set[str]] = {}
-"""Code to the last names of calls that a forward pass has to make before a rule can have anything to say there."""
+forward_triggers: _Names = _Names(set)
+"""Code to the last names of calls that may make a finding of it in the forward pass of a model."""
 
-forward_decisions: dict[str, set[str]] = {}
-"""The same where Python also has to decide on what the call gives."""
+forward_clues: _Names = _Names(set)
+"""Code to the last names of calls without which a forward pass is not looked at for the ``step_gate`` of the rule."""
 
-step_statements: dict[str, list[StatementGate]] = {}
-"""Code to functions that say whether a statement at a step (or in a forward pass) is worth parsing for it."""
+forward_decisions: _Names = _Names(set)
+"""The same where Python also has to decide on what the call gives (``training.clues``)."""
 
-any_statements: dict[str, list[PlaceGate]] = {}
-"""Code to functions that give the statements of a file, anywhere in it, that are worth parsing for it."""
+method_triggers: _Names = _Names(set)
+"""Code to the last names of methods that may make a finding of it anywhere (``fit`` of a ``paddle.Model``)."""
 
-call_gates: dict[str, list[tuple[str, Gate]]] = {}
+step_statements: defaultdict[str, list[StatementGate]] = defaultdict(list)
+any_statements: defaultdict[str, list[PlaceGate]] = defaultdict(list)
+row_gates: defaultdict[str, list[RowGate]] = defaultdict(list)
+"""Code to its functions, as ``step_gate``, ``statement_gate`` and ``row_gate`` enter them."""
+
+call_gates: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
 """Qualified name of a call to (code, gate): the call may make a finding anywhere if the gate says so."""
 
-method_gates: dict[str, list[tuple[str, str]]] = {}
-"""Last name of a method to (code, qualified name), for calls on objects that a name does not show."""
+
+def _entered(table: defaultdict[str, list[Any]], key: str) -> Callable[[_Function], _Function]:
+    """A decorator that enters a function in a table."""
+
+    def enter(function: _Function) -> _Function:
+        table[key].append(function)
+        return function
+
+    return enter
 
 
 def check(node_type: str) -> Callable[[Check], Check]:
@@ -55,70 +72,49 @@ def check(node_type: str) -> Callable[[Check], Check]:
 
     All checks run whatever is selected, so that the rules which share a place always agree on who speaks.
     """
+    return _entered(checks, node_type)
 
-    def register(function: Check) -> Check:
-        checks.setdefault(node_type, []).append(function)
+
+def step_check(node_type: str, forward: bool = False) -> Callable[[StepCheck], StepCheck]:
+    """Register a function for nodes that run at each training step, where nothing is reported yet; it gets the step.
+
+    ``forward``: also for those in the forward pass of a model (``Step.forward``).
+    """
+
+    def register(function: StepCheck) -> StepCheck:
+        @check(node_type)
+        @wraps(function)
+        def ask(node: Any, context: Context) -> None:
+            step = context.hot if forward else context.step
+            if step is not None and not context.claimed:
+                function(node, context, step)
+
         return function
 
     return register
 
 
-def triggers(code: str, names: Iterable[str], forward: bool = False) -> None:
-    """Say which calls in step code are worth parsing for a rule, or in the code of a forward pass."""
-    (forward_triggers if forward else step_triggers).setdefault(code, set()).update(names)
-
-
-def renamed(code: str, call: str) -> None:
-    """Say which call in step code is worth parsing also under another name: ``from gc import collect as sweep``."""
-    renamed_triggers.setdefault(code, set()).add(call)
-
-
-def forward_clue(code: str, names: Iterable[str], decided: bool = False) -> None:
-    """Say which calls make a forward pass worth a look, where a ``step_gate`` finds the statements in it.
-
-    ``decided``: they do so only where Python decides on what they give (``index.clues``).
-    """
-    (forward_decisions if decided else forward_clues).setdefault(code, set()).update(names)
-
-
-def step_gate(code: str, may_match: StatementGate) -> None:
+def step_gate(code: str) -> Callable[[StatementGate], StatementGate]:
     """Say which statements of step code (``point.step.forward``: of a forward pass) are worth parsing for a rule.
 
     A gate may answer with the most confidence that a finding there can have: what nobody will be shown is not parsed.
     """
-    step_statements.setdefault(code, []).append(may_match)
+    return _entered(step_statements, code)
 
 
-def statement_gate(code: str, may_match: PlaceGate) -> None:
+def statement_gate(code: str) -> Callable[[PlaceGate], PlaceGate]:
     """Say which statements of a file are worth parsing for a rule, and the most confidence that a finding can have.
 
     It is asked of every file: look at the words of the file before anything that parses it.
     """
-    any_statements.setdefault(code, []).append(may_match)
+    return _entered(any_statements, code)
 
 
-def gate(code: str, call: str, may_match: Gate) -> None:
-    """Say which calls anywhere are worth parsing for a rule."""
-    call_gates.setdefault(call, []).append((code, may_match))
-
-
-row_gates: dict[str, list[RowGate]] = {}
-"""Code to functions that name the rows of a file, definitions among them, that are worth parsing for it."""
-
-declared_triggers: dict[str, set[str]] = {}
-"""Code to the settings (``sync_calls``) whose names are worth parsing for it in step code."""
-
-
-def row_gate(code: str, rows: RowGate) -> None:
+def row_gate(code: str) -> Callable[[RowGate], RowGate]:
     """Say which rows of a file are worth parsing for a rule: for what the index alone has found already."""
-    row_gates.setdefault(code, []).append(rows)
+    return _entered(row_gates, code)
 
 
-def declares(code: str, setting: str) -> None:
-    """Say which setting holds names of calls that are worth parsing for a rule in step code."""
-    declared_triggers.setdefault(code, set()).add(setting)
-
-
-def method_gate(code: str, method: str, qualified: str) -> None:
-    """The same for a method of an object (``paddle.Model.fit``)."""
-    method_gates.setdefault(method, []).append((code, qualified))
+def gate(code: str, call: str, may_match: Gate = lambda _call, _file: True) -> None:
+    """Say which calls anywhere are worth parsing for a rule."""
+    call_gates[call].append((code, may_match))

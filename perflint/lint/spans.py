@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import TracebackType
 
 import libcst as cst
@@ -49,19 +50,15 @@ class SpanState(CodegenState):
         return _Exact(self, node, start_node, end_node)
 
 
+@dataclass(slots=True)
 class _Exact:
     """Notes the span of one node when what it is has been written."""
 
-    __slots__ = ("end_node", "node", "start", "start_node", "state")
-
-    def __init__(
-        self, state: SpanState, node: cst.CSTNode, start_node: cst.CSTNode | None, end_node: cst.CSTNode | None
-    ) -> None:
-        self.state = state
-        self.node = node
-        self.start_node = start_node
-        self.end_node = end_node
-        self.start = state.at
+    state: SpanState
+    node: cst.CSTNode
+    start_node: cst.CSTNode | None
+    end_node: cst.CSTNode | None
+    start: int = 0
 
     def __enter__(self) -> None:
         self.start = self.state.at

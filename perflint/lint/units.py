@@ -113,12 +113,7 @@ def chosen(units: list[Unit], rows: Iterable[int]) -> list[Unit]:
 
 
 def parse(source: Source, unit: Unit, reader: Reader | None = None) -> ParsedUnit:
-    """A unit as a LibCST module, with the offsets of its nodes; without what nobody asks about.
-
-    Args:
-        source: the file.
-        unit: what of it is parsed.
-        reader: knows what it was given before.
+    """A unit of a file as a LibCST module, with the offsets of its nodes; without what nobody asks about.
 
     Raises:
         UnparsableError: LibCST does not know this syntax (it is newer than the installed release), or nests too deeply

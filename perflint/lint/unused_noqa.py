@@ -13,6 +13,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
@@ -130,7 +131,7 @@ class _Units:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._read: dict[tuple[int, int], bool] = {}
+        self._read: dict[Unit, bool] = {}
 
     def are_read(self, rows: Iterable[int]) -> bool:
         """Whether it can read all pieces with one of these rows."""
@@ -148,19 +149,13 @@ class _Units:
             return None
 
     def _is_read(self, unit: Unit) -> bool:
-        place = unit.first, unit.last
-        if place not in self._read:
-            self._read[place] = not unit.is_too_deep and self._is_parsed(unit)
-        return self._read[place]
-
-    def _is_parsed(self, unit: Unit) -> bool:
         from perflint.lint import units
 
-        try:
-            units.parse(self._source, replace(unit, rows=None))
-        except (units.UnparsableError, RecursionError):
-            return False
-        return True
+        if unit not in self._read:
+            self._read[unit] = False
+            with suppress(units.UnparsableError, RecursionError):
+                self._read[unit] = not unit.is_too_deep and bool(units.parse(self._source, replace(unit, rows=None)))
+        return self._read[unit]
 
 
 @dataclass(frozen=True)
@@ -181,8 +176,8 @@ class _Judge:
         """The finding about the codes that are of no use, if there are any."""
         unknown = [item for item in self._own() if not self._meant(item[0])]
         unused = [item for item in self._own() if self._meant(item[0]) and self._is_unused(item[0])]
-        if unused and not self._is_read():
-            unused = []
+        if unused and not self.units.are_read(self._rows):
+            unused = []  # what LibCST cannot read was not checked
         useless = sorted([*unknown, *unused], key=lambda item: item[1])
         if not useless:
             return None
@@ -204,8 +199,11 @@ class _Judge:
         meant = self._meant(listed)
         if CODE in meant or not all(code in self.judged for code in meant) or self._is_explained(meant):
             return False
-        rows = range(self.comment.line.first, self.comment.line.last + 1)
-        return not any(code.startswith(listed) for row in rows for code in self.found.get(row, ()))
+        return not any(code.startswith(listed) for row in self._rows for code in self.found.get(row, ()))
+
+    @property
+    def _rows(self) -> range:
+        return range(self.comment.line.first, self.comment.line.last + 1)
 
     def _is_explained(self, codes: Iterable[str]) -> bool:
         """Whether the comment has words that may be why a rule has found nothing."""
@@ -215,10 +213,6 @@ class _Judge:
         return re.search(r"\w", words) is not None and any(
             code in _HEEDS_COMMENTS or any(match.unless_comment for match in self.rules[code].match) for code in codes
         )
-
-    def _is_read(self) -> bool:
-        """Whether LibCST can read the code here: what it cannot read was not checked."""
-        return self.units.are_read(range(self.comment.line.first, self.comment.line.last + 1))
 
     def _edits(self, useless: Collection[int]) -> tuple[Edit, ...]:
         """Take these codes out; nothing where something else would be silenced then."""

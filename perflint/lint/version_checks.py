@@ -51,7 +51,12 @@ def oldest_for(file: FileIndex, settings: Settings) -> Admitted | None:
     target = version_of(settings.target_paddle)
     if target is not None:
         return Admitted(target, "target-paddle")
-    checked = [found for other in checking(file.project) for found in _of_file(other, file)]
+    checked = [
+        Admitted(version, other.path, row)
+        for other in checking(file.project)
+        for version, row, is_defined in _stated_in(other)
+        if is_defined or _concerns(other, file)
+    ]
     required = nearest(file.path, file.project.inputs)
     return oldest([*checked, *([required] if required is not None else [])])
 
@@ -88,25 +93,16 @@ def _row(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def _of_file(checking_file: FileIndex, file: FileIndex) -> Iterator[Admitted]:
-    for version, row, is_defined in _stated_in(checking_file):
-        if is_defined or _concerns(checking_file, file):
-            yield Admitted(version, checking_file.path, row)
-
-
 def _concerns(checking_file: FileIndex, file: FileIndex) -> bool:
-    if checking_file is file or _is_imported(checking_file):
-        return True
-    return file in Imports.of(file.project).closure([checking_file])
+    is_near = checking_file is file or _is_imported(checking_file)
+    return is_near or file in Imports.of(file.project).closure([checking_file])
 
 
 def _is_imported(file: FileIndex) -> bool:
     """Whether another file imports this one, as the texts have it."""
     name = file.module.rpartition(".")[2]
-    pattern = re.compile(
-        rf"^[ \t]*(?:from|import)\b[^\n#]*\b{name}\b|^[ \t]*from[ \t]+[.\w]+[ \t]+import[ \t]*\([^)]*\b{name}\b",
-        re.MULTILINE,
-    )
+    imported = rf"(?:from|import)\b[^\n#]*\b{name}\b|from[ \t]+[.\w]+[ \t]+import[ \t]*\([^)]*\b{name}\b"
+    pattern = re.compile(rf"^[ \t]*(?:{imported})", re.MULTILINE)
     return name.isidentifier() and any(
         other is not file and other.matches(pattern) for other in file.project.mentions.of(name)
     )

@@ -1,4 +1,4 @@
-"""The one walk over a unit: down to the statements that can hold a finding, and through the whole of those."""
+"""The walk over a unit, which all checks share: it goes through the statements that can hold a finding."""
 
 from __future__ import annotations
 
@@ -35,19 +35,15 @@ class Walk:
         kind = type(node)
         if self._rows is not None and _is_line(kind) and not self._is_wanted(node):
             return
-        context = self._context
-        context.node = node
-        is_statement = _is_statement(kind)
-        if is_statement:
-            context.enter(node)
+        context, is_statement = self._context, _is_statement(kind)
+        context.enter(node, is_statement)
         for function in self._table.get(kind.__name__, ()):
             function(node, context)
         context.parents.append(node)
         for child in children(node):
             self._node(child)
         context.parents.pop()
-        if is_statement:
-            context.leave()
+        context.leave(is_statement)
 
     def _is_wanted(self, node: cst.CSTNode) -> bool:
         rows = self._rows or ()

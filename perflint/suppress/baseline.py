@@ -70,12 +70,7 @@ class Baseline:
         return str(self.path.absolute().parent)
 
     def split(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> BaselineSplit:
-        """Tell findings apart.
-
-        Args:
-            findings: all findings of a run, in the order of their places in each file.
-            sources: the texts that they point into, by path.
-        """
+        """Tell the findings of a run apart, which are in the order of their places in each file."""
         own = fingerprints(findings, sources, self.root)
         known = [each if each in self.entries else None for each in own]
         moved = self._moved([item for item, each in zip(findings, known, strict=True) if each is None], sources)
@@ -90,13 +85,7 @@ class Baseline:
         return BaselineSplit(new, hidden, frozenset(used))
 
     def stale(self, used: Collection[str], paths: Iterable[str], codes: Collection[str]) -> list[Entry]:
-        """The entries of files and rules that were checked, and have no finding any more.
-
-        Args:
-            used: the entries that have one.
-            paths: the files that were checked.
-            codes: the rules that were selected.
-        """
+        """The entries of checked files (``paths``) and selected rules that are not ``used`` for a finding any more."""
         checked = {_place(path, self.root) for path in paths}
         return sorted(
             entry

@@ -39,11 +39,8 @@ def skips_file(source: Source) -> bool:
         return True
     if "skip-file" not in text:
         return False
-    rows = {
-        # The match may start with the line end before the comment.
-        source.lines.position(match.end())[0]
-        for match in _SKIP_FILE.finditer(text)
-    }
+    # (The match may start with the line end before the comment.)
+    rows = {source.lines.position(match.end())[0] for match in _SKIP_FILE.finditer(text)}
     return bool(rows) and _has_comment(source, rows)
 
 

@@ -17,21 +17,23 @@ def definitions_of(scope: Scope) -> dict[str, ast.expr]:
 
     A flag that is bound to a constant first and to its opposite under one test stands for that test.
     """
-    found: dict[str, list[_Binding]] = {}
+    found: dict[str, list[Binding]] = {}
     for statement in scope.statements:
         for name, value in values_bound_by(statement.node):
-            found.setdefault(name, []).append(_Binding(value, statement))
+            found.setdefault(name, []).append(Binding(statement, value))
     defined = {name: _definition(bindings) for name, bindings in found.items()}
     return {name: value for name, value in defined.items() if value is not None}
 
 
 @dataclass(frozen=True)
-class _Binding:
-    value: ast.expr | None
+class Binding:
+    """One statement that binds a name; ``value`` is what it is bound to, unpacked or iterated from (None: unknown)."""
+
     statement: Statement
+    value: ast.expr | None
 
 
-def _definition(bindings: list[_Binding]) -> ast.expr | None:
+def _definition(bindings: list[Binding]) -> ast.expr | None:
     if len(bindings) == 1:
         return bindings[0].value
     if len(bindings) != 2:
@@ -49,17 +51,27 @@ def _definition(bindings: list[_Binding]) -> ast.expr | None:
 
 def values_bound_by(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
     """The names a statement binds, each with the expression (None: it cannot be told)."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from _pairs(target, node.value)
-    elif isinstance(node, ast.AnnAssign):
-        yield from _pairs(node.target, node.value)
-    elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor)):
-        yield from _pairs(node.target, None)
-    elif isinstance(node, (ast.If, ast.While)):
+    if isinstance(node, (ast.If, ast.While)):
         for item in walk(node.test):
             if isinstance(item, ast.NamedExpr):
                 yield from _pairs(item.target, item.value)
+    elif not isinstance(node, (ast.With, ast.AsyncWith)):
+        for target, value in targets_and_values(node):
+            yield from _pairs(target, None if isinstance(node, (ast.For, ast.AsyncFor)) else value)
+
+
+def targets_and_values(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """What a statement binds, as it stands, each with what it is bound to or iterates over (None: not to be told)."""
+    if isinstance(node, ast.Assign):
+        yield from ((target, node.value) for target in node.targets)
+    elif isinstance(node, ast.AnnAssign):
+        yield node.target, node.value
+    elif isinstance(node, (ast.For, ast.AsyncFor)):
+        yield node.target, node.iter
+    elif isinstance(node, ast.AugAssign):
+        yield node.target, None
+    elif isinstance(node, (ast.With, ast.AsyncWith)):
+        yield from ((item.optional_vars, None) for item in node.items if item.optional_vars is not None)
 
 
 def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:

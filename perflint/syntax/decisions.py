@@ -38,6 +38,26 @@ def _asked_in(item: ast.AST) -> Sequence[ast.expr]:
     return []
 
 
+def operands(node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions that ``and``, ``or`` and ``not`` join."""
+    if isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from operands(value)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield from operands(node.operand)
+    else:
+        yield node
+
+
+def required(test: ast.expr) -> Iterator[ast.expr]:
+    """The parts of a test that all have to hold."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for value in test.values:
+            yield from required(value)
+    else:
+        yield test
+
+
 def leaf(node: ast.expr) -> ast.expr:
     """What ``(name := value)`` asks about."""
     while isinstance(node, ast.NamedExpr):

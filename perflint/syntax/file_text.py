@@ -62,7 +62,7 @@ class FileText:
         return {}
 
     def _told(self, how: str, name: str, answer: Callable[[str, str], bool]) -> bool:
-        """What the text says of a name, asked once: functions of the same name in many files ask all files again."""
+        """What the text says of a name, remembered: each function of that name asks all files."""
         key = how, name
         if key not in self._known:
             told = answer(self._folded, name) if len(self._known) < _MOST_LOOKS else name in getattr(self._uses, how)

@@ -1,4 +1,4 @@
-"""Where the functions of a file stand, as its text tells: more of the text may belong to one, never less."""
+"""The functions of a file and what they call, as its text tells: more of the text may belong to one, never less."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+_CALLED = re.compile(r"\b(\w+)\s*\(")
 _DEFINITION = re.compile(r"def[\s\\]+(\w+)")
 _QUOTES = ('"""', "'''")
 
@@ -45,3 +46,17 @@ def _end(text: str, function: _Function, later: list[_Function]) -> int:
         ):
             return other.row
     return len(text)
+
+
+def may_call(text: str, names: frozenset[str]) -> bool:
+    """Whether a ``forward``, or a function of the same file that it calls, may call something by one of these names."""
+    if "forward" not in text:
+        return False
+    functions = list(function_texts(text))
+    called = _called(functions, {"forward"})
+    return not names.isdisjoint(called) or not names.isdisjoint(_called(functions, called))
+
+
+def _called(functions: list[tuple[str, str]], wanted: set[str]) -> set[str]:
+    """The last names of what the functions of these names call."""
+    return {name for known, text in functions if known in wanted for name in _CALLED.findall(text)}

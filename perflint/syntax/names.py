@@ -1,4 +1,4 @@
-"""What a name in one file stands for: its own import table, instead of a metadata provider."""
+"""What a name in one file stands for, by the imports and the definitions of the file."""
 
 from __future__ import annotations
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
 
-from perflint.syntax.names import dotted
+from perflint.syntax.bindings import Binding, targets_and_values
+from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.scopes import LOOPS, Scope, Statement
 from perflint.syntax.tree import base_of, walk
 
@@ -14,14 +13,6 @@ _MUTATORS = frozenset(
     {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill", "update", "add", "setdefault"}
     | {"shuffle", "resize", "put", "popleft", "appendleft"}
 )
-
-
-@dataclass(frozen=True)
-class Binding:
-    """One statement that binds a name; ``value`` is what it is bound to, unpacked or iterated from (None: unknown)."""
-
-    statement: Statement
-    value: ast.expr | None
 
 
 def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
@@ -32,12 +23,11 @@ def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
     found: list[Binding] = []
     around = {(link.node, link.branch) for link in at.around}
     for statement in reversed(scope.statements):
-        binding = _binding(name, statement) if _precedes(statement, at) else None
+        binding = _binding(name, statement) if statement.start < at.start else None
         if binding is None:
             continue
         found.append(binding)
-        links = statement.around
-        if all((link.node, link.branch) in around for link in links):
+        if all((link.node, link.branch) in around for link in statement.around):
             break
     return found
 
@@ -75,15 +65,11 @@ def _mutates(item: ast.AST, name: str) -> bool:
     return False
 
 
-def _precedes(statement: Statement, at: Statement) -> bool:
-    first, second = statement.node, at.node
-    return (first.lineno, first.col_offset) < (second.lineno, second.col_offset)
-
-
 def _binding(name: str, statement: Statement) -> Binding | None:
-    for target, value in _bound(statement.node):
-        if _holds(target, name):
-            unpacked = None if isinstance(statement.node, LOOPS) else _part(target, value, name)
+    node = statement.node
+    for target, value in targets_and_values(node):
+        if name in stored_names(target) and not (isinstance(node, ast.AnnAssign) and value is None):
+            unpacked = None if isinstance(node, LOOPS) else _part(target, value, name)
             return Binding(statement, unpacked or value)
     return None
 
@@ -93,25 +79,4 @@ def _part(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr | Non
     displays = (ast.Tuple, ast.List)
     if not isinstance(target, displays) or not isinstance(value, displays) or len(target.elts) != len(value.elts):
         return None
-    return next(part for one, part in zip(target.elts, value.elts, strict=True) if _holds(one, name))
-
-
-def _bound(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    if isinstance(node, ast.Assign):
-        yield from ((target, node.value) for target in node.targets)
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield node.target, node.value
-    elif isinstance(node, (ast.For, ast.AsyncFor)):
-        yield node.target, node.iter
-    elif isinstance(node, ast.AugAssign):
-        yield node.target, None
-    elif isinstance(node, (ast.With, ast.AsyncWith)):
-        yield from ((item.optional_vars, None) for item in node.items if item.optional_vars is not None)
-
-
-def _holds(target: ast.expr, name: str) -> bool:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return any(_holds(part, name) for part in target.elts)
-    if isinstance(target, ast.Starred):
-        return _holds(target.value, name)
-    return isinstance(target, ast.Name) and target.id == name
+    return next(part for one, part in zip(target.elts, value.elts, strict=True) if name in stored_names(one))

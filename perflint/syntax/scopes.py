@@ -101,6 +101,11 @@ class Statement:
         return self._parts
 
     @property
+    def start(self) -> tuple[int, int]:
+        """Its row and column: which of two statements comes first."""
+        return self.node.lineno, self.node.col_offset
+
+    @property
     def loop(self) -> Loop | None:
         """The innermost loop around the statement in its scope."""
         return self.place.loop if self.place else None
@@ -110,9 +115,14 @@ class Statement:
         """The links of its place, from the inside out: one for each compound statement around it in its scope."""
         return self.place.chain() if self.place is not None else iter(())
 
-    def is_in(self, loop: ast.stmt) -> bool:
-        """Whether it stands in the body of a loop."""
-        return any(link.node is loop and link.branch == "body" for link in self.around)
+    @property
+    def tests(self) -> Iterator[ast.expr]:
+        """The tests of the ``if`` statements in whose body it stands, from the inside out."""
+        return (link.node.test for link in self.around if isinstance(link.node, ast.If) and link.branch == "body")
+
+    def is_in(self, block: ast.stmt) -> bool:
+        """Whether it stands in the body of a loop, or of another compound statement."""
+        return any(link.node is block and link.branch == "body" for link in self.around)
 
 
 @dataclass(eq=False)
@@ -149,9 +159,7 @@ class Scope:
     def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
         """What the statements of the scope alone say, worked out when it is first asked.
 
-        Args:
-            question: tells this answer from others.
-            answer: looks at no other scope, and gives names or nodes: an edit elsewhere in the file moves rows.
+        The answer must look at no other scope, and give names or nodes: an edit elsewhere in the file moves rows.
         """
         if self._answered is not self.statements:  # an edit replaces the statements, and not the scope
             self._answers, self._answered = {}, self.statements
@@ -159,6 +167,11 @@ class Scope:
             self._answers[question] = answer()
         found: _Answer = self._answers[question]
         return found
+
+    @property
+    def calls(self) -> Iterator[ast.Call]:
+        """The calls in its statements."""
+        return (call for statement in self.statements for call in statement.calls)
 
     @property
     def row(self) -> int:
@@ -208,12 +221,8 @@ class FileScopes:
         self.scopes: list[Scope] = []
         self.module = Scope("<module>", "", tree, None, None)
         self.scopes.append(self.module)
-        own: list[str] = []
-        for node in tree.body:
-            if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-                own.append(node.name)
         self._block(self.module, tree.body, None)
-        names.add_definitions(own)
+        names.add_definitions(node.name for node in tree.body if isinstance(node, (*FUNCTIONS, ast.ClassDef)))
         for owner in self.classes.values():
             owner.bases = tuple(names.resolve(base) for base in owner.bases)
 
@@ -376,12 +385,7 @@ def last_row(node: ast.stmt) -> int:
 
 
 def statements_on(scopes: FileScopes, rows: list[int]) -> Iterator[tuple[Scope, Statement]]:
-    """The statements in whose own rows one of some rows is, scope by scope.
-
-    Args:
-        scopes: those of a file.
-        rows: of the file, in order, at least one.
-    """
+    """The statements in whose own rows one of some rows is, scope by scope; at least one row, in order."""
     for scope in scopes.scopes:
         if not isinstance(scope.node, ast.Module) and not _any_within(rows, scope.node.lineno, scope.node.end_lineno):
             continue
@@ -410,7 +414,7 @@ def _any_within(rows: list[int], first: int, last: int | None) -> bool:
 
 def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool, list[ast.Call]]:
     calls: list[ast.Call] = []
-    lambdas: list[ast.AST] = [node.args] if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
+    lambdas: list[ast.AST] = [node.args] if isinstance(node, FUNCTIONS) else []
     formats = False
     stack: list[ast.AST] = list(headers(node))
     while stack:

@@ -1,4 +1,4 @@
-"""Nodes of an ``ast`` tree: those below one (without operators and contexts, so in a third of the time), their rows."""
+"""Nodes of an ``ast`` tree: those below a node, without operators and contexts (three times as fast); their rows."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def first_row(node: ast.stmt) -> int:
 
 
 def alike(one: ast.AST, other: ast.AST) -> bool:
-    """Whether two nodes say the same, wherever they stand: ``ast.dump`` of both, but for its time and its recursion."""
+    """Whether two nodes are the same code, wherever it stands: what comparing ``ast.dump`` tells, but much faster."""
     pairs: list[tuple[Any, Any]] = [(one, other)]
     for first, second in pairs:  # which grows on the way
         if first.__class__ is not second.__class__:

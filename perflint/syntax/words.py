@@ -31,10 +31,8 @@ class Uses:
 
 def is_called(text: str, name: str) -> bool:
     """Whether ``uses`` has a name among what a text calls; quicker for one name."""
-    return any(
-        _OPENS.match(text, at + len(name)) and not text.startswith("def ", max(at - 4, 0), at)
-        for at in places(text, name)
-    )
+    opened = (at for at in places(text, name) if _OPENS.match(text, at + len(name)))
+    return any(not text.startswith("def ", max(at - 4, 0), at) for at in opened)
 
 
 def is_held(text: str, name: str) -> bool:
@@ -53,12 +51,7 @@ def is_member(text: str, name: str) -> bool:
 
 
 def places(text: str, name: str) -> Iterator[int]:
-    """Where a name stands in a text as a whole word: offsets in characters.
-
-    Args:
-        text: any.
-        name: nowhere, if it is empty.
-    """
+    """Where a name stands in a text as a whole word: offsets in characters.  An empty name stands nowhere."""
     at = text.find(name) if name else -1  # a pattern of each name would take longer to compile than to look for
     while at >= 0:
         end = at + len(name)

@@ -11,12 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perflint.files import plain_files
-
-if TYPE_CHECKING:
-    import ast
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ELSE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

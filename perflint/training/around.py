@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.settled import Settled
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import counts_processes, is_settled, means_interval, means_rank
-from perflint.training.counting import (
-    Definitions,
-    as_remainder,
-    asks_the_clock,
-    counted_by,
-    counts_steps,
-)
+from perflint.training.counting import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps
 from perflint.training.guards import rare
 from perflint.training.one_shot import turns_itself_off
 
@@ -71,29 +66,30 @@ class HotPath:
         if not isinstance(node, ast.If):
             return False
         value, scope = branch == "body", self._scope
-        if rare(node.test, value, self._definitions, counters=counted_by(loop)):
+        if rare(node.test, value, self._definitions, counted_by(loop)):
             return True
         if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):
             return True
-        return (branch == "else" and _skips_the_step(node)) or (value and _ends_the_loop(node.body, link, loop))
+        # The ``else`` of a test may be for the odd step that is skipped: only the other branch trains.
+        is_skipped = branch == "else" and _trains(node.body) and not _trains(node.orelse)
+        return is_skipped or (value and _ends_the_loop(node.body, link, loop))
 
 
 def leading_to_an_error(scope: Scope) -> set[ast.stmt]:
     """The statements after which a function always raises, such as those that build the error's message."""
     body = scope.node.body
-    if isinstance(scope.node, ast.Module) or not exits(body):
+    if isinstance(scope.node, ast.Module) or not exits(body) or _returns(body[-1]):
         return set()
     found: set[ast.stmt] = set()
     for node in reversed(body[:-1]):
         found.add(node)
-        if any(isinstance(item, ast.Return) for item in walk(node)):
+        if _returns(node):
             break
-    return found if not any(isinstance(item, ast.Return) for item in walk(body[-1])) else set()
+    return found
 
 
-def _skips_the_step(node: ast.If) -> bool:
-    """Whether the ``else`` of a test is for the odd step that is skipped: only the other branch trains."""
-    return _trains(node.body) and not _trains(node.orelse)
+def _returns(node: ast.stmt) -> bool:
+    return any(isinstance(item, ast.Return) for item in walk(node))
 
 
 def _trains(body: list[ast.stmt]) -> bool:
@@ -222,6 +218,5 @@ class _Changing:
         last = name.rpartition(".")[2] if name is not None else ""
         if not means_rank(last) and not counts_processes(last) and last not in _ASKS_WHAT_IT_IS:
             return True
-        receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-        given = [*receiver, *node.args, *(item.value for item in node.keywords)]
+        given = [*arguments_of(node), *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
         return any(self.may_change(item, depth) for item in given)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
 from perflint.index.modules import Modules
-from perflint.syntax.bindings import bindings_of, bound_by, targets_of
+from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.scopes import LOOPS, Scope, Statement, exits
+from perflint.syntax.scopes import LOOPS, Scope, Statement, exits, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import measures, predicts, speaks_of_training, trains
 from perflint.training.evidence import EVIDENCE, STEP_METHODS
@@ -151,23 +151,18 @@ def _keeps(statement: Statement) -> bool:
 
 def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str], depth: int) -> bool:
     """Whether a call may run a model or train one; a call that is not known may."""
-    func = call.func
-    last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    last, name = terminal(call), dotted(call.func)
     if not last or last in _RUNS_MODELS:
         return True
-    name = dotted(func)
     if name is None:
         return False  # a method of a value that was worked out just here
     found = Values.of(file.project).callee(file, scope, name, {})
     if found is not None:
         return depth >= _MAX_DEPTH or found[1].name in ("forward", "__call__") or _runs_model(*found, depth + 1)
-    first = name.partition(".")[0]
+    first, qualified = name.partition(".")[0], file.names.resolve(name)
     if file.names.is_bound(first):
-        return (
-            ".nn." in file.names.resolve(name)
-            or Modules.of(file.project).find(file.names.resolve(name), file) is not None
-        )
-    if isinstance(func, ast.Name):
+        return ".nn." in qualified or Modules.of(file.project).find(qualified, file) is not None
+    if isinstance(call.func, ast.Name):
         return not hasattr(builtins, name)
     return first not in own and last not in _QUIET_METHODS
 
@@ -178,15 +173,8 @@ def _runs_model(file: FileIndex, scope: Scope, depth: int) -> bool:
         name
         for statement in scope.statements
         if isinstance(statement.node, (ast.With, ast.AsyncWith, *LOOPS))
-        for name in _bound_around(statement.node)
+        for target, _ in targets_and_values(statement.node)
+        for name in plain_names(target)
     }
-    return any(
-        _may_run_model(file, scope, call, own - set(scope.parameters), depth)
-        for statement in scope.statements
-        for call in statement.calls
-    )
-
-
-def _bound_around(node: ast.stmt) -> list[str]:
-    parts = [item.optional_vars for item in getattr(node, "items", ())] + [getattr(node, "target", None)]
-    return [item.id for part in parts if part is not None for item in walk(part) if isinstance(item, ast.Name)]
+    own -= set(scope.parameters)
+    return any(_may_run_model(file, scope, call, own, depth) for call in scope.calls)

@@ -1,4 +1,4 @@
-"""What makes a model's forward pass worth a look: calls that cost by themselves, and those that a decision reads."""
+"""Which calls make a model's forward pass worth a look: those that cost by themselves, and those Python decides on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.syntax.decisions import candidates
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.scopes import Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.training.evidence import terminal_names
@@ -42,20 +42,14 @@ class Clues:
 
     def _are_decided(self, statements: list[Statement]) -> bool:
         bound = {
-            target.id
+            name
             for statement in statements
-            if isinstance(statement.node, (ast.Assign, ast.AnnAssign)) and self._are_called(statement)
-            for target in walk(statement.node)
-            if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+            if isinstance(statement.node, (ast.Assign, ast.AnnAssign))
+            and not terminal_names(statement).isdisjoint(self.decided)
+            for name in stored_names(statement.node)
         }
-        return any(
-            self._is_decided(expression, asked, bound)
-            for statement in statements
-            for expression, asked in candidates(statement.node)
-        )
-
-    def _are_called(self, statement: Statement) -> bool:
-        return not terminal_names(statement).isdisjoint(self.decided)
+        found = (candidate for statement in statements for candidate in candidates(statement.node))
+        return any(self._is_decided(expression, asked, bound) for expression, asked in found)
 
     def _is_decided(self, expression: ast.expr, asked: bool, bound: set[str]) -> bool:
         """Whether an expression decides on what such a call gives, or on a name that is bound to it."""
@@ -64,9 +58,8 @@ class Clues:
                 return True
             if not asked and terminal(expression) not in MATH:
                 return False  # what a call is given it takes as it is
-        for item in walk(expression):
-            if isinstance(item, ast.Name) and item.id in bound:
-                return True
-            if isinstance(item, ast.Call) and terminal(item) in self.decided:
-                return True
-        return False
+        return any(
+            (isinstance(item, ast.Name) and item.id in bound)
+            or (isinstance(item, ast.Call) and terminal(item) in self.decided)
+            for item in walk(expression)
+        )

@@ -10,18 +10,11 @@ from functools import cached_property
 
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.vocabulary import evaluates, means_interval, means_mode, predicts
-from perflint.training.counting import (
-    Definitions,
-    asks_the_clock,
-    counts_steps,
-    is_early,
-    is_end,
-    key_of,
-    remainder_of,
-    spaces_steps,
-)
+from perflint.training import counting
+from perflint.training.counting import Definitions
 
 _EQUALITY = (ast.Eq, ast.NotEq)
+_Asks = Callable[[ast.expr], bool]
 _UP = (ast.Gt, ast.GtE)
 _DOWN = (ast.Lt, ast.LtE)
 _ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
@@ -34,7 +27,7 @@ _ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class _Comparison:
-    """One comparison, and whether the steps are meant on which it holds.
+    """One comparison, and the truth value that is asked about: on how many steps does the comparison give it?
 
     ``counters``: names that count the steps of the loop.  ``is_told``: whether an expression is true on a few steps.
     """
@@ -45,15 +38,15 @@ class _Comparison:
     value: bool
     definitions: Definitions
     counters: frozenset[str]
-    is_told: Callable[[ast.expr], bool]
+    is_told: _Asks
 
     def counts(self, side: ast.expr) -> bool:
         """Whether a side is worked out from a count of steps."""
-        return counts_steps(side, self.counters)
+        return counting.counts_steps(side, self.counters)
 
     @cached_property
     def is_equal(self) -> bool:
-        """Whether the sides are equal on the steps that are meant; ask only where they are compared for equality."""
+        """Whether the sides are equal where the comparison gives that value; only for ``==`` and ``!=``."""
         return self.value == isinstance(self.operator, ast.Eq)
 
     @cached_property
@@ -62,20 +55,8 @@ class _Comparison:
         return isinstance(self.operator, _EQUALITY)
 
 
-def is_rare(
-    test: ast.Compare,
-    value: bool,
-    definitions: Definitions,
-    counters: frozenset[str],
-    is_told: Callable[[ast.expr], bool],
-) -> bool:
-    """Whether a comparison is ``value`` only on a few steps of a loop.
-
-    Args:
-        definitions: names that are bound once, with what they are bound to.
-        counters: names that count the steps of the loop, whatever they are called.
-        is_told: whether an expression is true on a few steps.
-    """
+def is_rare(test: ast.Compare, value: bool, definitions: Definitions, counters: frozenset[str], is_told: _Asks) -> bool:
+    """Whether a comparison is ``value`` only on a few steps of a loop: see ``guards.rare``."""
     if len(test.ops) != 1:
         return False
     asked = _Comparison(test.left, test.ops[0], test.comparators[0], value, definitions, counters, is_told)
@@ -105,10 +86,10 @@ def of_constants(test: ast.Compare, definitions: Definitions) -> bool | None:
 def _remainder(asked: _Comparison) -> bool | None:
     """``step % 100 == 0``."""
     for side in (asked.left, asked.right):
-        remainder = remainder_of(side, asked.definitions)
+        remainder = counting.remainder_of(side, asked.definitions)
         if remainder is not None:
             is_due = asked.value != isinstance(asked.operator, (ast.NotEq, ast.Gt))
-            return spaces_steps(remainder, asked.definitions) and is_due
+            return counting.spaces_steps(remainder, asked.definitions) and is_due
     return None
 
 
@@ -126,9 +107,9 @@ def _the_end(asked: _Comparison) -> bool | None:
     if not isinstance(asked.operator, (*_UP, *_DOWN)):
         return None
     up = isinstance(asked.operator, _UP)
-    if asked.counts(asked.left) and is_end(asked.right):
+    if asked.counts(asked.left) and counting.is_end(asked.right):
         return up == asked.value
-    if asked.counts(asked.right) and is_end(asked.left) and not is_end(asked.right):
+    if asked.counts(asked.right) and counting.is_end(asked.left) and not counting.is_end(asked.right):
         return (not up) == asked.value
     return None
 
@@ -165,7 +146,7 @@ def _one_step(asked: _Comparison) -> bool | None:
 def _first_steps(asked: _Comparison) -> bool | None:
     """``step < 5``, or that ``step >= args.warmup`` fails."""
     is_limit = isinstance(asked.operator, _DOWN if asked.value else _UP)
-    if is_limit and asked.counts(asked.left) and is_early(asked.right):
+    if is_limit and asked.counts(asked.left) and counting.is_early(asked.right):
         return True
     return None if asked.value else False
 
@@ -174,7 +155,7 @@ def _the_clock(asked: _Comparison) -> bool | None:
     """``time.time() - last > 60``."""
     is_order = isinstance(asked.operator, (*_UP, *_DOWN))
     sides = (asked.left, asked.right)
-    return True if is_order and any(asks_the_clock(side, asked.definitions) for side in sides) else None
+    return True if is_order and any(counting.asks_the_clock(side, asked.definitions) for side in sides) else None
 
 
 def _a_level(asked: _Comparison) -> bool | None:
@@ -218,7 +199,7 @@ def _other_mode(left: ast.expr, right: ast.expr) -> bool | None:
     """Whether ``mode == "eval"`` asks for another mode than training; None when it asks for no mode."""
     if not isinstance(right, ast.Constant) or not isinstance(right.value, str):
         return None
-    if not any(map(means_mode, [*names_in(left), key_of(left) or ""])):
+    if not any(map(means_mode, [*names_in(left), counting.key_of(left) or ""])):
         return None
     asked = right.value.lower()
     if asked.startswith("train"):
@@ -227,6 +208,5 @@ def _other_mode(left: ast.expr, right: ast.expr) -> bool | None:
 
 
 def _is_length(node: ast.expr) -> bool:
-    return (isinstance(node, ast.Call) and dotted(node.func) == "len") or (
-        isinstance(node, ast.Attribute) and node.attr == "size"
-    )
+    is_size = isinstance(node, ast.Attribute) and node.attr == "size"
+    return is_size or (isinstance(node, ast.Call) and dotted(node.func) == "len")

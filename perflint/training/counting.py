@@ -68,14 +68,14 @@ def is_end(node: ast.expr) -> bool:
 
 
 def is_early(node: ast.expr) -> bool:
-    """Whether a limit is where the usual steps begin: ``5``, ``args.skip_batches``, ``warmup_steps``."""
+    """Whether a limit ends the first few steps, such as a warm-up: ``5``, ``args.skip_batches``, ``warmup_steps``."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int) and node.value <= _FEW_STEPS
     return means_start((dotted(node) or key_of(node) or "").rpartition(".")[2])
 
 
 def written(definitions: Definitions) -> Definitions:
-    """The definitions that the function itself writes: constants that all its callers hand over take long to find."""
+    """The definitions that the function itself holds, without what its callers hand over, which takes long to find."""
     return definitions.own if isinstance(definitions, Known) else definitions
 
 
@@ -125,8 +125,8 @@ def counts_steps(node: ast.expr, counters: frozenset[str] = NO_NAMES) -> bool:
     if isinstance(node, ast.Call):
         return False
     called = {item.func for item in walk(node) if isinstance(item, ast.Call)}  # ``perf_counter`` counts no steps
-    names = (name for item in walk(node) if item not in called for name in _own_names(item))
-    return any(name in counters or means_step(name) for name in names)
+    names = (getattr(item, "id", None) or getattr(item, "attr", None) for item in walk(node) if item not in called)
+    return any(name is not None and (name in counters or means_step(name)) for name in names)
 
 
 def asks_the_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> bool:
@@ -146,9 +146,3 @@ def key_of(node: ast.expr) -> str | None:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         return node.slice.value
     return None
-
-
-def _own_names(item: ast.AST) -> tuple[str, ...]:
-    if isinstance(item, ast.Name):
-        return (item.id,)
-    return (item.attr,) if isinstance(item, ast.Attribute) else ()

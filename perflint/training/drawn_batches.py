@@ -15,10 +15,10 @@ from perflint.dataflow.values import Values
 from perflint.index.kinds import EITHER, OBJECT_TAG
 from perflint.index.modules import Modules
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop, Scope
+from perflint.syntax.scopes import Loop, Scope, terminal
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
+    from perflint.index.project import FileIndex
 
 _PASSED_THROUGH = frozenset({"enumerate", "zip", "iter", "tqdm", "track", "islice", "reversed"})
 _MAX_DEPTH = 4
@@ -38,64 +38,62 @@ class Drawn:
     at: ast.expr
 
 
-class Drawing:
-    """Finds what runs inside of ``for batch in ...`` and ``next(...)``."""
+def drawn_by_loop(file: FileIndex, scope: Scope, loop: Loop, env: Env) -> Iterator[Drawn]:
+    """What runs for each pass of ``for batch in ...``; nothing for a ``while``, whose ``next`` calls are asked."""
+    return iter(()) if isinstance(loop, ast.While) else _of(file, scope, loop.iter, env, 0)
 
-    def __init__(self, project: Project) -> None:
-        self._project = project
 
-    def by_loop(self, file: FileIndex, scope: Scope, loop: Loop, env: Env) -> list[Drawn]:
-        """What a loop draws from; nothing for a ``while``, whose ``next`` calls are asked one by one."""
-        return [] if isinstance(loop, ast.While) else list(self._of(file, scope, loop.iter, env, 0))
+def drawn_by_next(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Drawn]:
+    """What runs in ``next(batches)``; empty for every other call."""
+    is_next = isinstance(call.func, ast.Name) and call.func.id == "next" and call.args
+    return list(_of(file, scope, call.args[0], env, 0)) if is_next else []
 
-    def by_next(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Drawn]:
-        """What ``next(batches)`` draws from; empty for every other call."""
-        if not (isinstance(call.func, ast.Name) and call.func.id == "next" and call.args):
-            return []
-        return list(self._of(file, scope, call.args[0], env, 0))
 
-    def _of(self, file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
-        if depth > _MAX_DEPTH:
+def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(node, ast.Call):
+        yield from _of_call(file, scope, node, env, depth)
+    else:
+        yield from _held(file, scope, node, env, depth)
+        yield from _methods(file, node, env)
+
+
+def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
+    """A call of a generator, one that makes an iterable object, or one around them (``enumerate(batches())``)."""
+    passes = terminal(call) in _PASSED_THROUGH and dotted(call.func) is not None
+    targets = [] if passes else Dispatch.of(file.project).targets(file, scope, call, env)
+    yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
+    if not passes:
+        yield from _methods(file, call, env)
+    for argument in call.args:
+        if passes or isinstance(argument, ast.Call):
+            yield from _of(file, scope, argument, env, depth + 1)
+
+
+def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
+    """The generator that a name, bound once, or an attribute of the object stands for."""
+    name, project = dotted(node), file.project
+    if name is None:
+        return
+    value = Values.of(project).own_definitions(scope).get(name)
+    if value is None and name.startswith("self.") and scope.owner is not None:
+        kept = scope.owner.attributes.get(name[5:], [])
+        if len(kept) != 1:
             return
-        if isinstance(node, ast.Call):
-            yield from self._of_call(file, scope, node, env, depth)
-        else:
-            yield from self._held(file, scope, node, env, depth)
-            yield from self._methods(file, node, env)
+        value, scope = kept[0]
+        env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
+    if isinstance(value, ast.Call):
+        for source in _of(file, scope, value, env, depth + 1):
+            yield replace(source, at=node)
 
-    def _of_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
-        """A call of a generator, one that makes an iterable object, or one around them (``enumerate(batches())``)."""
-        passes = (dotted(call.func) or "").rpartition(".")[2] in _PASSED_THROUGH
-        targets = [] if passes else Dispatch.of(self._project).targets(file, scope, call, env)
-        yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
-        if not passes:
-            yield from self._methods(file, call, env)
-        for argument in call.args:
-            if passes or isinstance(argument, ast.Call):
-                yield from self._of(file, scope, argument, env, depth + 1)
 
-    def _held(self, file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
-        """The generator that a name, bound once, or an attribute of the object stands for."""
-        name = dotted(node)
-        if name is None:
-            return
-        value = Values.of(self._project).own_definitions(scope).get(name)
-        if value is None and name.startswith("self.") and scope.owner is not None:
-            kept = scope.owner.attributes.get(name[5:], [])
-            if len(kept) != 1:
-                return
-            value, scope = kept[0]
-            env = Values.of(self._project).base_env(file, scope, CallGraph.of(self._project).handed(file, scope))
-        if isinstance(value, ast.Call):
-            for source in self._of(file, scope, value, env, depth + 1):
-                yield replace(source, at=node)
-
-    def _methods(self, file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
-        """``__iter__`` of an object where that yields, else ``__next__``."""
-        kind = Evaluator(file, env).kind(node)
-        for part in kind.type.split(EITHER) if kind.tag == OBJECT_TAG else ():
-            found = Modules.of(self._project).method(part, "__iter__")
-            if found is None or not is_generator(found[1]):
-                found = Modules.of(self._project).method(part, "__next__")
-            if found is not None:
-                yield Drawn(Target(*found), None, env, node)
+def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """``__iter__`` of an object where that yields, else ``__next__``."""
+    kind, modules = Evaluator(file, env).kind(node), Modules.of(file.project)
+    for part in kind.type.split(EITHER) if kind.tag == OBJECT_TAG else ():
+        found = modules.method(part, "__iter__")
+        if found is None or not is_generator(found[1]):
+            found = modules.method(part, "__next__")
+        if found is not None:
+            yield Drawn(Target(*found), None, env, node)

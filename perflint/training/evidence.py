@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.query import query
+from perflint.syntax import vocabulary
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement, terminal
-from perflint.syntax.vocabulary import (
-    is_no_training,
-    means_accumulation,
-    means_epoch,
-    means_loader,
-    means_scaler,
-    means_scheduler,
-)
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+    pass
 
 STEP_METHODS = frozenset(
-    {
-        "train_iter",
-        "train_step",
-        "training_step",
-        "train_batch",
-        "train_one_batch",
-        "train_one_step",
-        "optimize_parameters",
-    }
-    | {"update_core", "fit_batch", "_fit_impl", "train_on_batch", "learn"}
+    {"train_iter", "train_step", "training_step", "train_batch", "train_one_batch", "train_one_step"}
+    | {"optimize_parameters", "update_core", "fit_batch", "_fit_impl", "train_on_batch", "learn"}
 )
 """Methods whose name alone says that one call is one training step."""
 
@@ -50,13 +35,13 @@ Trains = Callable[[ast.Call], bool]
 """Whether a call makes a training step, itself or in a function of the project that it reaches."""
 
 
+@dataclass
 class _Evidence:
     """What was seen directly in one loop, or in a function outside its loops."""
 
-    def __init__(self) -> None:
-        self.trains = False
-        self.steps = False
-        self.clears = False
+    trains: bool = False
+    steps: bool = False
+    clears: bool = False
 
     @property
     def any(self) -> bool:
@@ -82,13 +67,10 @@ def _collect(scope: Scope, trains: Trains) -> dict[Loop | None, _Evidence]:
 
 def trains_outside_loops(scope: Scope, trains: Trains) -> bool:
     """Whether one call of a function makes one training step: the evidence stands outside its own loops."""
-    evidence = _collect(scope, trains)
-    if None in evidence and evidence[None].any:
-        return True
     # A step may hold a small loop (several critics, several optimizers): not one over a loader or over epochs.
     return any(
-        loop is not None and item.any and _is_small(loop) and not _outer_loops(scope, loop)
-        for loop, item in evidence.items()
+        item.any and (loop is None or (_is_small(loop) and not _outer_loops(scope, loop)))
+        for loop, item in _collect(scope, trains).items()
     )
 
 
@@ -103,9 +85,10 @@ def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
         if not item.trains and any(loop in _outer_loops(scope, inner) for inner in with_backward):
             continue
         hot.add(_outermost_step_loop(scope, loop))
+    loops = [statement.node for statement in scope.statements if isinstance(statement.node, LOOPS)]
     return [
         loop
-        for loop in _loops(scope)
+        for loop in loops
         if loop in hot and not (counts_epochs(loop) or steps_environment(scope, loop) or _in_no_grad(scope, loop))
     ]
 
@@ -113,15 +96,15 @@ def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
 def counts_epochs(loop: Loop) -> bool:
     """Whether a loop is over epochs: then one pass of it is an epoch even when it holds the whole training step."""
     if isinstance(loop, ast.While):
-        return any(means_epoch(name) for name in names_in(loop.test))
+        return any(vocabulary.means_epoch(name) for name in names_in(loop.test))
     if over_batches(loop):
         return False
-    return any(means_epoch(name) for name in [*names_in(loop.target), *names_in(loop.iter)])
+    return any(vocabulary.means_epoch(name) for name in [*names_in(loop.target), *names_in(loop.iter)])
 
 
 def over_batches(loop: Loop) -> bool:
     """Whether a loop iterates over something that is named like a loader."""
-    return not isinstance(loop, ast.While) and any(means_loader(name) for name in names_in(loop.iter))
+    return not isinstance(loop, ast.While) and any(vocabulary.means_loader(name) for name in names_in(loop.iter))
 
 
 def _outermost_step_loop(scope: Scope, loop: Loop) -> Loop:
@@ -142,7 +125,7 @@ def _is_small(loop: Loop) -> bool:
         last = loop.iter.args[-1] if loop.iter.args else None
         if isinstance(last, ast.Constant) and isinstance(last.value, int):
             return last.value <= 16
-        return any("critic" in name or means_accumulation(name) for name in names_in(loop.iter))
+        return any("critic" in name or vocabulary.means_accumulation(name) for name in names_in(loop.iter))
     names = names_in(loop.iter)
     return any(word in name.lower() for name in names for word in ("optim", "param", "model", "loss"))
 
@@ -176,10 +159,6 @@ def _around(scope: Scope, loop: Loop) -> Iterator[Place]:
     return next(statement for statement in scope.statements if statement.node is loop).around
 
 
-def _loops(scope: Scope) -> list[Loop]:
-    return [statement.node for statement in scope.statements if isinstance(statement.node, LOOPS)]
-
-
 def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
     """Whether a call is itself the heart of a training step.
 
@@ -191,22 +170,22 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
     name = terminal(call)
     if name is None:
         return False
-    is_method = isinstance(call.func, ast.Attribute)
-    if name == "backward" and isinstance(call.func, ast.Attribute):
-        to_super = isinstance(call.func.value, ast.Call) and dotted(call.func.value.func) == "super"
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if name == "backward" and owner is not None:
+        to_super = isinstance(owner, ast.Call) and dotted(owner.func) == "super"
         return optimizes and not to_super
     if name == "minimize":
-        return is_method and not static
+        return owner is not None and not static
     if name in STEP_METHODS:
-        return is_method
-    if name == "step" and isinstance(call.func, ast.Attribute):
-        return means_scaler(dotted(call.func.value) or "") and bool(call.args)
+        return owner is not None
+    if name == "step" and owner is not None:
+        return vocabulary.means_scaler(dotted(owner) or "") and bool(call.args)
     return _scales_loss(call, name)
 
 
 def _scales_loss(call: ast.Call, name: str) -> bool:
     """``loss_scaler(loss, optimizer)``: such helpers make the backward pass, and take the optimizer step."""
-    return means_scaler(name) and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
+    return vocabulary.means_scaler(name) and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
 
 
 def runs_program(call: ast.Call) -> bool:
@@ -219,22 +198,12 @@ def runs_evaluation(call: ast.Call) -> bool:
     """Whether the program or the feed of an ``exe.run`` is named as one for testing."""
     given = [*call.args, *(item.value for item in call.keywords if item.arg in ("program", "feed"))]
     names = [name for node in given for name in names_in(node)]
-    return any(is_no_training(name) or "startup" in name or "teacher" in name for name in names)
+    return any(vocabulary.is_no_training(name) or "startup" in name or "teacher" in name for name in names)
 
 
 def over_evaluation_batches(loop: Loop) -> bool:
     """Whether a loop draws from a loader that is named as one for testing."""
-    return not isinstance(loop, ast.While) and any(is_no_training(name) for name in names_in(loop.iter))
-
-
-@query
-def optimizing(file: FileIndex) -> frozenset[Scope]:
-    """The functions of a file that take an optimizer step themselves."""
-    return frozenset(file.scopes_where(_optimizes))
-
-
-def _optimizes(_: FileIndex, scope: Scope) -> bool:
-    return any(takes_optimizer_step(call) for statement in scope.statements for call in statement.calls)
+    return not isinstance(loop, ast.While) and any(vocabulary.is_no_training(name) for name in names_in(loop.iter))
 
 
 def takes_optimizer_step(call: ast.Call) -> bool:
@@ -256,7 +225,7 @@ def without_gradients(scope: Scope) -> bool:
 
 
 def _is_scheduler(call: ast.Call) -> bool:
-    return means_scheduler((dotted(call.func) or "").rpartition(".")[0])
+    return vocabulary.means_scheduler((dotted(call.func) or "").rpartition(".")[0])
 
 
 def terminal_names(statement: Statement) -> set[str]:

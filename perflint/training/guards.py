@@ -23,16 +23,14 @@ _DEEPEST = 9
 """How many tests in each other, and names that stand for tests, are looked into."""
 
 
-def rare(
-    test: ast.expr, value: bool, definitions: Definitions, depth: int = 0, counters: frozenset[str] = NO_NAMES
-) -> bool:
+def rare(test: ast.expr, value: bool, definitions: Definitions, counters: frozenset[str] = NO_NAMES) -> bool:
     """Whether ``test`` is ``value`` only on a few steps of a loop.
 
     Args:
         definitions: names that are bound once, with what they are bound to.
         counters: names that count the steps of the loop, whatever they are called.
     """
-    return _Guard(definitions, counters).is_rare(test, value, depth)
+    return _Guard(definitions, counters).is_rare(test, value, 0)
 
 
 class _Guard:
@@ -146,17 +144,12 @@ def within_expressions(node: ast.stmt, definitions: Definitions) -> frozenset[as
         for item in walk(header):
             branches: list[ast.expr] = []
             if isinstance(item, ast.IfExp):
-                branches = [
-                    part
-                    for part, value in ((item.body, True), (item.orelse, False))
-                    if rare(item.test, value, definitions)
-                ]
+                both = ((item.body, True), (item.orelse, False))
+                branches = [part for part, value in both if rare(item.test, value, definitions)]
             elif isinstance(item, ast.BoolOp):
                 truth = isinstance(item.op, ast.And)
-                guard = next(
-                    (i for i, part in enumerate(item.values) if rare(part, truth, definitions)), len(item.values)
-                )
-                branches = item.values[guard + 1 :]
+                first = next((at for at, part in enumerate(item.values, 1) if rare(part, truth, definitions)), None)
+                branches = item.values[first:] if first is not None else []
             for branch in branches:
                 found.update(walk(branch))
     return frozenset(found)

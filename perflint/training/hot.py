@@ -15,9 +15,10 @@ from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
-from perflint.syntax.forward_text import may_call
+from perflint.syntax.function_text import may_call
 from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import Class, Loop, Scope
+from perflint.syntax.tree import alike
 from perflint.training import evidence, looks
 from perflint.training.clues import Clues
 from perflint.training.live import live
@@ -37,12 +38,9 @@ _NO_CLUES = Clues()
 
 
 def analyse(project: Project, clues: Clues = _NO_CLUES, only: Collection[FileIndex] | None = None) -> None:
-    """Find the step loops and every statement that runs at each step; enters them in ``Points``.
+    """Find the step loops and every statement that runs at each step; enters those of some files in ``Points``.
 
-    Args:
-        project: all files.
-        clues: what makes the inside of a model's ``forward`` worth a look.
-        only: the files whose points are wanted; None for all of them.
+    ``clues``: what makes the inside of a model's ``forward`` worth a look.
     """
     _Hot(project, clues, only).run()
 
@@ -72,21 +70,15 @@ class _Hot:
                     self._queue.append((file, scope, {}, Step(file.path, function=scope.qualname), 1))
         self._follow_all()
         for file in self._project.mentions.of(*sorted(self._clues.names)):
-            if (
-                file.has_words("forward")
-                and not file.is_quiet
-                and not file.is_offline
-                and _may_follow_forward(file, self._clues.names)
-            ):
-                for scope in _forwards(file, self._clues):
-                    if scope not in self._seen:
-                        self._start_forward(file, scope)
+            is_asked = file.has_words("forward") and not file.is_quiet and not file.is_offline
+            if not is_asked or not _may_follow_forward(file, self._clues.names):
+                continue
+            for scope in _forwards(file, self._clues):
+                if scope not in self._seen:
+                    step = Step(file.path, function=scope.qualname, forward=True)
+                    parameters = dict.fromkeys(required_parameters(scope), GUESS)
+                    self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
         self._follow_all()
-
-    def _start_forward(self, file: FileIndex, scope: Scope) -> None:
-        step = Step(file.path, function=scope.qualname, forward=True)
-        parameters = dict.fromkeys(required_parameters(scope), GUESS)
-        self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
 
     def _follow_all(self) -> None:
         for file, scope, parameters, step, depth in self._queue:  # which grows meanwhile
@@ -145,7 +137,7 @@ class _Hot:
         known = self._defaults.get(target)
         kept = found
         if known is not None:
-            kept = {name: value for name, value in known.items() if name in found and _same(value, found[name])}
+            kept = {name: value for name, value in known.items() if name in found and alike(value, found[name])}
         if known is not None and kept != known:
             self._seen.pop(target, None)  # a later call turns something on: look again
         self._defaults[target] = kept
@@ -195,10 +187,6 @@ def _is_worth_a_look(file: FileIndex, forward: Scope, owner: Class, clues: Clues
     called = frozenset().union(*map(evidence.terminal_names, forward.statements))
     own = [owner.methods[name] for name in sorted(called & owner.methods.keys())]
     return any(looks.holds_clues(file, scope, clues) for scope in (forward, *own))
-
-
-def _same(first: ast.expr, second: ast.expr) -> bool:
-    return first is second or ast.dump(first) == ast.dump(second)
 
 
 def _rank(step: Step) -> tuple[bool, bool, bool]:

@@ -25,6 +25,7 @@ from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.query import query
+from perflint.syntax.bindings import targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
@@ -60,7 +61,7 @@ def live(project: Project) -> Live:
     """Find what may train: the functions with a ``backward()`` of their own, and all that call one of them."""
     closure = _Closure(project)
     closure.grow()
-    files = (file for file in project.files.values() if file in closure.files and _has_loops(file))
+    files = (file for file in project.files.values() if file in closure.files and file.has_words("for", "while"))
     return Live(evidence.STEP_METHODS | frozenset(map(_name, closure.functions)), tuple(files))
 
 
@@ -137,7 +138,7 @@ class _Closure:
             self._hand_over(file, scope, call, value)
         if isinstance(statement.node, ast.Return):
             self._return(file, scope)
-        for target in _targets(statement.node):
+        for target in targets_of(statement.node):
             name = dotted(target) or ""
             if isinstance(target, ast.Name):
                 self._fill(file, scope, target.id)
@@ -196,18 +197,8 @@ class _Closure:
         return dict.fromkeys([file, *(there for there, _ in family)])
 
 
-def _targets(node: ast.stmt) -> list[ast.expr]:
-    if isinstance(node, ast.Assign):
-        return node.targets
-    return [node.target] if isinstance(node, ast.AnnAssign) else []
-
-
 def _is_called(node: ast.expr, statement: Statement) -> bool:
     return any(call.func is node for call in statement.calls)
-
-
-def _has_loops(file: FileIndex) -> bool:
-    return file.has_words("for", "while")
 
 
 def _holds_a_step(_: FileIndex, scope: Scope) -> bool:

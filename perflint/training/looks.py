@@ -6,14 +6,15 @@ In ``fit``, the look at its loop finds that ``step(batch)`` runs at each step, a
         for batch in loader:
             step(batch)
 
-No look says how a step came to the function, so it stays what it is wherever that was.  ``hot`` goes from look to look.
+A look does not depend on the way that led to the function, so it is remembered.  ``hot`` goes from look to look.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from perflint.dataflow.call_graph import CallGraph
@@ -28,15 +29,15 @@ from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
 from perflint.query import query
-from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
 from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
 from perflint.training import around, evidence, guards
 from perflint.training.clues import Clues
-from perflint.training.drawn_batches import Drawing, Drawn
+from perflint.training.drawn_batches import Drawn, drawn_by_loop, drawn_by_next
 from perflint.training.live import held_names, live
-from perflint.training.reads import Reads
+from perflint.training.reads import Reads, kinds_given
 from perflint.training.steps import Read
-from perflint.training.timed_parts import ends_timed_part
 from perflint.training.training_calls import TrainingCalls
 
 
@@ -81,6 +82,10 @@ class Look:
 
 
 _NOTHING = Look()
+_READS = frozenset({"item", "numpy", "tolist"})
+_CLOCKS = frozenset(
+    {"time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns"}
+)
 
 
 @query
@@ -90,26 +95,20 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     if not loops:
         return _NOTHING
     project = file.project
-    flow = Flow(
-        scope,
-        file,
-        Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope)),
-        guess_losses=True,
-    ).run()
+    env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
+    flow = Flow(scope, file, env, guess_losses=True).run()
     path = around.HotPath(Settled.of(project).known(file, scope), scope)
     looking = _Looking(file, scope, flow, clues)
     for statement in scope.statements:
-        loop = next(
-            (link.node for link in _chain(statement.place) if link.branch == "body" and link.node in loops), None
-        )
+        around_it = list(_loops_around(statement, loops))
+        loop, outer = (around_it[0], around_it[-1]) if around_it else (None, None)
         hot = loop is not None and not path.is_off(statement.place, loop)
-        outer = _outermost(statement.place, loops)
         root = outer if hot else None
         if isinstance(statement.node, ast.While) and statement.node in loops:
             root = statement.node  # its test is asked at each step
         looking.at(statement, root is not None, root, outer, reads=True)
     for loop in loops:
-        looking.drawn(looking.drawing.by_loop(file, scope, loop, flow.before.get(loop, {})), loop)
+        looking.drawn(drawn_by_loop(file, scope, loop, flow.before.get(loop, {})), loop)
     return looking.look
 
 
@@ -139,7 +138,7 @@ def at_function(
     failing = around.leading_to_an_error(scope)
     looking = _Looking(file, scope, flow, clues, forward, follows)
     for statement in scope.statements:
-        loop = _outermost(statement.place, drawn) if drawn is not None else None
+        loop = next(reversed(list(_loops_around(statement, drawn or ()))), None)
         cold = path.is_off(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
         looking.at(statement, not cold, None, None)
     return looking.look
@@ -152,7 +151,6 @@ class _Looking:
         self, file: FileIndex, scope: Scope, flow: Flow, clues: Clues, forward: bool = False, follows: bool = True
     ) -> None:
         self.look = Look()
-        self.drawing = Drawing(file.project)
         self._file = file
         self._scope = scope
         self._flow = flow
@@ -166,12 +164,12 @@ class _Looking:
     def at(self, statement: Statement, is_hot: bool, root: Loop | None, loop: Loop | None, reads: bool = False) -> None:
         """Look at a statement; ``reads``: also for helpers in other files that read the device."""
         env = self._flow.before.get(statement.node, {})
-        is_hot = is_hot and not ends_timed_part(self._file, self._scope, statement)
+        is_hot = is_hot and not _ends_timed_part(self._file, self._scope, statement)
         self.look.seen.append(Seen(statement, is_hot, root, env, loop))
         if not is_hot or not self._follows:
             return
         for call in statement.calls:
-            sources = self.drawing.by_next(self._file, self._scope, call, env)
+            sources = drawn_by_next(self._file, self._scope, call, env)
             if sources and not self._is_guarded(call, statement):
                 self.drawn(sources, root)
             if self._follow(call, statement, root) and reads:
@@ -183,7 +181,8 @@ class _Looking:
             target = source.target
             if target.scope is self._scope or not _is_followed(target.file, target.scope):
                 continue
-            handed = _handed(source.made, Evaluator(self._file, source.env)) if source.made is not None else _NO_HANDED
+            evaluator = Evaluator(self._file, source.env)
+            handed = kinds_given(source.made, evaluator) if source.made is not None else _NO_HANDED
             parameters = parameter_env(target.scope, *handed)
             self.look.ways.append(Way(target.file, target.scope, parameters, root, source.at, target.sure))
 
@@ -205,7 +204,7 @@ class _Looking:
         ]
         if not targets or self._is_guarded(call, statement):
             return False
-        given = _handed(call, Evaluator(file, self._known_at(statement)))
+        given = kinds_given(call, Evaluator(file, self._known_at(statement)))
         for target in targets:
             if self._forward and not holds_clues(target.file, target.scope, self._clues):
                 continue
@@ -267,11 +266,8 @@ def _evidence(file: FileIndex, scope: Scope) -> evidence.Trains | None:
     calls = TrainingCalls.of(file.project)
     if knows_paddle(file):
         return lambda call: calls.call_trains(file, scope, call)
-    if not any(
-        statement.loop is not None and calls.trains_elsewhere(file, scope, call)
-        for statement in scope.statements
-        for call in statement.calls
-    ):
+    inside = (call for statement in scope.statements if statement.loop is not None for call in statement.calls)
+    if not any(calls.trains_elsewhere(file, scope, call) for call in inside):
         return None
     return lambda call: calls.trains_elsewhere(file, scope, call)
 
@@ -291,20 +287,28 @@ def _is_followed(file: FileIndex, target: Scope) -> bool:
     return True
 
 
-def _handed(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
-    """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
-    arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
-    keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
-    return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+def _loops_around(statement: Statement, among: Container[ast.stmt]) -> Iterator[Loop]:
+    """Those of some loops in whose body a statement stands, from the inside out."""
+    for link in statement.around:
+        if link.branch == "body" and link.node in among and isinstance(link.node, LOOPS):
+            yield link.node
 
 
-def _chain(place: Place | None) -> list[Place]:
-    return list(place.chain()) if place is not None else []
+def _ends_timed_part(file: FileIndex, scope: Scope, statement: Statement) -> bool:
+    """Whether a statement reads a tensor for nothing but to wait for it, and the next one looks at the clock.
+
+    Without the wait the time would be that of handing out the work, so the read cannot go.
+    """
+    if not _is_bare_read(statement.node):
+        return False
+    after = next(islice(scope.statements, scope.statements.index(statement) + 1, None), None)
+    if after is None or after.place is not statement.place:
+        return False
+    return any(file.names.resolve(dotted(call.func) or "") in _CLOCKS for call in after.calls)
 
 
-def _outermost(place: Place | None, steps: Container[ast.stmt]) -> Loop | None:
-    found: Loop | None = None
-    for link in _chain(place):
-        if link.branch == "body" and link.node in steps and isinstance(link.node, LOOPS):
-            found = link.node
-    return found
+def _is_bare_read(node: ast.stmt) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    return call.func.attr in _READS and not call.args

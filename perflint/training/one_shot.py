@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, Scope
+from perflint.syntax.tree import alike
 from perflint.syntax.vocabulary import means_epoch
 from perflint.training.counting import Definitions, counts_steps
 from perflint.training.guards import rare
@@ -20,23 +21,14 @@ _LIMITS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq)
 
 
 def turns_itself_off(
-    test: ast.expr,
-    value: bool,
-    block: list[ast.stmt],
-    loop: ast.stmt | None,
-    scope: Scope,
-    definitions: Definitions,
+    test: ast.expr, value: bool, block: list[ast.stmt], loop: ast.stmt | None, scope: Scope, definitions: Definitions
 ) -> bool:
-    """Whether the branch that runs when ``test`` is ``value`` makes the test come out the other way at the next step.
+    """Whether the branch (``block``) that runs when ``test`` is ``value`` turns the test round for the next step.
 
-    Args:
-        block: the statements of that branch.
-        loop: the step loop (None: the scope is a function that is called at each step).
+    ``loop`` is the step loop; without one the scope is a function that is called at each step.
     """
-    return any(
-        _one_turns_off(part, truth, block, _Lasting(loop, scope, block), definitions)
-        for part, truth in _parts(test, value)
-    )
+    lasting = _Lasting(loop, scope, block)
+    return any(_one_turns_off(part, truth, block, lasting, definitions) for part, truth in _parts(test, value))
 
 
 def _parts(test: ast.expr, value: bool) -> Iterator[tuple[ast.expr, bool]]:
@@ -117,11 +109,8 @@ def _one_turns_off(
             return value == isinstance(operator, ast.NotIn) and _notes(left, right, block, lasting)
         if isinstance(operator, ast.NotEq if value else ast.Eq) and _follows(left, right, block, lasting, definitions):
             return True
-        if (
-            isinstance(operator, _LIMITS)
-            and value
-            and (_starts_over(test, block, lasting) or _catches_up(test, block, lasting))
-        ):
+        is_limit = value and isinstance(operator, _LIMITS)
+        if is_limit and (_starts_over(test, block, lasting) or _catches_up(test, block, lasting)):
             return True
     return any(
         lasting.keeps(name) and rare(test, value, {name: bound})
@@ -144,15 +133,15 @@ def _bound_in(block: list[ast.stmt]) -> Iterator[tuple[str, ast.Constant]]:
 
 def _notes(item: ast.expr, seen: ast.expr, block: list[ast.stmt], lasting: _Lasting) -> bool:
     """Whether ``item not in seen`` is followed by ``seen.add(item)`` or ``seen[item] = ...``."""
-    name, wanted = dotted(seen), ast.dump(item)
+    name = dotted(seen)
     if name is None or not lasting.is_shared(name):
         return False
     for node in block:
         call = node.value if isinstance(node, ast.Expr) else None
         if isinstance(call, ast.Call) and dotted(call.func) in (f"{name}.add", f"{name}.append"):
-            return [ast.dump(part) for part in call.args] == [wanted]
+            return len(call.args) == 1 and alike(call.args[0], item)
         for target in node.targets if isinstance(node, ast.Assign) else ():
-            if isinstance(target, ast.Subscript) and dotted(target.value) == name and ast.dump(target.slice) == wanted:
+            if isinstance(target, ast.Subscript) and dotted(target.value) == name and alike(target.slice, item):
                 return True
     return False
 
@@ -165,10 +154,9 @@ def _follows(
         name = dotted(known)
         if name is None or not _is_slow(value, definitions) or not lasting.keeps(name):
             continue
-        wanted = ast.dump(value)
-        for node in block:
-            if isinstance(node, ast.Assign) and name in map(dotted, node.targets) and ast.dump(node.value) == wanted:
-                return True
+        assigned = (node for node in block if isinstance(node, ast.Assign) and name in map(dotted, node.targets))
+        if any(alike(node.value, value) for node in assigned):
+            return True
     return False
 
 
@@ -211,7 +199,7 @@ def _catches_up(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> 
 
     ``if step - last >= n: last = step``, ``if step // n >= due: due += 1``, also in a ``while`` with the same test.
     """
-    inner = [part for node in block if isinstance(node, ast.While) and _is_same(node.test, test) for part in node.body]
+    inner = [part for node in block if isinstance(node, ast.While) and alike(node.test, test) for part in node.body]
     left, right = test.left, test.comparators[0]
     for node in [*block, *inner]:
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
@@ -220,13 +208,9 @@ def _catches_up(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> 
                 return True
         if isinstance(node, ast.Assign) and isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub):
             name = dotted(left.right)
-            if name in map(dotted, node.targets) and _is_same(node.value, left.left):
+            if name in map(dotted, node.targets) and alike(node.value, left.left):
                 return name is not None and lasting.keeps(name)
     return False
-
-
-def _is_same(one: ast.expr, other: ast.expr) -> bool:
-    return ast.dump(one) == ast.dump(other)
 
 
 def _empties(node: ast.stmt, name: str) -> bool:
@@ -249,4 +233,4 @@ def _sets_back(node: ast.stmt, name: str, other: ast.expr) -> bool:
     value = node.value
     if isinstance(value, ast.Constant):
         return value.value == 0
-    return isinstance(value, ast.BinOp) and ast.dump(value.left) == ast.dump(other) and counts_steps(other)
+    return isinstance(value, ast.BinOp) and alike(value.left, other) and counts_steps(other)

@@ -43,41 +43,24 @@ class Reads(Part):
                 return None
             if self._is_a_step(target.file, target.scope):
                 return None
-            evaluator = Evaluator(file, env)
-            arguments = [evaluator.kind(item) for item in call.args if not isinstance(item, ast.Starred)]
-            keywords = {item.arg: evaluator.kind(item.value) for item in call.keywords if item.arg}
-            spread = [evaluator.kind(item.value) for item in call.keywords if item.arg is None]
-            parameters = parameter_env(target.scope, arguments, keywords, spread)
+            parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(file, env)))
             told = in_order(default_values(target.scope, call))
             return self._in_function(target.file, target.scope, in_order(parameters), told, depth)
         return None
 
     def _is_a_step(self, file: FileIndex, scope: Scope) -> bool:
-        return (
-            file.is_quiet
-            or scope.name in evidence.STEP_METHODS
-            or is_no_training(scope.name)
-            or TrainingCalls.of(self._project).trains(file, scope)
-        )
+        is_named = scope.name in evidence.STEP_METHODS or is_no_training(scope.name)
+        return file.is_quiet or is_named or TrainingCalls.of(self._project).trains(file, scope)
 
     @query(cycle=None)
     def _in_function(self, file: FileIndex, scope: Scope, handed: Handed, told: Told, depth: int) -> Read | None:
         """The read in a function; one of hundreds of statements is not looked through."""
         if len(scope.statements) > _MOST_STATEMENTS:
             return None
-        return self._search(file, scope, dict(handed), dict(told), depth)
-
-    def _search(
-        self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], defaults: dict[str, ast.expr], depth: int
-    ) -> Read | None:
-        before = (
-            Flow(scope, file, Values.of(self._project).base_env(file, scope, parameters), guess_losses=False)
-            .run()
-            .before
-        )
-        definitions = Settled.of(self._project).known(file, scope, defaults)
+        start = Values.of(self._project).base_env(file, scope, dict(handed))
+        before = Flow(scope, file, start, guess_losses=False).run().before
+        path = around.HotPath(Settled.of(self._project).known(file, scope, dict(told)), scope)
         possible: Read | None = None
-        path = around.HotPath(definitions, scope)
         for statement in scope.statements:
             if not statement.calls or path.is_off(statement.place, None):
                 continue
@@ -100,15 +83,21 @@ class Reads(Part):
         return None
 
 
+def kinds_given(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
+    """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
+    arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
+    keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
+    return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+
+
 def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
     """Whether a statement stands under ``if "boxes" in batch:`` for a parameter of its function."""
-    tests = (link.node.test for link in statement.around if isinstance(link.node, ast.If) and link.branch == "body")
     return any(
         isinstance(item, ast.Compare)
         and isinstance(item.ops[0], ast.In)
         and isinstance(item.left, ast.Constant)
         and dotted(item.comparators[0]) in scope.parameters
-        for test in tests
+        for test in statement.tests
         for item in walk(test)
     )
 

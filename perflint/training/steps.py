@@ -76,7 +76,7 @@ class Point:
 
 
 def of_point(work_out: Callable[Concatenate[Point, P], R]) -> Callable[Concatenate[Point, P], R]:
-    """Let a function of a point, and of expressions there, remember its answers: a check takes those of its gate."""
+    """Make a function of a point, and of expressions there, remember its answers, so that a check gets its gate's."""
 
     def ask(point: Point, /, *about: P.args, **named: P.kwargs) -> R:
         key = (work_out, about, tuple(named.items()))
@@ -111,22 +111,18 @@ class Read:
 
 
 class Points(Part):
-    """What ``hot.analyse`` has found out about one project, file by file."""
+    """What ``hot.analyse`` has found out about one project, file by file: see ``points_of`` and ``reads_of``."""
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
-        self._points: dict[FileIndex, dict[ast.stmt, Point]] = {}
-        self._reads: dict[FileIndex, dict[int, Read]] = {}
+        self.points: dict[FileIndex, dict[ast.stmt, Point]] = {}
+        self.reads: dict[FileIndex, dict[int, Read]] = {}
 
-    def points(self, file: FileIndex) -> dict[ast.stmt, Point]:
-        """What is known at the statements of a file."""
-        self.memory.note(steps_part(file))
-        return self._points.setdefault(file, {})
-
-    def reads(self, file: FileIndex) -> dict[int, Read]:
-        """The calls in step loops of a file, by offset, for which a helper reads the device; with its read."""
-        self.memory.note(steps_part(file))
-        return self._reads.setdefault(file, {})
+    @classmethod
+    def asked(cls, file: FileIndex) -> Points:
+        """Those of the project of a file, of which something asks."""
+        file.project.memory.note(steps_part(file))
+        return cls.of(file.project)
 
 
 def steps_part(file: FileIndex) -> tuple[str, str]:
@@ -136,9 +132,9 @@ def steps_part(file: FileIndex) -> tuple[str, str]:
 
 def points_of(file: FileIndex) -> dict[ast.stmt, Point]:
     """What is known at the statements of a file."""
-    return Points.of(file.project).points(file)
+    return Points.asked(file).points.setdefault(file, {})
 
 
 def reads_of(file: FileIndex) -> dict[int, Read]:
     """The calls in step loops of a file, by offset, for which a helper reads the device; with its read."""
-    return Points.of(file.project).reads(file)
+    return Points.asked(file).reads.setdefault(file, {})

@@ -18,10 +18,9 @@ from perflint.syntax.scopes import Scope, is_abstract
 from perflint.syntax.vocabulary import is_no_training
 from perflint.training import evidence
 from perflint.training.live import FUNCTION_VALUES, live
-from perflint.training.optimizing import optimizes
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+    from perflint.index.project import FileIndex, Project
 
 _MAX_DEPTH = 2
 """How many functions of files without Paddle are followed to one that trains with it."""
@@ -42,7 +41,7 @@ class TrainingCalls(Part):
 
     def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether a call makes one training step, itself or in a project function that it reaches."""
-        if evidence.makes_step(call, optimizes(file), file.is_static):
+        if evidence.makes_step(call, _optimizes(file), file.is_static):
             return True
         if evidence.runs_program(call):
             return self._trains_statically(file, scope, call)
@@ -70,7 +69,7 @@ class TrainingCalls(Part):
         """Whether ``exe.run(...)`` runs a training program rather than a test one."""
         if is_no_training(scope.name) or evidence.runs_evaluation(call):
             return False
-        if optimizes(file):
+        if _optimizes(file):
             return True
         return "train" in f"{scope.name} {ast.unparse(call)} {file.parts[-1]}".lower()
 
@@ -97,7 +96,7 @@ class TrainingCalls(Part):
     def _held_by(self, file: FileIndex, scope: Scope, name: str) -> list[Place]:
         """The functions that a name of the scope was bound to: ``step = train_step``, ``step = a if fast else b``."""
         found: list[Place] = []
-        values = self._values(file, scope, name)
+        values = self._values(scope, name)
         for value in values if len(values) <= _MOST_VALUES else ():
             if not isinstance(value, FUNCTION_VALUES):
                 return []
@@ -107,7 +106,7 @@ class TrainingCalls(Part):
             found += Modules.of(self._project).functions_of_kind(kind)
         return found
 
-    def _values(self, file: FileIndex, scope: Scope, name: str) -> list[ast.expr]:
+    def _values(self, scope: Scope, name: str) -> list[ast.expr]:
         """What the assignments of a scope bind a name to; empty where one of them cannot be told."""
         value = Values.of(self._project).own_definitions(scope).get(name)
         if value is not None or "." in name:
@@ -116,21 +115,55 @@ class TrainingCalls(Part):
 
     @query
     def _bound_values(self, scope: Scope) -> dict[str, list[ast.expr]]:
-        return _bound_values(scope)
-
-
-def _bound_values(scope: Scope) -> dict[str, list[ast.expr]]:
-    """The names that nothing but plain assignments binds, each with what they bind it to."""
-    values: dict[str, list[ast.expr]] = {}
-    others: set[str] = set()
-    for statement in scope.statements:
-        node = statement.node
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
-            values.setdefault(node.targets[0].id, []).append(node.value)
-        else:
-            others.update(bound_by(node))
-    return {name: bound for name, bound in values.items() if name not in others}
+        """The names that nothing but plain assignments binds, each with what they bind it to."""
+        values: dict[str, list[ast.expr]] = {}
+        others: set[str] = set()
+        for statement in scope.statements:
+            node = statement.node
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
+                values.setdefault(node.targets[0].id, []).append(node.value)
+            else:
+                others.update(bound_by(node))
+        return {name: bound for name, bound in values.items() if name not in others}
 
 
 def _evaluates(scope: Scope) -> bool:
     return is_no_training(scope.name) or evidence.without_gradients(scope)
+
+
+@query
+def _optimizes(file: FileIndex) -> bool:
+    """Whether a file takes optimizer steps, itself or through functions it calls."""
+    calls = ((scope, call) for scope in file.scopes.scopes for call in scope.calls)
+    return any(evidence.takes_optimizer_step(call) or _calls_optimizer(file, scope, call) for scope, call in calls)
+
+
+def _calls_optimizer(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+    name = dotted(call.func)
+    if name is None or name.rpartition(".")[2] not in _names(file.project):
+        return False
+    found = Values.of(file.project).callee(file, scope, name, {})
+    return found is not None and found[1] in _optimizing(file.project)
+
+
+@query
+def _names(project: Project) -> frozenset[str]:
+    """Names of the functions that take an optimizer step themselves."""
+    return frozenset(scope.name for scope in _optimizing(project))
+
+
+@query
+def _optimizing(project: Project) -> frozenset[Scope]:
+    named = {*project.mentions.calls("step"), *project.mentions.calls("minimize")}
+    files = (file for file in project.files.values() if file in named or file.scales)
+    return frozenset().union(*map(_optimizing_in, files))
+
+
+@query
+def _optimizing_in(file: FileIndex) -> frozenset[Scope]:
+    """The functions of a file that take an optimizer step themselves."""
+    return frozenset(file.scopes_where(_takes_steps))
+
+
+def _takes_steps(_: FileIndex, scope: Scope) -> bool:
+    return any(map(evidence.takes_optimizer_step, scope.calls))
