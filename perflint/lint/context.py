@@ -13,7 +13,7 @@ import libcst as cst
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.dataflow.evaluate import Evaluator
-from perflint.dataflow.settled import Settled
+from perflint.dataflow.settled import Known
 from perflint.facts import doubt
 from perflint.facts.devices import Devices
 from perflint.findings import Confidence, Finding, Fix, Related
@@ -292,7 +292,7 @@ class Context:
                 break
             waiting.append((inner, parent))
             inner = parent
-        definitions = Settled.of(self.file.project).known(self.file, point.scope)
+        definitions = Known(self.file, point.scope)
         for node, parent in reversed(waiting):
             found = self._within[node] = found or self._guards(parent, node, definitions)
         return found

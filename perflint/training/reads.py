@@ -10,7 +10,7 @@ from perflint.dataflow.dispatch import Dispatch
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, is_generator, with_comprehensions
 from perflint.dataflow.handed import Handed, Told, default_values, in_order, parameter_env
-from perflint.dataflow.settled import Settled
+from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
 from perflint.index.kinds import Kind
 from perflint.index.part import Part
@@ -75,7 +75,7 @@ class Reads(Part):
             .run()
             .before
         )
-        definitions = Settled.of(self._project).known(file, scope, defaults)
+        definitions = Known(file, scope, defaults)
         possible: Read | None = None
         path = around.HotPath(definitions, scope)
         for statement in scope.statements:
