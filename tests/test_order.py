@@ -42,7 +42,7 @@ QUESTIONS: dict[str, Answer] = {
     "is settled": lambda project, file, scope: [
         constant and constant.value
         for name in scope.parameters
-        for constant in [Constants.of(project).certain_of(name, file, scope)]
+        for constant in [Constants.of(project).certain(name, file, scope)]
     ],
     "may be": lambda project, file, scope: [
         [(value.value, value.setter, len(value.calls)) for value in _values(project, file, scope, name)]
@@ -106,7 +106,7 @@ def test_a_constant_at_the_end_of_a_chain_of_calls_in_a_circle() -> None:
     project = opened({"a/t.py": Source("a/t.py", text)})
     file = project.files["a/t.py"]
     for scope in file.scopes.scopes[1:]:
-        constant = Constants.of(project).certain_of("flag", file, scope)
+        constant = Constants.of(project).certain("flag", file, scope)
         assert constant is not None and constant.value is False
         ways = [len(value.calls) for value in _values(project, file, scope, "flag")]
         assert ways == ([1, 11] if scope.name == "h0" else [1 + int(scope.name[1:])])  # no way goes around twice

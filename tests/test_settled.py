@@ -28,7 +28,7 @@ def constant(files: Files, name: str, function: str = "note", path: str = "train
     given = project(files)
     file = given.files[path]
     scope = next(scope for scope in file.scopes.scopes if scope.qualname == function)
-    found = Constants.of(given).certain_of(name, file, scope)
+    found = Constants.of(given).certain(name, file, scope)
     return found.value if isinstance(found, ast.Constant) else ...
 
 

@@ -4,13 +4,14 @@ Of ``num_workers=args.workers`` it says that the value is 0, the default of an o
 ``add_argument`` and the calls on the way there.  There are two questions, answered by one walk:
 
     Constants.of(project).possible(node, ReadPlace(file, scope))    # the values that the code seen gives it
-    Constants.of(project).certain(node, ReadPlace(file, scope))     # the one value it has, whoever calls; or None
+    Constants.of(project).certain("self.kind", file, scope)         # the one value a name has, whoever calls; or None
 
 Each step of the way says its ``ValueOrigin``: a new one, such as a key of a file that is no Python, is a branch of
 ``_entry`` or ``_members`` that yields values with such a step, and a line in ``_SET_BY_THE_USER``.
 
-What a parameter is bound to in one call is asked of that call: ``handed(call, "kind", 1, place)``.  What ``__init__``
-sets an attribute to is ``certain`` of ``self.name`` in any method of the class.
+The parameters of a function have the values of one call, ``t(x, "a")``, at the place that ``entered`` gives for it:
+any expression of the function can be asked for there.  What ``__init__`` sets an attribute to is ``certain`` of
+``self.name`` in any method of the class.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, product
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perflint.dataflow import argument_parsers
 from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
-from perflint.dataflow.objects import Object, ObjectKind, class_body, entries_of
+from perflint.dataflow.objects import Object, ObjectKind, class_body, entries_of, written_entries
 from perflint.dataflow.sole_binding import ReadPlace, binding
 from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
@@ -36,13 +39,23 @@ from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.bindings import targets_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of, changes, default_of, is_spread, keyword_parameter, position_of
+from perflint.syntax.parameters import (
+    all_parameters,
+    argument_of,
+    changes,
+    default_of,
+    is_spread,
+    keyword_parameter,
+    position_of,
+)
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 from perflint.syntax.tree import string_of, walk
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+    from perflint.index.project import FileIndex, Project
 
+_DEEPEST = 40
+"""Names and calls that are followed at once, since Python nests but some hundred calls; no answer depends on it."""
 _STORES_BY_NAME = re.compile(r"setattr\(|(?<! in self\.)__dict__")
 """Code that may store any attribute of an object; ``"model" in self.__dict__`` only asks."""
 _MOST = 100
@@ -144,16 +157,18 @@ class Value:
 
 
 class _Want(enum.Enum):
-    """Which of the two questions the walk answers."""
+    """Which of the questions the walk answers."""
 
     POSSIBLE = enum.auto()
     CERTAIN = enum.auto()
     """Ends at the first doubt: with another value, with a caller that is not seen."""
+    DEFAULT = enum.auto()
+    """The one value, if every call whose arguments are not known leaves the parameters at their defaults."""
 
 
 Found = tuple[Value, ...]
 _OPEN: Found = (Value(Special.UNKNOWN),)
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+_OPERATORS: dict[type[ast.cmpop | ast.operator], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Is: operator.is_,
@@ -164,32 +179,108 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
 }
+_FUNCTIONS: dict[str | None, Callable[..., Any]] = {
+    "bool": bool,
+    "int": int,
+    "str": str,
+    "round": round,
+    "max": max,
+    "min": min,
+    "abs": abs,
+}
+
+
+class _TooDeepError(Exception):
+    """A question is so many steps away that Python could not follow it."""
+
+    def __init__(self, question: tuple[Callable[..., Found], tuple[Any, ...]]) -> None:
+        super().__init__()
+        self.question = question
 
 
 class Constants(Part):
     """The values of one project's expressions."""
 
+    def __init__(self, project: Project) -> None:
+        super().__init__(project)
+        self._depth = 0
+
     def possible(self, node: ast.expr, place: ReadPlace) -> Found:
         """The values that the code gives an expression; an unknown one among them says that there may be others."""
-        return self._values(node, place, _Want.POSSIBLE)
+        return self._ask(self._values, node, place, _Want.POSSIBLE)
 
-    def certain(self, node: ast.expr, place: ReadPlace) -> ast.Constant | None:
-        """The one constant that an expression has, whoever runs its function; None where it may differ."""
-        return self._constant(self._values(node, place, _Want.CERTAIN))
-
-    def certain_of(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
-        """The same of a dotted name that a function reads."""
-        return self._constant(self._named(name, ReadPlace(file, scope), _Want.CERTAIN))
-
-    @staticmethod
-    def _constant(found: Found) -> ast.Constant | None:
+    def certain(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
+        """The one constant that a dotted name has, whoever runs its function; None where it may differ."""
+        found = self._ask(self._named, name, ReadPlace(file, scope), _Want.CERTAIN)
         node = found[0].node if len(found) == 1 and found[0].is_known else None
         return node if isinstance(node, ast.Constant) else None
 
-    def handed(self, call: ast.Call, name: str, position: int | None, place: ReadPlace) -> Found:
-        """What a call gives a parameter, ``LEFT_OUT`` where that is nothing; also through ``**options``."""
-        return self._handed(call, name, position, place, _Want.POSSIBLE)
+    def by_default(self, node: ast.expr, place: ReadPlace) -> Value | None:
+        """The one value of an expression, if the calls that are not known leave all parameters at their defaults.
+
+        Its steps of origin ``DEFAULT`` say for which parameters that is assumed.
+        """
+        found = self._ask(self._values, node, place, _Want.DEFAULT)
+        return found[0] if len(found) == 1 and found != _OPEN else None
+
+    def handed(self, call: ast.Call, name: str, place: ReadPlace) -> Found:
+        """What a call gives a parameter by its name, ``LEFT_OUT`` where that is nothing; also through ``**options``."""
+        return self._ask(self._handed, call, name, None, place, _Want.POSSIBLE)
+
+    def entered(self, call: ast.Call, place: ReadPlace, file: FileIndex, scope: Scope) -> ReadPlace | None:
+        """The inside of a function as one call runs it; None when the call hides what it hands over.
+
+        A value that is read there has a step of origin ``ARGUMENT`` if it comes from the outermost of such calls:
+        further in, the number may be written in the code that was entered.
+        """
+        if is_spread(call):
+            return None
+        origin = ValueOrigin.NAME if place.bound else ValueOrigin.ARGUMENT
+        given: dict[str, Found] = {f"**{keyword.arg}": _OPEN for keyword in call.keywords}
+        for name in all_parameters(scope):
+            argument = argument_of(call, name, position_of(scope, name))
+            if argument is None:
+                given[name] = self._ask(self._default, name, file, scope, _Want.DEFAULT)
+            else:
+                given[name] = _after(self._ask(self._values, argument, place, _Want.DEFAULT), OriginStep(origin, name))
+                given.pop(f"**{name}", None)
+        return ReadPlace(file, scope, None, (*place.bound, (scope, tuple(given.items()))))
+
+    def _ask(self, question: Callable[..., Found], *about: Any) -> Found:
+        """The answer to a question: what is too many steps away is asked by itself first, and so remembered."""
+        waiting = [(question, about)]
+        while True:
+            try:
+                found = waiting[-1][0](*waiting[-1][1])
+            except _TooDeepError as error:
+                self.memory.provisional.clear()
+                if error.question in waiting:
+                    return _OPEN  # a circle of so many steps
+                waiting.append(error.question)
+                continue
+            waiting.pop()
+            if not waiting:
+                return found
+
+    def _nested(self, question: Callable[..., Found], work_out: Callable[..., Found], *about: Any) -> Found:
+        if self._depth == _DEEPEST:
+            raise _TooDeepError((question, about))
+        self._depth += 1
+        try:
+            return work_out(*about)
+        finally:
+            self._depth -= 1
+
+    def _possible(self, node: ast.expr, place: ReadPlace) -> Found:
+        return self._values(node, place, _Want.POSSIBLE)
 
     # -- expressions -------------------------------------------------------------------------------------------
 
@@ -202,44 +293,49 @@ class Constants(Part):
         if want is _Want.CERTAIN:
             return _OPEN
         if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-            items = [item.value for item in node.elts if isinstance(item, ast.Constant)]
-            return (Value(tuple(items), node, place),) if len(items) == len(node.elts) else _OPEN
-        if isinstance(node, ast.Dict):
+            return (Value(Object(ObjectKind.LIST, place, node)),)
+        if isinstance(node, ast.Subscript) and string_of(node.slice) is None:
+            return self._item(node, place, want)
+        computing = _computing(node)
+        if computing is not None:
+            return self._computed(*computing, place, want)
+        return self._looked_up(node, place) if want is _Want.POSSIBLE else _OPEN
+
+    def _computed(self, parts: list[ast.expr], compute: _Compute, place: ReadPlace, want: _Want) -> Found:
+        alternatives = [self._values(part, place, want) for part in parts]
+        if prod(map(len, alternatives)) > _MOST:
+            return _OPEN
+        return _joined(map(compute, product(*alternatives)), want)
+
+    def _item(self, node: ast.Subscript, place: ReadPlace, want: _Want) -> Found:
+        """``widths[0]`` of a list that is written out."""
+        found: list[Value] = []
+        for base, index in product(self._values(node.value, place, want), self._values(node.slice, place, want)):
+            items = getattr(base.value.node, "elts", []) if _is(base, ObjectKind.LIST) else []
+            if type(index.value) is not int or not -len(items) <= index.value < len(items):
+                return _OPEN
+            inner = self._values(items[index.value], base.value.place, want)
+            found += _after(inner, *base.steps, *index.steps)
+        return _joined(found, want)
+
+    def _looked_up(self, node: ast.expr, place: ReadPlace) -> Found:
+        if written_entries(node) is not None:
             return (Value(Object(ObjectKind.DICT, place, node)),)
         if isinstance(node, ast.Attribute):
-            return self._members(self.possible(node.value, place), node.attr, place)
+            return self._members(self._possible(node.value, place), node.attr, place)
         if isinstance(node, ast.Subscript):
-            key = string_of(node.slice)
-            return self._entry(node.value, key, None, place) if key else _OPEN
-        return self._call(node, place) if isinstance(node, ast.Call) else self._computed(node, place)
-
-    def _computed(self, node: ast.expr, place: ReadPlace) -> Found:
-        compute: Callable[[tuple[Value, ...]], Value]
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            parts, compute = [node.operand], lambda given: _truth(given[0], False)
-        elif isinstance(node, ast.BoolOp):
-            parts, compute = node.values, _all if isinstance(node.op, ast.And) else _any
-        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
-            compare = _COMPARE[type(node.ops[0])]
-            parts, compute = [node.left, node.comparators[0]], lambda given: _compared(compare, *given)
-        else:
-            return _OPEN
-        alternatives = [self.possible(part, place) for part in parts]
-        return _joined((replace(compute(given), node=node) for given in product(*alternatives)), _Want.POSSIBLE)
+            return self._entry(node.value, string_of(node.slice), None, place)
+        return self._call(node, place) if isinstance(node, ast.Call) else _OPEN
 
     def _call(self, node: ast.Call, place: ReadPlace) -> Found:
         name, last, given = dotted(node.func), terminal(node), node.args
-        if name in ("bool", "int", "str") and len(given) == 1:
-            return self.possible(given[0], place)
-        if name == "dict":
-            return (Value(Object(ObjectKind.DICT, place, node)),)
         if name == "getattr" and len(given) == 3:
             return self._entry(given[0], string_of(given[1]), given[2], place)
         if isinstance(node.func, ast.Attribute):
             if last in ("get", "pop") and len(given) == 2:
                 return self._entry(node.func.value, string_of(given[0]), given[1], place)
             if last in ("parse_args", "parse_known_args", "parse_intermixed_args"):
-                return _joined(map(_parsed, self.possible(node.func.value, place)), _Want.POSSIBLE)
+                return _joined(map(_parsed, self._possible(node.func.value, place)), _Want.POSSIBLE)
         return self._made(node, name, place) if name is not None else _OPEN
 
     def _made(self, node: ast.Call, name: str, place: ReadPlace) -> Found:
@@ -260,11 +356,14 @@ class Constants(Part):
     @query(cycle=())
     def _returned(self, file: FileIndex, scope: Scope) -> Found:
         """The things that a function returns; its numbers are not followed."""
+        return self._nested(self._returned, self._things_in, file, scope)
+
+    def _things_in(self, file: FileIndex, scope: Scope) -> Found:
         values = (
             value if isinstance(value.value, Object) else _OPEN[0]
             for statement in scope.statements
             if isinstance(statement.node, ast.Return) and statement.node.value is not None
-            for value in self.possible(statement.node.value, ReadPlace(file, scope, statement))
+            for value in self._possible(statement.node.value, ReadPlace(file, scope, statement))
         )
         return _joined(values, _Want.POSSIBLE)
 
@@ -272,16 +371,26 @@ class Constants(Part):
 
     @query(cycle=())  # a function that hands its own parameter on, a name that is bound to itself
     def _named(self, name: str, place: ReadPlace, want: _Want) -> Found:
+        return self._nested(self._named, self._name, name, place, want)
+
+    def _name(self, name: str, place: ReadPlace, want: _Want) -> Found:
         found = binding(name, place)
         if found is None:
             return self._beyond(name, place, want)
         if found.is_parameter:
-            return self._parameter(name, place.file, found.scope, want)
+            given = place.given(found.scope)
+            if given is not None:
+                known: Found = given.get(name, _OPEN)
+                return known
+            if want is _Want.DEFAULT and found.scope.owner is not None and found.scope.name != "__init__":
+                return _OPEN  # methods are called in other ways than what makes an object
+            follow = self._assumed if want is _Want.DEFAULT else self._parameter
+            return follow(name, place.file, found.scope, want)
         if found.value is None:
             return _OPEN
         values = self._values(found.value, place.at(found.scope, found.statement), want)
         step = OriginStep(ValueOrigin.NAME, name)
-        return _after((_truth(value, True) if found.is_truth else value for value in values), want, step)
+        return _after((_applied(bool, (value,)) if found.is_truth else value for value in values), step)
 
     def _beyond(self, name: str, place: ReadPlace, want: _Want) -> Found:
         """The values of a dotted name that no function around binds: an import, an attribute."""
@@ -289,8 +398,9 @@ class Constants(Part):
         owner = place.scope.owner
         if owner is not None and name == "self":
             return (Value(Object(ObjectKind.CLASS, place, None, (place.file, owner))),)
-        if want is _Want.CERTAIN:
-            return self._stored(last, place.file, owner, want) if owner is not None and receiver == "self" else _OPEN
+        if want is not _Want.POSSIBLE:
+            is_own = owner is not None and receiver in ("self", "cls")
+            return self._stored(last, place.file, owner, want, place.bound) if owner and is_own else _OPEN
         if place.file.names.is_bound(name.partition(".")[0]):
             imported = self._imported(place.file.names.resolve(name), place.file)
             if imported:
@@ -299,23 +409,19 @@ class Constants(Part):
             return _OPEN
         found = self._members(self._named(receiver, place, want), last, place)
         if found == _OPEN and "." not in receiver and receiver != "self":
-            return self._option(
-                place.at(place.file.scopes.module, None), last, place, (OriginStep(ValueOrigin.UNKNOWN, last),)
-            )
+            parser = place.at(place.file.scopes.module, None)
+            return self._option(parser, last, place, (OriginStep(ValueOrigin.UNKNOWN, last),))
         return found
 
     def _imported(self, qualified: str, file: FileIndex) -> Found:
         """A class, a module, or a constant of a module."""
         modules = Modules.of(self._project)
         found = modules.find(qualified, file)
+        if found is not None and isinstance(found[1], Class):
+            there = ReadPlace(found[0], found[0].scopes.module)
+            return (Value(Object(ObjectKind.CLASS, there, None, (found[0], found[1]))),)
         if found is not None:
-            there, owner = found
-            made = (
-                Object(ObjectKind.CLASS, ReadPlace(there, there.scopes.module), None, (there, owner))
-                if isinstance(owner, Class)
-                else None
-            )
-            return (Value(made),) if made is not None else _OPEN
+            return _OPEN
         module = modules.module_named(qualified, file)
         if module is not None:
             return (Value(Object(ObjectKind.MODULE, ReadPlace(module, module.scopes.module))),)
@@ -325,7 +431,7 @@ class Constants(Part):
 
     def _constant_of(self, module: FileIndex, name: str) -> Found:
         values = self._named(name, ReadPlace(module, module.scopes.module), _Want.POSSIBLE)
-        return _after(values, _Want.POSSIBLE, OriginStep(ValueOrigin.IMPORTED, name))
+        return _after(values, OriginStep(ValueOrigin.IMPORTED, name))
 
     # -- parameters --------------------------------------------------------------------------------------------
 
@@ -337,8 +443,8 @@ class Constants(Part):
             return _OPEN
         sites = graph.calls(file, scope, Certainty.NAME)
         if not sites:
-            steps = OriginStep(ValueOrigin.DEFAULT, name, None, (file, scope)), OriginStep(ValueOrigin.UNKNOWN, name)
-            return _after(self._default(name, file, scope, want), want, *steps)
+            doubt = OriginStep(ValueOrigin.UNKNOWN, name)
+            return _OPEN if is_certain else _after(self._assumed(name, file, scope, want), doubt)
         found = _joined(chain.from_iterable(self._argument(name, file, scope, site, want) for site in sites), want)
         if is_certain and found != _OPEN and graph.others(file, scope) is not Certainty.NO:
             return _OPEN
@@ -352,9 +458,14 @@ class Constants(Part):
         for value in self._handed(site.call, name, position, place, want):
             if value.value is Special.LEFT_OUT:
                 left = (*value.steps, OriginStep(ValueOrigin.DEFAULT, name, site, (file, scope)))
-                yield from _after(self._default(name, file, scope, want), want, *left)
+                yield from _after(self._default(name, file, scope, want), *left)
             else:
-                yield from _after((value,), want, OriginStep(ValueOrigin.ARGUMENT, name, site, (file, scope)))
+                yield from _after((value,), OriginStep(ValueOrigin.ARGUMENT, name, site, (file, scope)))
+
+    def _assumed(self, name: str, file: FileIndex, scope: Scope, want: _Want) -> Found:
+        """A parameter at its default, as far as nothing is known of the calls."""
+        step = OriginStep(ValueOrigin.DEFAULT, name, None, (file, scope))
+        return _after(self._default(name, file, scope, want), step)
 
     def _default(self, name: str, file: FileIndex, scope: Scope, want: _Want) -> Found:
         default = default_of(scope, name)
@@ -378,33 +489,21 @@ class Constants(Part):
         own = keyword_parameter(place.scope)
         if own is not None and dotted(node) == own:
             return self._in_keywords(name, own, place.file, place.scope)
-        found: list[Value] = []
-        for base in self.possible(node, place):
-            entries = _entries(base, name)
-            if entries is None:
-                return _OPEN
-            if name in entries:
-                steps = (*base.steps, OriginStep(ValueOrigin.ENTRY, name))
-                found += _after(self.possible(entries[name], base.value.place), _Want.POSSIBLE, *steps)
-            else:
-                found.append(Value(Special.LEFT_OUT, call, place, base.steps))
-        return _joined(found, _Want.POSSIBLE)
+        bases = self._possible(node, place)
+        found = self._entries(bases, name, (Value(Special.LEFT_OUT, call, place),))
+        return found if found or not bases else _OPEN
 
     @query(cycle=())
     def _in_keywords(self, name: str, own: str, file: FileIndex, scope: Scope) -> Found:
         """What callers put into the ``**kwargs`` that a function hands on."""
         if changes(scope, own):
             return _OPEN
-        values = (
-            value
-            for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME)
-            for value in _after(
-                self.handed(site.call, name, None, ReadPlace(site.file, site.scope, site.statement)),
-                _Want.POSSIBLE,
-                OriginStep(ValueOrigin.ARGUMENT, name, site),
-            )
-        )
-        return _joined(values, _Want.POSSIBLE)
+        found: list[Value] = []
+        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+            place = ReadPlace(site.file, site.scope, site.statement)
+            handed = self._handed(site.call, name, None, place, _Want.POSSIBLE)
+            found += _after(handed, OriginStep(ValueOrigin.ARGUMENT, name, site))
+        return _joined(found, _Want.POSSIBLE)
 
     # -- what is looked up -------------------------------------------------------------------------------------
 
@@ -412,24 +511,27 @@ class Constants(Part):
         """``holder[key]``, ``holder.get(key, fallback)`` or ``getattr(holder, key, fallback)``."""
         if key is None:
             return _OPEN
-        bases = self.possible(holder, place)
-        values = self.possible(fallback, place) if fallback is not None and bases else ()
-        last = OriginStep(ValueOrigin.FALLBACK, key)
+        bases = self._possible(holder, place)
+        values = self._possible(fallback, place) if fallback is not None and bases else ()
+        missing = _after(values, OriginStep(ValueOrigin.FALLBACK, key))
+        found = self._entries(bases, key, missing)
+        if found or not bases:
+            return found
+        return _after(missing, OriginStep(ValueOrigin.UNKNOWN, key)) if fallback is not None else _OPEN
+
+    def _entries(self, bases: Found, key: str, missing: Found) -> Found:
+        """The values of a key in those dicts that can be looked into, ``missing`` where one surely lacks it."""
         found: list[Value] = []
         for base in bases:
-            entries = _entries(base, key)
-            if entries is not None and key in entries:
+            entries = entries_of(base.value) if _is(base, ObjectKind.DICT) else None
+            if entries is None or key in entries.changed:
+                continue
+            if key in entries.values:
                 steps = (*base.steps, OriginStep(ValueOrigin.ENTRY, key))
-                found += _after(self.possible(entries[key], base.value.place), _Want.POSSIBLE, *steps)
-            elif entries is not None:
-                found += _after(values, _Want.POSSIBLE, *base.steps, last)
-        if found or not bases:
-            return _joined(found, _Want.POSSIBLE)
-        return (
-            _after(values, _Want.POSSIBLE, OriginStep(ValueOrigin.UNKNOWN, key), last)
-            if fallback is not None
-            else _OPEN
-        )
+                found += _after(self._possible(entries.values[key], base.value.place), *steps)
+            elif entries.complete:
+                found += _after(missing, *base.steps)
+        return _joined(found, _Want.POSSIBLE)
 
     def _members(self, bases: Found, name: str, place: ReadPlace) -> Found:
         """An attribute of what an expression may stand for."""
@@ -440,7 +542,7 @@ class Constants(Part):
         if _is(base, ObjectKind.NAMESPACE):
             return self._option(thing.place, name, place, base.steps)
         if _is(base, ObjectKind.MODULE):
-            return _after(self._constant_of(thing.place.file, name), _Want.POSSIBLE, *base.steps)
+            return _after(self._constant_of(thing.place.file, name), *base.steps)
         if not _is(base, ObjectKind.CLASS):
             return _OPEN
         file, owner = thing.owner
@@ -448,15 +550,11 @@ class Constants(Part):
         if isinstance(call, ast.Call) and "__init__" not in owner.methods and name not in owner.attributes:
             given = argument_of(call, name, None)
             if given is not None:
-                return _after(
-                    self.possible(given, thing.place),
-                    _Want.POSSIBLE,
-                    *base.steps,
-                    OriginStep(ValueOrigin.ATTRIBUTE, name),
-                )
+                steps = (*base.steps, OriginStep(ValueOrigin.ATTRIBUTE, name))
+                return _after(self._possible(given, thing.place), *steps)
             if call.args or is_spread(call):
                 return _OPEN
-        return _after(self._stored(name, file, owner, _Want.POSSIBLE), _Want.POSSIBLE, *base.steps)
+        return _after(self._stored(name, file, owner, _Want.POSSIBLE), *base.steps)
 
     def _option(self, parser: ReadPlace, name: str, place: ReadPlace, steps: tuple[OriginStep, ...]) -> Found:
         """The default of an option of the command line."""
@@ -465,31 +563,35 @@ class Constants(Part):
             return _OPEN
         there, call = found
         default = argument_parsers.default_of(call)
-        doubt = [OriginStep(ValueOrigin.UNKNOWN, name)] * argument_parsers.may_be_overridden(
-            name, place.file, parser.file
-        )
         if default is None:
             return _OPEN
-        values = (Value(default, call, there),) if isinstance(default, bool) else self.possible(default, there)
-        return _after(values, _Want.POSSIBLE, *steps, *doubt, OriginStep(ValueOrigin.OPTION, name))
+        is_doubtful = argument_parsers.may_be_overridden(name, place.file, parser.file)
+        doubt = [OriginStep(ValueOrigin.UNKNOWN, name)] if is_doubtful else []
+        values = (Value(default, call, there),) if isinstance(default, bool) else self._possible(default, there)
+        return _after(values, *steps, *doubt, OriginStep(ValueOrigin.OPTION, name))
 
     # -- attributes of objects ---------------------------------------------------------------------------------
 
     @query(cycle=())
-    def _stored(self, name: str, file: FileIndex, owner: Class, want: _Want) -> Found:
+    def _stored(self, name: str, file: FileIndex, owner: Class, want: _Want, bound: Any = ()) -> Found:
         """What the code of a class stores in an attribute of its objects, or has in its body under that name."""
         assigned = [(value, where, _storing(value, where)) for value, where in owner.attributes.get(name, ())]
         body = [value for target, value in class_body(owner) if target == name]
+        if want is _Want.DEFAULT and len(assigned) + len(body) != 1:
+            bases = () if assigned or body else Hierarchy.of(self._project).bases(file, owner)
+            inherited = (self._stored(name, *base, want, bound) for base in bases)
+            return next((found for found in inherited if found != _OPEN), _OPEN)
         if not assigned and len(body) == 1 and not self._is_in_a_body_below(name, owner):
             assigned = [(body[0], file.scopes.module, None)]
-        is_sole = len(assigned) == 1 and name not in owner.methods and self._is_kept(name, file, owner)
+        is_once = len(assigned) == 1 and name not in owner.methods
+        is_sole = want is _Want.DEFAULT or (is_once and self._is_kept(name, file, owner))
         if want is _Want.CERTAIN and not (is_sole and self._is_set_up(name, file, owner)):
             return _OPEN
-        places = ((value, ReadPlace(file, where, statement)) for value, where, statement in assigned)
+        places = ((value, ReadPlace(file, where, statement, bound)) for value, where, statement in assigned)
         found = _joined(chain.from_iterable(self._values(value, place, want) for value, place in places), want)
         is_sole = is_sole and all(each is None or each.place is None for _, _, each in assigned)
-        doubt = [] if is_sole or want is _Want.CERTAIN else [OriginStep(ValueOrigin.UNKNOWN, name)]
-        return _after(found, want, OriginStep(ValueOrigin.ATTRIBUTE, name), *doubt) or _OPEN
+        doubt = [] if is_sole or want is not _Want.POSSIBLE else [OriginStep(ValueOrigin.UNKNOWN, name)]
+        return _after(found, OriginStep(ValueOrigin.ATTRIBUTE, name), *doubt) or _OPEN
 
     def _is_set_up(self, name: str, file: FileIndex, owner: Class) -> bool:
         """Whether ``__init__`` stores an attribute, and all the code of the class is seen."""
@@ -549,7 +651,8 @@ def _joined(values: Iterable[Value], want: _Want) -> Found:
     """The values of several ways that lead to one place."""
     found: dict[Value, None] = {}
     for value in values:
-        if want is _Want.CERTAIN and not (value.is_known and all(_same(value, other) for other in found)):
+        is_clear = value.is_known if want is _Want.CERTAIN else value.value is not Special.UNKNOWN
+        if want is not _Want.POSSIBLE and not (is_clear and all(_same(value, other) for other in found)):
             return _OPEN
         if len(found) == _MOST:
             return (*found, *_OPEN)
@@ -562,29 +665,18 @@ def _same(one: Value, other: Value) -> bool:
     return type(one.value) is type(other.value) and bool(one.value == other.value)
 
 
-def _after(values: Iterable[Value], want: _Want, *steps: OriginStep) -> Found:
+def _after(values: Iterable[Value], *steps: OriginStep) -> Found:
     """The values at the end of some steps, but for those whose way leads twice through one call."""
     sites = {step.site for step in steps if step.site is not None}
-    return _joined(
-        (
-            value if value.value is Special.UNKNOWN else replace(value, steps=(*steps, *value.steps))
-            for value in values
-            if sites.isdisjoint(value.calls)
-        ),
-        want,
+    return tuple(
+        value if value.value is Special.UNKNOWN else replace(value, steps=(*steps, *value.steps))
+        for value in values
+        if sites.isdisjoint(value.calls)
     )
 
 
 def _is(value: Value, kind: ObjectKind) -> bool:
     return isinstance(value.value, Object) and value.value.kind is kind
-
-
-def _entries(base: Value, key: str) -> Mapping[str, ast.expr] | None:
-    """The entries of a dict, among them that of a key if there is one; None where that cannot be told."""
-    entries = entries_of(base.value) if _is(base, ObjectKind.DICT) else None
-    if entries is None or key in entries.changed or not (key in entries.values or entries.complete):
-        return None
-    return entries.values
 
 
 def _parsed(parser: Value) -> Value:
@@ -596,24 +688,56 @@ def _parsed(parser: Value) -> Value:
     )
 
 
-def _truth(value: Value, expected: bool) -> Value:
-    """Whether a value is true, or (not ``expected``) whether it is not."""
-    return replace(value, value=bool(value.value) is expected) if value.is_constant else value
+_Compute = Callable[[tuple[Value, ...]], Value]
 
 
-def _compared(compare: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
-    if not (left.is_constant and right.is_constant):
+def _computing(node: ast.expr) -> tuple[list[ast.expr], _Compute] | None:
+    """What an expression is worked out from, and how; None where that cannot be told."""
+    if isinstance(node, ast.BoolOp):
+        return node.values, _all if isinstance(node.op, ast.And) else _any
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
+        return [node.operand], partial(_applied, operator.not_ if isinstance(node.op, ast.Not) else operator.neg)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return [node.left, node.comparators[0]], partial(_applied, _OPERATORS[type(node.ops[0])])
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return [node.left, node.right], partial(_of_numbers, _OPERATORS[type(node.op)])
+    if isinstance(node, ast.Call) and dotted(node.func) in _FUNCTIONS and node.args and not node.keywords:
+        return node.args, partial(_applied, _FUNCTIONS[dotted(node.func)])
+    return None
+
+
+def _of_numbers(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
+    return _applied(function, given) if all(isinstance(each.value, (int, float)) for each in given) else _OPEN[0]
+
+
+def _applied(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
+    """What a function gives for some values; of one value it keeps the place where that is written."""
+    constants = [each if each.is_constant else _listed(each) for each in given]
+    if not all(each.is_constant for each in constants):
         return _OPEN[0]
     try:
-        return Value(bool(compare(left.value, right.value)), left.node, left.place, (*left.steps, *right.steps))
-    except TypeError:
+        result = function(*(each.value for each in constants))
+    except (ArithmeticError, ValueError, TypeError):
         return _OPEN[0]
+    written = given[0] if len(given) == 1 else Value(result)
+    return replace(written, value=result, steps=tuple(chain.from_iterable(each.steps for each in given)))
+
+
+def _listed(value: Value) -> Value:
+    """A list whose items are constants, as a tuple of these."""
+    if not _is(value, ObjectKind.LIST):
+        return value
+    items: list[ast.expr] = value.value.node.elts
+    constants = [item.value for item in items if isinstance(item, ast.Constant)]
+    return replace(value, value=tuple(constants)) if len(constants) == len(items) else value
 
 
 def _all(parts: tuple[Value, ...]) -> Value:
     """``a and b``: the one that is false and nobody can change, if there is one."""
     false = [part for part in parts if part.is_constant and not part.value]
     unknown = [part for part in parts if not part.is_constant]
+    if false and unknown:
+        false = [replace(part, value=False) for part in false]  # which of them it is cannot be told
     return min(false, key=lambda part: part.setter) if false else (unknown or parts)[-1]
 
 
@@ -621,4 +745,6 @@ def _any(parts: tuple[Value, ...]) -> Value:
     """``a or b``: the one that is true, if there is one; otherwise the one that most people can change."""
     true = [part for part in parts if part.is_constant and part.value]
     unknown = [part for part in parts if not part.is_constant]
+    if true and unknown:
+        return replace(true[0], value=True)
     return (true or unknown or [max(parts, key=lambda part: part.setter)])[0]

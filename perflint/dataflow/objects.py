@@ -19,6 +19,8 @@ class ObjectKind(enum.Enum):
     """What kind of thing it is."""
 
     DICT = enum.auto()
+    LIST = enum.auto()
+    """Also a tuple, or a set."""
     PARSER = enum.auto()
     NAMESPACE = enum.auto()
     """What a parser gives: its options are attributes."""
@@ -49,23 +51,23 @@ class Entries:
 def entries_of(thing: Object) -> Entries | None:
     """The entries that a dict is made with; None where any of them may have been changed."""
     node, place = thing.node, thing.place
-    values: dict[str, ast.expr] = {}
-    complete = True
-    if isinstance(node, ast.Dict):
-        for key, value in zip(node.keys, node.values, strict=True):
-            name = string_of(key) if key is not None else None
-            if name is not None:
-                values[name] = value
-            else:
-                complete = False
-    elif isinstance(node, ast.Call):
-        values = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-        complete = not node.args and len(values) == len(node.keywords)
-    made = Entries(values, complete)
-    if place.statement is None or getattr(place.statement.node, "value", None) is not node:
+    made = written_entries(node) if node is not None else None
+    if made is None or place.statement is None or getattr(place.statement.node, "value", None) is not node:
         return made
     names = set(bound_by(place.statement.node))
     return _changed(made, names, place.file, place.scope) if names else made
+
+
+def written_entries(node: ast.expr) -> Entries | None:
+    """The entries of ``{"a": A}`` or ``dict(a=A)``; None for anything else."""
+    if isinstance(node, ast.Dict):
+        keys = [string_of(key) if key is not None else None for key in node.keys]
+        values = {key: value for key, value in zip(keys, node.values, strict=True) if key is not None}
+        return Entries(values, None not in keys)
+    if isinstance(node, ast.Call) and dotted(node.func) == "dict":
+        values = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        return Entries(values, not node.args and len(values) == len(node.keywords))
+    return None
 
 
 def _changed(entries: Entries, names: set[str], file: FileIndex, scope: Scope) -> Entries | None:

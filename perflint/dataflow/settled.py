@@ -40,7 +40,7 @@ class Known(Mapping[str, ast.expr]):
         value = self.own.get(name)
         if value is not None:
             return value
-        return Constants.of(self._at[0].project).certain_of(name, *self._at) or default
+        return Constants.of(self._at[0].project).certain(name, *self._at) or default
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.get(name) is not None

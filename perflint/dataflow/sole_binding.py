@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perflint.dataflow.values import Values
+from perflint.query import query
 from perflint.syntax.bindings import bindings_of, values_bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters
@@ -19,11 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadPlace:
-    """Where an expression is read: a statement of a function, or (``statement`` is None) anywhere in it."""
+    """Where an expression is read: a statement of a function, or (``statement`` is None) anywhere in it.
+
+    ``bound``: the functions on the way there whose call is known, each with the values of its parameters by name.
+    """
 
     file: FileIndex
     scope: Scope
     statement: Statement | None = None
+    bound: tuple[tuple[Scope, tuple[tuple[str, Any], ...]], ...] = ()
+
+    def given(self, scope: Scope) -> Mapping[str, Any] | None:
+        """The values of a function's parameters, where its call is known."""
+        return next((dict(values) for function, values in self.bound if function is scope), None)
 
     def at(self, scope: Scope, statement: Statement | None) -> ReadPlace:
         """Another place in the same file."""
@@ -51,6 +61,9 @@ def binding(name: str, place: ReadPlace) -> NameBinding | None:
     use = place.statement
     while scope is not None:
         everywhere = bindings_of(scope).get(name, [])
+        if everywhere and isinstance(scope.node, ast.Module):
+            bodies = _class_bodies(place.file)
+            everywhere = [each for each in everywhere if each.node not in bodies]
         bound = everywhere if use is None else [each for each in everywhere if _comes_first(each, use)]
         if name in all_parameters(scope):
             return NameBinding(scope, is_parameter=not bound)
@@ -64,6 +77,12 @@ def binding(name: str, place: ReadPlace) -> NameBinding | None:
             return NameBinding(scope, everywhere[-1], once, is_truth=len(everywhere) > 1)
         scope, use = scope.parent, None
     return None
+
+
+@query
+def _class_bodies(file: FileIndex) -> frozenset[ast.stmt]:
+    """The statements of a file's classes: what they bind is no name of the module."""
+    return frozenset(node for owner in file.scopes.classes.values() for node in owner.node.body)
 
 
 def _value_of(name: str, statement: Statement) -> ast.expr | None:

@@ -49,7 +49,7 @@ def zeros(node: ast.expr, site: Site) -> list[WorkerOrigin]:
 def left_out(name: str, site: Site, call: ast.Call) -> list[WorkerOrigin]:
     """What a call gives a parameter that it does not name: through its ``**``, or nothing at all."""
     place = ReadPlace(site.file, site.scope, site.statement)
-    values = Constants.of(site.file.project).handed(call, name, None, place)
+    values = Constants.of(site.file.project).handed(call, name, place)
     return [origin for value in values for origin in _origins(value, name, site)]
 
 
