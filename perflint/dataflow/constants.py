@@ -1,13 +1,14 @@
 """Constant propagation: which values an expression may have, and where each of them is written.
 
 Of ``num_workers=args.workers`` it says that the value is 0, the default of an option, with the ``0`` of its
-``add_argument`` and the calls on the way there.  There are two questions, answered by one walk:
+``add_argument`` and the calls on the way there.  There are three questions, answered by one walk:
 
-    Constants.of(project).possible(node, ReadPlace(file, scope))    # the values that the code seen gives it
-    Constants.of(project).certain("self.kind", file, scope)         # the one value a name has, whoever calls; or None
+    Constants.of(project).possible(node, place)             # the values that the code seen gives it
+    Constants.of(project).certain("self.kind", file, scope)  # the one value a name has, whoever calls
+    Constants.of(project).by_default(node, place)           # the one value, if parameters keep their defaults
 
 Each step of the way says its ``ValueOrigin``: a new one, such as a key of a file that is no Python, is a branch of
-``_entry`` or ``_members`` that yields values with such a step, and a line in ``_SET_BY_THE_USER``.
+``_entry`` or ``_member`` that yields values with such a step, and a line in ``_SET_BY_THE_USER``.
 
 The parameters of a function have the values of one call, ``t(x, "a")``, at the place that ``entered`` gives for it:
 any expression of the function can be asked for there.  What ``__init__`` sets an attribute to is ``certain`` of
@@ -403,7 +404,7 @@ class Constants(Part):
             return self._stored(last, place.file, owner, want, place.bound) if owner and is_own else _OPEN
         if place.file.names.is_bound(name.partition(".")[0]):
             imported = self._imported(place.file.names.resolve(name), place.file)
-            if imported:
+            if imported is not None:
                 return imported
         if not receiver:
             return _OPEN
@@ -413,8 +414,8 @@ class Constants(Part):
             return self._option(parser, last, place, (OriginStep(ValueOrigin.UNKNOWN, last),))
         return found
 
-    def _imported(self, qualified: str, file: FileIndex) -> Found:
-        """A class, a module, or a constant of a module."""
+    def _imported(self, qualified: str, file: FileIndex) -> Found | None:
+        """A class, a module, or a constant of a module; None where the project has no such thing."""
         modules = Modules.of(self._project)
         found = modules.find(qualified, file)
         if found is not None and isinstance(found[1], Class):
@@ -427,7 +428,7 @@ class Constants(Part):
             return (Value(Object(ObjectKind.MODULE, ReadPlace(module, module.scopes.module))),)
         parent, _, last = qualified.rpartition(".")
         module = modules.module_named(parent, file)
-        return self._constant_of(module, last) if module is not None and module is not file else ()
+        return self._constant_of(module, last) if module is not None and module is not file else None
 
     def _constant_of(self, module: FileIndex, name: str) -> Found:
         values = self._named(name, ReadPlace(module, module.scopes.module), _Want.POSSIBLE)
@@ -489,9 +490,8 @@ class Constants(Part):
         own = keyword_parameter(place.scope)
         if own is not None and dotted(node) == own:
             return self._in_keywords(name, own, place.file, place.scope)
-        bases = self._possible(node, place)
-        found = self._entries(bases, name, (Value(Special.LEFT_OUT, call, place),))
-        return found if found or not bases else _OPEN
+        found = self._entries(self._possible(node, place), name, (Value(Special.LEFT_OUT, call, place),))
+        return found if found is not None else _OPEN
 
     @query(cycle=())
     def _in_keywords(self, name: str, own: str, file: FileIndex, scope: Scope) -> Found:
@@ -515,23 +515,28 @@ class Constants(Part):
         values = self._possible(fallback, place) if fallback is not None and bases else ()
         missing = _after(values, OriginStep(ValueOrigin.FALLBACK, key))
         found = self._entries(bases, key, missing)
-        if found or not bases:
+        if found is not None:
             return found
         return _after(missing, OriginStep(ValueOrigin.UNKNOWN, key)) if fallback is not None else _OPEN
 
-    def _entries(self, bases: Found, key: str, missing: Found) -> Found:
-        """The values of a key in those dicts that can be looked into, ``missing`` where one surely lacks it."""
+    def _entries(self, bases: Found, key: str, missing: Found) -> Found | None:
+        """The values of a key in those dicts that can be looked into, ``missing`` where one surely lacks it.
+
+        None where none of them can be.
+        """
         found: list[Value] = []
+        is_clear = not bases
         for base in bases:
             entries = entries_of(base.value) if _is(base, ObjectKind.DICT) else None
-            if entries is None or key in entries.changed:
+            if entries is None or key in entries.changed or not (key in entries.values or entries.complete):
                 continue
+            is_clear = True
             if key in entries.values:
                 steps = (*base.steps, OriginStep(ValueOrigin.ENTRY, key))
                 found += _after(self._possible(entries.values[key], base.value.place), *steps)
-            elif entries.complete:
+            else:
                 found += _after(missing, *base.steps)
-        return _joined(found, _Want.POSSIBLE)
+        return _joined(found, _Want.POSSIBLE) if is_clear else None
 
     def _members(self, bases: Found, name: str, place: ReadPlace) -> Found:
         """An attribute of what an expression may stand for."""
@@ -574,37 +579,40 @@ class Constants(Part):
 
     @query(cycle=())
     def _stored(self, name: str, file: FileIndex, owner: Class, want: _Want, bound: Any = ()) -> Found:
-        """What the code of a class stores in an attribute of its objects, or has in its body under that name."""
+        """What the methods of a class store in an attribute of its objects, or else what its body has by that name."""
         assigned = [(value, where, _storing(value, where)) for value, where in owner.attributes.get(name, ())]
-        body = [value for target, value in class_body(owner) if target == name]
-        if want is _Want.DEFAULT and len(assigned) + len(body) != 1:
-            bases = () if assigned or body else Hierarchy.of(self._project).bases(file, owner)
-            inherited = (self._stored(name, *base, want, bound) for base in bases)
-            return next((found for found in inherited if found != _OPEN), _OPEN)
-        if not assigned and len(body) == 1 and not self._is_in_a_body_below(name, owner):
-            assigned = [(body[0], file.scopes.module, None)]
-        is_once = len(assigned) == 1 and name not in owner.methods
-        is_sole = want is _Want.DEFAULT or (is_once and self._is_kept(name, file, owner))
-        if want is _Want.CERTAIN and not (is_sole and self._is_set_up(name, file, owner)):
+        body = ((value, file.scopes.module, None) for target, value in class_body(owner) if target == name)
+        assigned = assigned or list(body)
+        if not assigned:
+            return self._inherited(name, file, owner, bound) if want is _Want.DEFAULT else _OPEN
+        is_sole = len(assigned) == 1 and (want is _Want.DEFAULT or self._is_kept(name, file, owner))
+        if want is not _Want.POSSIBLE and not is_sole:
+            return _OPEN
+        if want is _Want.CERTAIN and not self._is_set_up(name, file, owner):
             return _OPEN
         places = ((value, ReadPlace(file, where, statement, bound)) for value, where, statement in assigned)
         found = _joined(chain.from_iterable(self._values(value, place, want) for value, place in places), want)
-        is_sole = is_sole and all(each is None or each.place is None for _, _, each in assigned)
-        doubt = [] if is_sole or want is not _Want.POSSIBLE else [OriginStep(ValueOrigin.UNKNOWN, name)]
-        return _after(found, OriginStep(ValueOrigin.ATTRIBUTE, name), *doubt) or _OPEN
+        steps = [OriginStep(ValueOrigin.ATTRIBUTE, name)]
+        if want is _Want.POSSIBLE and not (is_sole and all(at is None or at.place is None for _, _, at in assigned)):
+            steps.append(OriginStep(ValueOrigin.UNKNOWN, name))
+        return _after(found, *steps)
+
+    def _inherited(self, name: str, file: FileIndex, owner: Class, bound: Any) -> Found:
+        bases = Hierarchy.of(self._project).bases(file, owner)
+        found = (self._stored(name, *base, _Want.DEFAULT, bound) for base in bases)
+        return next((one for one in found if one != _OPEN), _OPEN)
 
     def _is_set_up(self, name: str, file: FileIndex, owner: Class) -> bool:
         """Whether ``__init__`` stores an attribute, and all the code of the class is seen."""
         where = [scope.name for _, scope in owner.attributes.get(name, ())]
         return where == ["__init__"] and name != "training" and Hierarchy.of(self._project).is_plain(file, owner)
 
-    def _is_in_a_body_below(self, name: str, owner: Class) -> bool:
-        """Whether a class that inherits from another one has the name in its body as well."""
-        below = Hierarchy.of(self._project).descendants(owner)
-        return any(name == target for _, child in below for target, _ in class_body(child))
-
     def _is_kept(self, name: str, file: FileIndex, owner: Class) -> bool:
-        """Whether no code but that of the class itself stores an attribute of its objects."""
+        """Whether no code but that of the class itself gives an attribute of its objects a value."""
+        below = Hierarchy.of(self._project).descendants(owner)
+        is_body = name not in owner.attributes
+        if name in owner.methods or (is_body and any(name in dict(class_body(child)) for _, child in below)):
+            return False
         related = Hierarchy.of(self._project).are_related
         stores = (where for each in self._project.mentions.of(name) for where in self._stored_in(each).get(name, ()))
         if any(where is None or (where is not owner and related(where, owner)) for where in stores):
@@ -681,11 +689,9 @@ def _is(value: Value, kind: ObjectKind) -> bool:
 
 def _parsed(parser: Value) -> Value:
     """What ``parse_args`` of a parser gives."""
-    return (
-        replace(parser, value=replace(parser.value, kind=ObjectKind.NAMESPACE))
-        if _is(parser, ObjectKind.PARSER)
-        else _OPEN[0]
-    )
+    if not _is(parser, ObjectKind.PARSER):
+        return _OPEN[0]
+    return replace(parser, value=replace(parser.value, kind=ObjectKind.NAMESPACE))
 
 
 _Compute = Callable[[tuple[Value, ...]], Value]

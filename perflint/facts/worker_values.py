@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallSite, Certainty
-from perflint.dataflow.constants import Constants, OriginStep, Special, Value, ValueOrigin
+from perflint.dataflow.constants import Constants, Found, OriginStep, Special, Value, ValueOrigin
 from perflint.dataflow.objects import Object, entries_of
 from perflint.dataflow.sole_binding import ReadPlace
 from perflint.facts.loader_sites import Site, is_loader_class
@@ -43,36 +44,41 @@ class WorkerOrigin:
 def zeros(node: ast.expr, site: Site) -> list[WorkerOrigin]:
     """The zeros that an expression may get its value from; none where that cannot be told."""
     values = Constants.of(site.file.project).possible(node, ReadPlace(site.file, site.scope, site.statement))
-    return [origin for value in values for origin in _origins(value, "", site)]
+    return _origins(values, "", site)
 
 
 def left_out(name: str, site: Site, call: ast.Call) -> list[WorkerOrigin]:
     """What a call gives a parameter that it does not name: through its ``**``, or nothing at all."""
     place = ReadPlace(site.file, site.scope, site.statement)
     values = Constants.of(site.file.project).handed(call, name, place)
-    return [origin for value in values for origin in _origins(value, name, site)]
+    return _origins(values, name, site)
 
 
-def _origins(value: Value, name: str, site: Site) -> list[WorkerOrigin]:
-    """The place that a value is written at, where it is a 0 or none at all, and the way there is known."""
-    if value.node is None or value.place is None or not all(map(_leads_there, value.calls)) or _is_doubtful(value):
-        return []
-    site = replace(site, calls=(*site.calls, *(call[:4] for call in value.calls)))
-    file = value.place.file
-    if value.value is Special.LEFT_OUT and isinstance(value.node, ast.Call):
-        return [WorkerOrigin(file, value.node, "missing", site, name, _names(site, value.place, value.node))]
-    if not is_zero(value.node) or type(value.value) is not int:
-        return []
-    last = value.steps[-1] if value.steps else None
-    if last is not None and last.origin is ValueOrigin.DEFAULT and _is_of_loader(last):
-        # Its default is that of Paddle's loader, and as good for other purposes.
-        assert last.site is not None
-        return [WorkerOrigin(last.site.file, last.site.call, "missing", site, last.name)]
+def _origins(values: Found, name: str, site: Site) -> list[WorkerOrigin]:
+    """The places of the values that are 0 or none at all, where the way there is known."""
+    found: list[WorkerOrigin] = []
+    for value in values:
+        if value.node is None or value.place is None or not all(map(_leads_there, value.calls)) or _is_doubtful(value):
+            continue
+        there = replace(site, calls=(*site.calls, *(call[:4] for call in value.calls)))
+        if value.value is Special.LEFT_OUT and isinstance(value.node, ast.Call):
+            names = _names(there, value.place, value.node)
+            found.append(WorkerOrigin(value.place.file, value.node, "missing", there, name, names))
+        elif is_zero(value.node) and type(value.value) is int:
+            found += _written(value.node, value.place, value.steps, there)
+    return found
+
+
+def _written(zero: ast.expr, place: ReadPlace, steps: tuple[OriginStep, ...], site: Site) -> Iterator[WorkerOrigin]:
+    """A 0, with what it is; none where it is explained."""
+    last = steps[-1] if steps else None
     kind = _KINDS.get(last.origin, "value") if last is not None else "value"
-    if kind == "option" and _is_explained(value.node, value.place):
-        return []
-    unknown = [step for step in value.steps if step.origin is ValueOrigin.UNKNOWN]
-    return [WorkerOrigin(file, value.node, "unknown" if unknown else kind, site)]
+    if last is not None and last.site is not None and kind == "parameter" and _is_of_loader(last):
+        # Its default is that of Paddle's loader, and as good for other purposes.
+        yield WorkerOrigin(last.site.file, last.site.call, "missing", site, last.name)
+    elif kind != "option" or not _is_explained(zero, place):
+        is_unknown = any(step.origin is ValueOrigin.UNKNOWN for step in steps)
+        yield WorkerOrigin(place.file, zero, "unknown" if is_unknown else kind, site)
 
 
 def _leads_there(site: CallSite) -> bool:
