@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from perflint.dataflow.constants import Constants, Setter, ValueOrigin
+from perflint.dataflow.constant_values import Setter, ValueOrigin
+from perflint.dataflow.constants import Constants
 from perflint.dataflow.sole_binding import ReadPlace
 from perflint.index.project import Project
 from tests.support import project

@@ -9,7 +9,8 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.dataflow.constants import Constants, Value
+from perflint.dataflow.constant_values import Value
+from perflint.dataflow.constants import Constants
 from perflint.dataflow.opening import opened
 from perflint.dataflow.sole_binding import ReadPlace
 from perflint.dataflow.switches import Switches

@@ -3,12 +3,13 @@
 Of ``num_workers=args.workers`` it says that the value is 0, the default of an option, with the ``0`` of its
 ``add_argument`` and the calls on the way there.  There are three questions, answered by one walk:
 
-    Constants.of(project).possible(node, place)             # the values that the code seen gives it
+    Constants.of(project).possible(node, place)              # the values that the code seen gives it
     Constants.of(project).certain("self.kind", file, scope)  # the one value a name has, whoever calls
-    Constants.of(project).by_default(node, place)           # the one value, if parameters keep their defaults
+    Constants.of(project).by_default(node, place)            # the one value, if parameters keep their defaults
 
 Each step of the way says its ``ValueOrigin``: a new one, such as a key of a file that is no Python, is a branch of
-``_entry`` or ``_member`` that yields values with such a step, and a line in ``_SET_BY_THE_USER``.
+``_entry`` or ``_member`` that yields values with such a step, and a line in ``_SET_BY_THE_USER`` of
+``constant_values``.
 
 The parameters of a function have the values of one call, ``t(x, "a")``, at the place that ``entered`` gives for it:
 any expression of the function can be asked for there.  What ``__init__`` sets an attribute to is ``certain`` of
@@ -18,19 +19,32 @@ any expression of the function can be asked for there.  What ``__init__`` sets a
 from __future__ import annotations
 
 import ast
-import enum
-import operator
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, product
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from perflint.dataflow import argument_parsers
 from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
+from perflint.dataflow.constant_values import (
+    MOST,
+    OPEN,
+    Compute,
+    Found,
+    OriginStep,
+    Special,
+    Value,
+    ValueOrigin,
+    Want,
+    after,
+    applied,
+    computing,
+    is_kind,
+    joined,
+    parsed,
+)
 from perflint.dataflow.objects import Object, ObjectKind, class_body, entries_of, written_entries
 from perflint.dataflow.sole_binding import ReadPlace, binding
 from perflint.dataflow.values import Values
@@ -59,144 +73,6 @@ _DEEPEST = 40
 """Names and calls that are followed at once, since Python nests but some hundred calls; no answer depends on it."""
 _STORES_BY_NAME = re.compile(r"setattr\(|(?<! in self\.)__dict__")
 """Code that may store any attribute of an object; ``"model" in self.__dict__`` only asks."""
-_MOST = 100
-"""Values of one expression that are told apart: beyond these, it may be anything."""
-
-
-class ValueOrigin(enum.Enum):
-    """One step from an expression to where its value is written.  A literal takes none."""
-
-    NAME = enum.auto()
-    """A name that is bound to it, in the same function, in one around it or in the module."""
-    ARGUMENT = enum.auto()
-    """A call hands it over for a parameter."""
-    DEFAULT = enum.auto()
-    """It is the default of a parameter, which a call leaves out."""
-    ATTRIBUTE = enum.auto()
-    """It is stored in an attribute of an object, or of a class."""
-    ENTRY = enum.auto()
-    """It is an entry of a dict."""
-    FALLBACK = enum.auto()
-    """It is what a look-up gives where there is no such entry: ``config.get("amp", False)``."""
-    OPTION = enum.auto()
-    """It is the default of an option of the command line."""
-    IMPORTED = enum.auto()
-    """It is a constant of another module."""
-    UNKNOWN = enum.auto()
-    """It may be another one from here on: code that is not seen may call, store or look up something else."""
-
-
-class OriginStep(NamedTuple):
-    """One step: ``name`` is that of the parameter, option, attribute, key or constant.
-
-    ``site``: the call that hands an argument over or leaves a default, and the ``function`` that it calls.
-    """
-
-    origin: ValueOrigin
-    name: str
-    site: CallSite | None = None
-    function: tuple[FileIndex, Scope] | None = None
-
-
-class Special(enum.Enum):
-    """Values that are none."""
-
-    UNKNOWN = enum.auto()
-    LEFT_OUT = enum.auto()
-    """What a call gives a parameter that it does not name."""
-
-
-class Setter(enum.IntEnum):
-    """Who decides about a value."""
-
-    NOBODY = 0
-    """It is written down."""
-    CALLERS = 1
-    """A parameter: the callers could hand over something else."""
-    USER = 2
-    """An option, an entry of a configuration, or something that is not known."""
-
-
-_SET_BY_THE_USER = frozenset({ValueOrigin.OPTION, ValueOrigin.FALLBACK, ValueOrigin.UNKNOWN})
-_SET_BY_CALLERS = frozenset({ValueOrigin.ARGUMENT, ValueOrigin.DEFAULT})
-
-
-@dataclass(frozen=True)
-class Value:
-    """A value that an expression may have: a constant, an ``Object``, or a ``Special`` one.
-
-    ``node`` is the literal, at ``place``; ``steps`` lead there from the expression.
-    """
-
-    value: Any
-    node: ast.expr | None = None
-    place: ReadPlace | None = None
-    steps: tuple[OriginStep, ...] = ()
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether it is a number, a text, None, or a tuple of these."""
-        return not isinstance(self.value, (Special, Object))
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it is a constant, and nobody unseen may change it."""
-        return self.is_constant and all(step.origin is not ValueOrigin.UNKNOWN for step in self.steps)
-
-    @property
-    def calls(self) -> tuple[CallSite, ...]:
-        """The calls on the way to it, from the inside out."""
-        return tuple(step.site for step in self.steps if step.site is not None)
-
-    @property
-    def setter(self) -> Setter:
-        """Who could change it."""
-        origins = {step.origin for step in self.steps}
-        if self.value is Special.UNKNOWN or not origins.isdisjoint(_SET_BY_THE_USER):
-            return Setter.USER
-        return Setter.NOBODY if origins.isdisjoint(_SET_BY_CALLERS) else Setter.CALLERS
-
-
-class _Want(enum.Enum):
-    """Which of the questions the walk answers."""
-
-    POSSIBLE = enum.auto()
-    CERTAIN = enum.auto()
-    """Ends at the first doubt: with another value, with a caller that is not seen."""
-    DEFAULT = enum.auto()
-    """The one value, if every call whose arguments are not known leaves the parameters at their defaults."""
-
-
-Found = tuple[Value, ...]
-_OPEN: Found = (Value(Special.UNKNOWN),)
-_OPERATORS: dict[type[ast.cmpop | ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda left, right: left in right,
-    ast.NotIn: lambda left, right: left not in right,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-}
-_FUNCTIONS: dict[str | None, Callable[..., Any]] = {
-    "bool": bool,
-    "int": int,
-    "str": str,
-    "round": round,
-    "max": max,
-    "min": min,
-    "abs": abs,
-}
 
 
 class _TooDeepError(Exception):
@@ -216,11 +92,11 @@ class Constants(Part):
 
     def possible(self, node: ast.expr, place: ReadPlace) -> Found:
         """The values that the code gives an expression; an unknown one among them says that there may be others."""
-        return self._ask(self._values, node, place, _Want.POSSIBLE)
+        return self._ask(self._values, node, place, Want.POSSIBLE)
 
     def certain(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
         """The one constant that a dotted name has, whoever runs its function; None where it may differ."""
-        found = self._ask(self._named, name, ReadPlace(file, scope), _Want.CERTAIN)
+        found = self._ask(self._named, name, ReadPlace(file, scope), Want.CERTAIN)
         node = found[0].node if len(found) == 1 and found[0].is_known else None
         return node if isinstance(node, ast.Constant) else None
 
@@ -229,12 +105,12 @@ class Constants(Part):
 
         Its steps of origin ``DEFAULT`` say for which parameters that is assumed.
         """
-        found = self._ask(self._values, node, place, _Want.DEFAULT)
-        return found[0] if len(found) == 1 and found != _OPEN else None
+        found = self._ask(self._values, node, place, Want.DEFAULT)
+        return found[0] if len(found) == 1 and found != OPEN else None
 
     def handed(self, call: ast.Call, name: str, place: ReadPlace) -> Found:
         """What a call gives a parameter by its name, ``LEFT_OUT`` where that is nothing; also through ``**options``."""
-        return self._ask(self._handed, call, name, None, place, _Want.POSSIBLE)
+        return self._ask(self._handed, call, name, None, place, Want.POSSIBLE)
 
     def entered(self, call: ast.Call, place: ReadPlace, file: FileIndex, scope: Scope) -> ReadPlace | None:
         """The inside of a function as one call runs it; None when the call hides what it hands over.
@@ -245,13 +121,13 @@ class Constants(Part):
         if is_spread(call):
             return None
         origin = ValueOrigin.NAME if place.bound else ValueOrigin.ARGUMENT
-        given: dict[str, Found] = {f"**{keyword.arg}": _OPEN for keyword in call.keywords}
+        given: dict[str, Found] = {f"**{keyword.arg}": OPEN for keyword in call.keywords}
         for name in all_parameters(scope):
             argument = argument_of(call, name, position_of(scope, name))
             if argument is None:
-                given[name] = self._ask(self._default, name, file, scope, _Want.DEFAULT)
+                given[name] = self._ask(self._default, name, file, scope, Want.DEFAULT)
             else:
-                given[name] = _after(self._ask(self._values, argument, place, _Want.DEFAULT), OriginStep(origin, name))
+                given[name] = after(self._ask(self._values, argument, place, Want.DEFAULT), OriginStep(origin, name))
                 given.pop(f"**{name}", None)
         return ReadPlace(file, scope, None, (*place.bound, (scope, tuple(given.items()))))
 
@@ -264,7 +140,7 @@ class Constants(Part):
             except _TooDeepError as error:
                 self.memory.provisional.clear()
                 if error.question in waiting:
-                    return _OPEN  # a circle of so many steps
+                    return OPEN  # a circle of so many steps
                 waiting.append(error.question)
                 continue
             waiting.pop()
@@ -281,43 +157,43 @@ class Constants(Part):
             self._depth -= 1
 
     def _possible(self, node: ast.expr, place: ReadPlace) -> Found:
-        return self._values(node, place, _Want.POSSIBLE)
+        return self._values(node, place, Want.POSSIBLE)
 
     # -- expressions -------------------------------------------------------------------------------------------
 
-    def _values(self, node: ast.expr, place: ReadPlace, want: _Want) -> Found:
+    def _values(self, node: ast.expr, place: ReadPlace, want: Want) -> Found:
         if isinstance(node, ast.Constant):
             return (Value(node.value, node, place),)
         name = dotted(node)
         if name is not None:
             return self._named(name, place, want)
-        if want is _Want.CERTAIN:
-            return _OPEN
+        if want is Want.CERTAIN:
+            return OPEN
         if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
             return (Value(Object(ObjectKind.LIST, place, node)),)
         if isinstance(node, ast.Subscript) and string_of(node.slice) is None:
             return self._item(node, place, want)
-        computing = _computing(node)
-        if computing is not None:
-            return self._computed(*computing, place, want)
-        return self._looked_up(node, place) if want is _Want.POSSIBLE else _OPEN
+        worked_out = computing(node)
+        if worked_out is not None:
+            return self._computed(*worked_out, place, want)
+        return self._looked_up(node, place) if want is Want.POSSIBLE else OPEN
 
-    def _computed(self, parts: list[ast.expr], compute: _Compute, place: ReadPlace, want: _Want) -> Found:
+    def _computed(self, parts: list[ast.expr], compute: Compute, place: ReadPlace, want: Want) -> Found:
         alternatives = [self._values(part, place, want) for part in parts]
-        if prod(map(len, alternatives)) > _MOST:
-            return _OPEN
-        return _joined(map(compute, product(*alternatives)), want)
+        if prod(map(len, alternatives)) > MOST:
+            return OPEN
+        return joined(map(compute, product(*alternatives)), want)
 
-    def _item(self, node: ast.Subscript, place: ReadPlace, want: _Want) -> Found:
+    def _item(self, node: ast.Subscript, place: ReadPlace, want: Want) -> Found:
         """``widths[0]`` of a list that is written out."""
         found: list[Value] = []
         for base, index in product(self._values(node.value, place, want), self._values(node.slice, place, want)):
-            items = getattr(base.value.node, "elts", []) if _is(base, ObjectKind.LIST) else []
+            items = getattr(base.value.node, "elts", []) if is_kind(base, ObjectKind.LIST) else []
             if type(index.value) is not int or not -len(items) <= index.value < len(items):
-                return _OPEN
+                return OPEN
             inner = self._values(items[index.value], base.value.place, want)
-            found += _after(inner, *base.steps, *index.steps)
-        return _joined(found, want)
+            found += after(inner, *base.steps, *index.steps)
+        return joined(found, want)
 
     def _looked_up(self, node: ast.expr, place: ReadPlace) -> Found:
         if written_entries(node) is not None:
@@ -326,7 +202,7 @@ class Constants(Part):
             return self._members(self._possible(node.value, place), node.attr, place)
         if isinstance(node, ast.Subscript):
             return self._entry(node.value, string_of(node.slice), None, place)
-        return self._call(node, place) if isinstance(node, ast.Call) else _OPEN
+        return self._call(node, place) if isinstance(node, ast.Call) else OPEN
 
     def _call(self, node: ast.Call, place: ReadPlace) -> Found:
         name, last, given = dotted(node.func), terminal(node), node.args
@@ -336,8 +212,8 @@ class Constants(Part):
             if last in ("get", "pop") and len(given) == 2:
                 return self._entry(node.func.value, string_of(given[0]), given[1], place)
             if last in ("parse_args", "parse_known_args", "parse_intermixed_args"):
-                return _joined(map(_parsed, self._possible(node.func.value, place)), _Want.POSSIBLE)
-        return self._made(node, name, place) if name is not None else _OPEN
+                return joined(map(parsed, self._possible(node.func.value, place)), Want.POSSIBLE)
+        return self._made(node, name, place) if name is not None else OPEN
 
     def _made(self, node: ast.Call, name: str, place: ReadPlace) -> Found:
         """What a call of a class or function of the project gives, where that can be looked into."""
@@ -350,9 +226,9 @@ class Constants(Part):
             init = owner.methods.get("__init__")
             if not any(base.endswith("ArgumentParser") for base in owner.bases):
                 return (Value(Object(ObjectKind.CLASS, place, node, (file, owner))),)
-            return (Value(Object(ObjectKind.PARSER, ReadPlace(file, init))),) if init is not None else _OPEN
+            return (Value(Object(ObjectKind.PARSER, ReadPlace(file, init))),) if init is not None else OPEN
         function = Values.of(self._project).callee(place.file, place.scope, name, {})
-        return self._returned(*function) if function is not None else _OPEN
+        return self._returned(*function) if function is not None else OPEN
 
     @query(cycle=())
     def _returned(self, file: FileIndex, scope: Scope) -> Found:
@@ -361,55 +237,55 @@ class Constants(Part):
 
     def _things_in(self, file: FileIndex, scope: Scope) -> Found:
         values = (
-            value if isinstance(value.value, Object) else _OPEN[0]
+            value if isinstance(value.value, Object) else OPEN[0]
             for statement in scope.statements
             if isinstance(statement.node, ast.Return) and statement.node.value is not None
             for value in self._possible(statement.node.value, ReadPlace(file, scope, statement))
         )
-        return _joined(values, _Want.POSSIBLE)
+        return joined(values, Want.POSSIBLE)
 
     # -- names -------------------------------------------------------------------------------------------------
 
     @query(cycle=())  # a function that hands its own parameter on, a name that is bound to itself
-    def _named(self, name: str, place: ReadPlace, want: _Want) -> Found:
+    def _named(self, name: str, place: ReadPlace, want: Want) -> Found:
         return self._nested(self._named, self._name, name, place, want)
 
-    def _name(self, name: str, place: ReadPlace, want: _Want) -> Found:
+    def _name(self, name: str, place: ReadPlace, want: Want) -> Found:
         found = binding(name, place)
         if found is None:
             return self._beyond(name, place, want)
         if found.is_parameter:
             given = place.given(found.scope)
             if given is not None:
-                known: Found = given.get(name, _OPEN)
+                known: Found = given.get(name, OPEN)
                 return known
-            if want is _Want.DEFAULT and found.scope.owner is not None and found.scope.name != "__init__":
-                return _OPEN  # methods are called in other ways than what makes an object
-            follow = self._assumed if want is _Want.DEFAULT else self._parameter
+            if want is Want.DEFAULT and found.scope.owner is not None and found.scope.name != "__init__":
+                return OPEN  # methods are called in other ways than what makes an object
+            follow = self._assumed if want is Want.DEFAULT else self._parameter
             return follow(name, place.file, found.scope, want)
         if found.value is None:
-            return _OPEN
+            return OPEN
         values = self._values(found.value, place.at(found.scope, found.statement), want)
         step = OriginStep(ValueOrigin.NAME, name)
-        return _after((_applied(bool, (value,)) if found.is_truth else value for value in values), step)
+        return after((applied(bool, (value,)) if found.is_truth else value for value in values), step)
 
-    def _beyond(self, name: str, place: ReadPlace, want: _Want) -> Found:
+    def _beyond(self, name: str, place: ReadPlace, want: Want) -> Found:
         """The values of a dotted name that no function around binds: an import, an attribute."""
         receiver, _, last = name.rpartition(".")
         owner = place.scope.owner
         if owner is not None and name == "self":
             return (Value(Object(ObjectKind.CLASS, place, None, (place.file, owner))),)
-        if want is not _Want.POSSIBLE:
+        if want is not Want.POSSIBLE:
             is_own = owner is not None and receiver in ("self", "cls")
-            return self._stored(last, place.file, owner, want, place.bound) if owner and is_own else _OPEN
+            return self._stored(last, place.file, owner, want, place.bound) if owner and is_own else OPEN
         if place.file.names.is_bound(name.partition(".")[0]):
             imported = self._imported(place.file.names.resolve(name), place.file)
             if imported is not None:
                 return imported
         if not receiver:
-            return _OPEN
+            return OPEN
         found = self._members(self._named(receiver, place, want), last, place)
-        if found == _OPEN and "." not in receiver and receiver != "self":
+        if found == OPEN and "." not in receiver and receiver != "self":
             parser = place.at(place.file.scopes.module, None)
             return self._option(parser, last, place, (OriginStep(ValueOrigin.UNKNOWN, last),))
         return found
@@ -422,7 +298,7 @@ class Constants(Part):
             there = ReadPlace(found[0], found[0].scopes.module)
             return (Value(Object(ObjectKind.CLASS, there, None, (found[0], found[1]))),)
         if found is not None:
-            return _OPEN
+            return OPEN
         module = modules.module_named(qualified, file)
         if module is not None:
             return (Value(Object(ObjectKind.MODULE, ReadPlace(module, module.scopes.module))),)
@@ -431,27 +307,27 @@ class Constants(Part):
         return self._constant_of(module, last) if module is not None and module is not file else None
 
     def _constant_of(self, module: FileIndex, name: str) -> Found:
-        values = self._named(name, ReadPlace(module, module.scopes.module), _Want.POSSIBLE)
-        return _after(values, OriginStep(ValueOrigin.IMPORTED, name))
+        values = self._named(name, ReadPlace(module, module.scopes.module), Want.POSSIBLE)
+        return after(values, OriginStep(ValueOrigin.IMPORTED, name))
 
     # -- parameters --------------------------------------------------------------------------------------------
 
     @query(cycle=())
-    def _parameter(self, name: str, file: FileIndex, scope: Scope, want: _Want) -> Found:
+    def _parameter(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
         """What the calls of a function give one of its parameters, or leave it at."""
-        graph, is_certain = CallGraph.of(self._project), want is _Want.CERTAIN
+        graph, is_certain = CallGraph.of(self._project), want is Want.CERTAIN
         if is_certain and graph.is_handed_over(file, scope):
-            return _OPEN
+            return OPEN
         sites = graph.calls(file, scope, Certainty.NAME)
         if not sites:
             doubt = OriginStep(ValueOrigin.UNKNOWN, name)
-            return _OPEN if is_certain else _after(self._assumed(name, file, scope, want), doubt)
-        found = _joined(chain.from_iterable(self._argument(name, file, scope, site, want) for site in sites), want)
-        if is_certain and found != _OPEN and graph.others(file, scope) is not Certainty.NO:
-            return _OPEN
+            return OPEN if is_certain else after(self._assumed(name, file, scope, want), doubt)
+        found = joined(chain.from_iterable(self._argument(name, file, scope, site, want) for site in sites), want)
+        if is_certain and found != OPEN and graph.others(file, scope) is not Certainty.NO:
+            return OPEN
         return found
 
-    def _argument(self, name: str, file: FileIndex, scope: Scope, site: CallSite, want: _Want) -> Iterator[Value]:
+    def _argument(self, name: str, file: FileIndex, scope: Scope, site: CallSite, want: Want) -> Iterator[Value]:
         """What one call gives a parameter."""
         position = position_of(scope, name)
         place = ReadPlace(site.file, site.scope, site.statement)
@@ -459,26 +335,26 @@ class Constants(Part):
         for value in self._handed(site.call, name, position, place, want):
             if value.value is Special.LEFT_OUT:
                 left = (*value.steps, OriginStep(ValueOrigin.DEFAULT, name, site, (file, scope)))
-                yield from _after(self._default(name, file, scope, want), *left)
+                yield from after(self._default(name, file, scope, want), *left)
             else:
-                yield from _after((value,), OriginStep(ValueOrigin.ARGUMENT, name, site, (file, scope)))
+                yield from after((value,), OriginStep(ValueOrigin.ARGUMENT, name, site, (file, scope)))
 
-    def _assumed(self, name: str, file: FileIndex, scope: Scope, want: _Want) -> Found:
+    def _assumed(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
         """A parameter at its default, as far as nothing is known of the calls."""
         step = OriginStep(ValueOrigin.DEFAULT, name, None, (file, scope))
-        return _after(self._default(name, file, scope, want), step)
+        return after(self._default(name, file, scope, want), step)
 
-    def _default(self, name: str, file: FileIndex, scope: Scope, want: _Want) -> Found:
+    def _default(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
         default = default_of(scope, name)
-        return self._values(default, ReadPlace(file, scope.parent or scope), want) if default is not None else _OPEN
+        return self._values(default, ReadPlace(file, scope.parent or scope), want) if default is not None else OPEN
 
-    def _handed(self, call: ast.Call, name: str, position: int | None, place: ReadPlace, want: _Want) -> Found:
+    def _handed(self, call: ast.Call, name: str, position: int | None, place: ReadPlace, want: Want) -> Found:
         given = argument_of(call, name, position)
         if given is not None:
             return self._values(given, place, want)
         spreads = [keyword.value for keyword in call.keywords if keyword.arg is None]
-        if any(isinstance(item, ast.Starred) for item in call.args) or (spreads and want is _Want.CERTAIN):
-            return _OPEN
+        if any(isinstance(item, ast.Starred) for item in call.args) or (spreads and want is Want.CERTAIN):
+            return OPEN
         found: Found = (Value(Special.LEFT_OUT, call, place),)
         for node in spreads:
             if any(value.value is Special.LEFT_OUT for value in found):
@@ -491,33 +367,33 @@ class Constants(Part):
         if own is not None and dotted(node) == own:
             return self._in_keywords(name, own, place.file, place.scope)
         found = self._entries(self._possible(node, place), name, (Value(Special.LEFT_OUT, call, place),))
-        return found if found is not None else _OPEN
+        return found if found is not None else OPEN
 
     @query(cycle=())
     def _in_keywords(self, name: str, own: str, file: FileIndex, scope: Scope) -> Found:
         """What callers put into the ``**kwargs`` that a function hands on."""
         if changes(scope, own):
-            return _OPEN
+            return OPEN
         found: list[Value] = []
         for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
             place = ReadPlace(site.file, site.scope, site.statement)
-            handed = self._handed(site.call, name, None, place, _Want.POSSIBLE)
-            found += _after(handed, OriginStep(ValueOrigin.ARGUMENT, name, site))
-        return _joined(found, _Want.POSSIBLE)
+            handed = self._handed(site.call, name, None, place, Want.POSSIBLE)
+            found += after(handed, OriginStep(ValueOrigin.ARGUMENT, name, site))
+        return joined(found, Want.POSSIBLE)
 
     # -- what is looked up -------------------------------------------------------------------------------------
 
     def _entry(self, holder: ast.expr, key: str | None, fallback: ast.expr | None, place: ReadPlace) -> Found:
         """``holder[key]``, ``holder.get(key, fallback)`` or ``getattr(holder, key, fallback)``."""
         if key is None:
-            return _OPEN
+            return OPEN
         bases = self._possible(holder, place)
         values = self._possible(fallback, place) if fallback is not None and bases else ()
-        missing = _after(values, OriginStep(ValueOrigin.FALLBACK, key))
+        missing = after(values, OriginStep(ValueOrigin.FALLBACK, key))
         found = self._entries(bases, key, missing)
         if found is not None:
             return found
-        return _after(missing, OriginStep(ValueOrigin.UNKNOWN, key)) if fallback is not None else _OPEN
+        return after(missing, OriginStep(ValueOrigin.UNKNOWN, key)) if fallback is not None else OPEN
 
     def _entries(self, bases: Found, key: str, missing: Found) -> Found | None:
         """The values of a key in those dicts that can be looked into, ``missing`` where one surely lacks it.
@@ -527,80 +403,80 @@ class Constants(Part):
         found: list[Value] = []
         is_clear = not bases
         for base in bases:
-            entries = entries_of(base.value) if _is(base, ObjectKind.DICT) else None
+            entries = entries_of(base.value) if is_kind(base, ObjectKind.DICT) else None
             if entries is None or key in entries.changed or not (key in entries.values or entries.complete):
                 continue
             is_clear = True
             if key in entries.values:
                 steps = (*base.steps, OriginStep(ValueOrigin.ENTRY, key))
-                found += _after(self._possible(entries.values[key], base.value.place), *steps)
+                found += after(self._possible(entries.values[key], base.value.place), *steps)
             else:
-                found += _after(missing, *base.steps)
-        return _joined(found, _Want.POSSIBLE) if is_clear else None
+                found += after(missing, *base.steps)
+        return joined(found, Want.POSSIBLE) if is_clear else None
 
     def _members(self, bases: Found, name: str, place: ReadPlace) -> Found:
         """An attribute of what an expression may stand for."""
-        return _joined((value for base in bases for value in self._member(base, name, place)), _Want.POSSIBLE)
+        return joined((value for base in bases for value in self._member(base, name, place)), Want.POSSIBLE)
 
     def _member(self, base: Value, name: str, place: ReadPlace) -> Found:
         thing = base.value
-        if _is(base, ObjectKind.NAMESPACE):
+        if is_kind(base, ObjectKind.NAMESPACE):
             return self._option(thing.place, name, place, base.steps)
-        if _is(base, ObjectKind.MODULE):
-            return _after(self._constant_of(thing.place.file, name), *base.steps)
-        if not _is(base, ObjectKind.CLASS):
-            return _OPEN
+        if is_kind(base, ObjectKind.MODULE):
+            return after(self._constant_of(thing.place.file, name), *base.steps)
+        if not is_kind(base, ObjectKind.CLASS):
+            return OPEN
         file, owner = thing.owner
         call = thing.node
         if isinstance(call, ast.Call) and "__init__" not in owner.methods and name not in owner.attributes:
             given = argument_of(call, name, None)
             if given is not None:
                 steps = (*base.steps, OriginStep(ValueOrigin.ATTRIBUTE, name))
-                return _after(self._possible(given, thing.place), *steps)
+                return after(self._possible(given, thing.place), *steps)
             if call.args or is_spread(call):
-                return _OPEN
-        return _after(self._stored(name, file, owner, _Want.POSSIBLE), *base.steps)
+                return OPEN
+        return after(self._stored(name, file, owner, Want.POSSIBLE), *base.steps)
 
     def _option(self, parser: ReadPlace, name: str, place: ReadPlace, steps: tuple[OriginStep, ...]) -> Found:
         """The default of an option of the command line."""
         found = argument_parsers.option(parser, name) if parser.file.has("add_argument") else None
         if found is None:
-            return _OPEN
+            return OPEN
         there, call = found
         default = argument_parsers.default_of(call)
         if default is None:
-            return _OPEN
+            return OPEN
         is_doubtful = argument_parsers.may_be_overridden(name, place.file, parser.file)
         doubt = [OriginStep(ValueOrigin.UNKNOWN, name)] if is_doubtful else []
         values = (Value(default, call, there),) if isinstance(default, bool) else self._possible(default, there)
-        return _after(values, *steps, *doubt, OriginStep(ValueOrigin.OPTION, name))
+        return after(values, *steps, *doubt, OriginStep(ValueOrigin.OPTION, name))
 
     # -- attributes of objects ---------------------------------------------------------------------------------
 
     @query(cycle=())
-    def _stored(self, name: str, file: FileIndex, owner: Class, want: _Want, bound: Any = ()) -> Found:
+    def _stored(self, name: str, file: FileIndex, owner: Class, want: Want, bound: Any = ()) -> Found:
         """What the methods of a class store in an attribute of its objects, or else what its body has by that name."""
         assigned = [(value, where, _storing(value, where)) for value, where in owner.attributes.get(name, ())]
         body = ((value, file.scopes.module, None) for target, value in class_body(owner) if target == name)
         assigned = assigned or list(body)
         if not assigned:
-            return self._inherited(name, file, owner, bound) if want is _Want.DEFAULT else _OPEN
-        is_sole = len(assigned) == 1 and (want is _Want.DEFAULT or self._is_kept(name, file, owner))
-        if want is not _Want.POSSIBLE and not is_sole:
-            return _OPEN
-        if want is _Want.CERTAIN and not self._is_set_up(name, file, owner):
-            return _OPEN
+            return self._inherited(name, file, owner, bound) if want is Want.DEFAULT else OPEN
+        is_sole = len(assigned) == 1 and (want is Want.DEFAULT or self._is_kept(name, file, owner))
+        if want is not Want.POSSIBLE and not is_sole:
+            return OPEN
+        if want is Want.CERTAIN and not self._is_set_up(name, file, owner):
+            return OPEN
         places = ((value, ReadPlace(file, where, statement, bound)) for value, where, statement in assigned)
-        found = _joined(chain.from_iterable(self._values(value, place, want) for value, place in places), want)
+        found = joined(chain.from_iterable(self._values(value, place, want) for value, place in places), want)
         steps = [OriginStep(ValueOrigin.ATTRIBUTE, name)]
-        if want is _Want.POSSIBLE and not (is_sole and all(at is None or at.place is None for _, _, at in assigned)):
+        if want is Want.POSSIBLE and not (is_sole and all(at is None or at.place is None for _, _, at in assigned)):
             steps.append(OriginStep(ValueOrigin.UNKNOWN, name))
-        return _after(found, *steps)
+        return after(found, *steps)
 
     def _inherited(self, name: str, file: FileIndex, owner: Class, bound: Any) -> Found:
         bases = Hierarchy.of(self._project).bases(file, owner)
-        found = (self._stored(name, *base, _Want.DEFAULT, bound) for base in bases)
-        return next((one for one in found if one != _OPEN), _OPEN)
+        found = (self._stored(name, *base, Want.DEFAULT, bound) for base in bases)
+        return next((one for one in found if one != OPEN), OPEN)
 
     def _is_set_up(self, name: str, file: FileIndex, owner: Class) -> bool:
         """Whether ``__init__`` stores an attribute, and all the code of the class is seen."""
@@ -650,107 +526,3 @@ def _targets(node: ast.stmt) -> Iterator[ast.expr]:
 def _storing(value: ast.expr, scope: Scope) -> Statement | None:
     """The statement of a function that stores a value."""
     return next((each for each in scope.statements if getattr(each.node, "value", None) is value), None)
-
-
-# -- values ----------------------------------------------------------------------------------------------------
-
-
-def _joined(values: Iterable[Value], want: _Want) -> Found:
-    """The values of several ways that lead to one place."""
-    found: dict[Value, None] = {}
-    for value in values:
-        is_clear = value.is_known if want is _Want.CERTAIN else value.value is not Special.UNKNOWN
-        if want is not _Want.POSSIBLE and not (is_clear and all(_same(value, other) for other in found)):
-            return _OPEN
-        if len(found) == _MOST:
-            return (*found, *_OPEN)
-        if want is _Want.POSSIBLE or not found:
-            found[value] = None
-    return tuple(found)
-
-
-def _same(one: Value, other: Value) -> bool:
-    return type(one.value) is type(other.value) and bool(one.value == other.value)
-
-
-def _after(values: Iterable[Value], *steps: OriginStep) -> Found:
-    """The values at the end of some steps, but for those whose way leads twice through one call."""
-    sites = {step.site for step in steps if step.site is not None}
-    return tuple(
-        value if value.value is Special.UNKNOWN else replace(value, steps=(*steps, *value.steps))
-        for value in values
-        if sites.isdisjoint(value.calls)
-    )
-
-
-def _is(value: Value, kind: ObjectKind) -> bool:
-    return isinstance(value.value, Object) and value.value.kind is kind
-
-
-def _parsed(parser: Value) -> Value:
-    """What ``parse_args`` of a parser gives."""
-    if not _is(parser, ObjectKind.PARSER):
-        return _OPEN[0]
-    return replace(parser, value=replace(parser.value, kind=ObjectKind.NAMESPACE))
-
-
-_Compute = Callable[[tuple[Value, ...]], Value]
-
-
-def _computing(node: ast.expr) -> tuple[list[ast.expr], _Compute] | None:
-    """What an expression is worked out from, and how; None where that cannot be told."""
-    if isinstance(node, ast.BoolOp):
-        return node.values, _all if isinstance(node.op, ast.And) else _any
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
-        return [node.operand], partial(_applied, operator.not_ if isinstance(node.op, ast.Not) else operator.neg)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return [node.left, node.comparators[0]], partial(_applied, _OPERATORS[type(node.ops[0])])
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return [node.left, node.right], partial(_of_numbers, _OPERATORS[type(node.op)])
-    if isinstance(node, ast.Call) and dotted(node.func) in _FUNCTIONS and node.args and not node.keywords:
-        return node.args, partial(_applied, _FUNCTIONS[dotted(node.func)])
-    return None
-
-
-def _of_numbers(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
-    return _applied(function, given) if all(isinstance(each.value, (int, float)) for each in given) else _OPEN[0]
-
-
-def _applied(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
-    """What a function gives for some values; of one value it keeps the place where that is written."""
-    constants = [each if each.is_constant else _listed(each) for each in given]
-    if not all(each.is_constant for each in constants):
-        return _OPEN[0]
-    try:
-        result = function(*(each.value for each in constants))
-    except (ArithmeticError, ValueError, TypeError):
-        return _OPEN[0]
-    written = given[0] if len(given) == 1 else Value(result)
-    return replace(written, value=result, steps=tuple(chain.from_iterable(each.steps for each in given)))
-
-
-def _listed(value: Value) -> Value:
-    """A list whose items are constants, as a tuple of these."""
-    if not _is(value, ObjectKind.LIST):
-        return value
-    items: list[ast.expr] = value.value.node.elts
-    constants = [item.value for item in items if isinstance(item, ast.Constant)]
-    return replace(value, value=tuple(constants)) if len(constants) == len(items) else value
-
-
-def _all(parts: tuple[Value, ...]) -> Value:
-    """``a and b``: the one that is false and nobody can change, if there is one."""
-    false = [part for part in parts if part.is_constant and not part.value]
-    unknown = [part for part in parts if not part.is_constant]
-    if false and unknown:
-        false = [replace(part, value=False) for part in false]  # which of them it is cannot be told
-    return min(false, key=lambda part: part.setter) if false else (unknown or parts)[-1]
-
-
-def _any(parts: tuple[Value, ...]) -> Value:
-    """``a or b``: the one that is true, if there is one; otherwise the one that most people can change."""
-    true = [part for part in parts if part.is_constant and part.value]
-    unknown = [part for part in parts if not part.is_constant]
-    if true and unknown:
-        return replace(true[0], value=True)
-    return (true or unknown or [max(parts, key=lambda part: part.setter)])[0]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph, Certainty
-from perflint.dataflow.constants import Constants, ValueOrigin
+from perflint.dataflow.constant_values import ValueOrigin
+from perflint.dataflow.constants import Constants
 from perflint.dataflow.sole_binding import ReadPlace
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import is_spread

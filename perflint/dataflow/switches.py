@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph, Certainty
-from perflint.dataflow.constants import Constants, Setter, Value
+from perflint.dataflow.constant_values import Setter, Value
+from perflint.dataflow.constants import Constants
 from perflint.dataflow.sole_binding import ReadPlace
 from perflint.index.part import Part
 from perflint.query import query

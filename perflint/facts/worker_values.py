@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallSite, Certainty
-from perflint.dataflow.constants import Constants, Found, OriginStep, Special, Value, ValueOrigin
+from perflint.dataflow.constant_values import Found, OriginStep, Special, Value, ValueOrigin
+from perflint.dataflow.constants import Constants
 from perflint.dataflow.objects import Object, entries_of
 from perflint.dataflow.sole_binding import ReadPlace
 from perflint.facts.loader_sites import Site, is_loader_class
