@@ -106,7 +106,7 @@ def test_a_test_around_it_counts(test: str, state: State) -> None:
     ("calls", "state"),
     [
         ("train(model)", State.UNSET),
-        ("train(model)\ntrain(model, precision='fp16')", State.OPTIONAL),
+        ("train(model)\ntrain(model, precision='fp16')", State.ON),
         ("train(model, precision='fp16')", State.ON),
         ("train(model, 'fp32')", State.UNSET),
         ("train(model, args.precision)", State.OPTIONAL),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
 
+from perflint.dataflow.constant_values import Value
+from perflint.dataflow.constants import Constants
 from perflint.dataflow.opening import opened
-from perflint.dataflow.settled import Settled
+from perflint.dataflow.sole_binding import ReadPlace
 from perflint.dataflow.switches import Switches
 from perflint.dataflow.values import Values
 from perflint.facts.gradients import Gradients
@@ -22,6 +25,13 @@ from perflint.text.source import Source
 from perflint.training.training_calls import TrainingCalls
 from tests import corpus
 
+
+def _values(project: Project, file: FileIndex, scope: Scope, name: str) -> list[Value]:
+    """The constants that a parameter may be."""
+    found = Constants.of(project).possible(ast.Name(name, ast.Load()), ReadPlace(file, scope))
+    return [value for value in found if value.is_constant]
+
+
 Answer = Callable[[Project, FileIndex, Scope], object]
 
 QUESTIONS: dict[str, Answer] = {
@@ -33,7 +43,11 @@ QUESTIONS: dict[str, Answer] = {
     "is settled": lambda project, file, scope: [
         constant and constant.value
         for name in scope.parameters
-        for constant in [Settled.of(project).constant(name, file, scope)]
+        for constant in [Constants.of(project).certain(name, file, scope)]
+    ],
+    "may be": lambda project, file, scope: [
+        [(value.value, value.setter, len(value.calls)) for value in _values(project, file, scope, name)]
+        for name in scope.parameters
     ],
 }
 
@@ -86,6 +100,17 @@ def test_what_a_chain_of_functions_gives() -> None:
     project = opened({"a/t.py": Source("a/t.py", dedent(CHAIN)), "a/u.py": Source("a/u.py", "")})
     answers = _asked(project, "gives", [one for one in _functions(project) if one[1] > 0 and one[0] == "a/t.py"])
     assert {getattr(kind, "tag", None) for kind in answers.values()} == {TENSOR_TAG}
+
+
+def test_a_constant_at_the_end_of_a_chain_of_calls_in_a_circle() -> None:
+    text = CHAIN.replace("return paddle.ones([1])", "return h0(flag)")
+    project = opened({"a/t.py": Source("a/t.py", text)})
+    file = project.files["a/t.py"]
+    for scope in file.scopes.scopes[1:]:
+        constant = Constants.of(project).certain("flag", file, scope)
+        assert constant is not None and constant.value is False
+        ways = [len(value.calls) for value in _values(project, file, scope, "flag")]
+        assert ways == ([1, 11] if scope.name == "h0" else [1 + int(scope.name[1:])])  # no way goes around twice
 
 
 REEXPORTS = {

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.dataflow.settled import Settled
+from perflint.dataflow.constants import Constants
 from tests.support import Files, expect_marked, in_step, project
 
 HELPER = "def note(value, full=False):\n    return full\n"
@@ -28,7 +28,7 @@ def constant(files: Files, name: str, function: str = "note", path: str = "train
     given = project(files)
     file = given.files[path]
     scope = next(scope for scope in file.scopes.scopes if scope.qualname == function)
-    found = Settled.of(given).constant(name, file, scope)
+    found = Constants.of(given).certain(name, file, scope)
     return found.value if isinstance(found, ast.Constant) else ...
 
 

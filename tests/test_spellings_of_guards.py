@@ -13,9 +13,8 @@ import pytest
 
 from perflint.dataflow.settled import Known
 from perflint.syntax import vocabulary
-from perflint.syntax.names import Names
-from perflint.syntax.scopes import FileScopes
 from perflint.training import counting, guards
+from tests.support import module
 
 
 def expression(text: str) -> ast.expr:
@@ -417,14 +416,9 @@ def test_the_value_of_a_name_says_more_than_the_name() -> None:
 
 
 def test_only_what_a_scope_itself_says_counts_for_remainders() -> None:
-    scopes = FileScopes(ast.parse("def f(): pass"), Names())
     own = {"rest": expression("step % 10"), "status": expression("scheduler.next()"), "now": expression("time.time()")}
-
-    class Nothing:
-        def constant(self, *_: object) -> None:
-            """No parameter is settled."""
-
-    known = Known(own, Nothing(), None, scopes.module)  # type: ignore[arg-type]  # nothing else of it is asked
+    file = module("def f(): pass\n")
+    known = Known(file, file.scopes.scopes[1], own)
     for test in ("rest == 0", "status.save_now", "now - last > 3"):
         assert guards.rare(expression(test), True, known)
 

@@ -1,60 +1,63 @@
-"""Options of ``argparse`` parsers: which ``add_argument`` stands behind ``args.num_workers``, and its default."""
+"""Options of ``argparse`` parsers: which ``add_argument`` stands behind ``args.num_workers``."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.sole_binding import ReadPlace
 from perflint.dataflow.values import Values
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
+    from perflint.index.project import FileIndex
 
 # Ways in which a program gives options other values than their defaults, whatever the command line says.
 _OVERRIDES = re.compile(r"set_defaults\(|setattr\(|__dict__\s*(\.update|\[|=)|vars\(\w+\)\s*(\.update|\[)|merge_from")
-_EXPLAINED = re.compile(r"windows|must be 0|only 0|必须|只能", re.IGNORECASE)
+
+Option = tuple[ReadPlace, ast.Call]
+"""The ``add_argument``, and where it stands."""
 
 
-def default_of(file: FileIndex, scope: Scope, dest: str, project: Project) -> tuple[FileIndex, ast.expr] | None:
-    """The 0 that an option has as its default, and the file it is in.
+def option(parser: ReadPlace, dest: str) -> Option | None:
+    """The one option of a parser that is stored in an attribute; None where there are none or several.
 
     Args:
-        file: where the parser is made, and ``scope`` the function.
+        parser: where it is made.
         dest: the attribute of the parsed arguments.
-
-    Returns:
-        None when the option has another default or none, is defined more than once, or may be set in another way.
     """
-    options = [(file, call) for call in _options(file.scopes.scopes, dest)]
-    if len(options) > 1:
-        options = [(file, call) for call in _options([scope], dest)]
-    if not options:
-        options = [
-            (there, call) for there, helper in _helpers(file, scope, project) for call in _options([helper], dest)
-        ]
-    if len(options) != 1 or file.matches(_OVERRIDES):
-        return None
-    there, call = options[0]
+    found = list(_options((parser.at(scope, None) for scope in parser.file.scopes.scopes), dest))
+    if len(found) > 1:
+        found = list(_options([parser], dest))
+    elif not found:
+        found = list(_options(_helpers(parser), dest))
+    return found[0] if len(found) == 1 else None
+
+
+def may_be_overridden(dest: str, *files: FileIndex) -> bool:
+    """Whether one of the files gives an option a value itself: its default is not the last word then."""
+    is_set = re.compile(rf"\.{re.escape(dest)}\s*=[^=]")
+    return any(file.matches(is_set) or file.matches(_OVERRIDES) for file in files)
+
+
+def default_of(call: ast.Call) -> ast.expr | bool | None:
+    """What an option is by default: an expression, or False for ``action="store_true"``; None where it does not say."""
     given = {keyword.arg: keyword.value for keyword in call.keywords}
-    value, text = given.get("default"), given.get("help")
-    if not isinstance(value, ast.Constant) or type(value.value) is not int or value.value != 0:
-        return None
-    if isinstance(text, ast.Constant) and isinstance(text.value, str) and _EXPLAINED.search(text.value):
-        return None
-    return there, value
+    action = given.get("action")
+    if isinstance(action, ast.Constant) and action.value in ("store_true", "store_false") and "default" not in given:
+        return action.value == "store_false"
+    return given.get("default")
 
 
-def _options(scopes: list[Scope], dest: str) -> Iterator[ast.Call]:
-    for scope in scopes:
-        for statement in scope.statements:
+def _options(places: Iterable[ReadPlace], dest: str) -> Iterator[Option]:
+    for place in places:
+        for statement in place.scope.statements:
             for call in statement.calls:
                 if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and _dest(call) == dest:
-                    yield call
+                    yield place.at(place.scope, statement), call
 
 
 def _dest(call: ast.Call) -> str:
@@ -67,16 +70,16 @@ def _dest(call: ast.Call) -> str:
     return long[0].lstrip("-").replace("-", "_") if long else ""
 
 
-def _helpers(file: FileIndex, scope: Scope, project: Project) -> Iterator[tuple[FileIndex, Scope]]:
+def _helpers(parser: ReadPlace) -> Iterator[ReadPlace]:
     """The functions that a scope hands its parser to, or takes a parent parser from."""
+    file, scope = parser.file, parser.scope
     for statement in scope.statements:
         for call in statement.calls:
-            name = dotted(call.func)
-            if name is None:
+            if dotted(call.func) is None:
                 continue
             parents = [item.value for item in call.keywords if item.arg == "parents"]
             inner = [node for item in parents for node in walk(item) if isinstance(node, ast.Call)]
             for one in [*inner, *([call] if any("parser" in (dotted(item) or "") for item in call.args) else [])]:
-                reached = Values.of(project).callee(file, scope, dotted(one.func) or "", {})
+                reached = Values.of(file.project).callee(file, scope, dotted(one.func) or "", {})
                 if reached is not None:
-                    yield reached
+                    yield ReadPlace(*reached)

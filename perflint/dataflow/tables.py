@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.objects import written_entries
 from perflint.dataflow.values import Values
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
@@ -21,6 +22,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.reaching import is_bound, is_mutated
 from perflint.syntax.scopes import FUNCTIONS, Scope
+from perflint.syntax.tree import string_of
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -48,7 +50,7 @@ class Tables(Part):
         """
         found = _look_up(call.func)
         if found is not None:
-            return self._called(file, found, _literal(found.key), arguments, keywords)
+            return self._called(file, found, string_of(found.key), arguments, keywords)
         return self._through(file, call)
 
     def _called(
@@ -72,7 +74,7 @@ class Tables(Part):
 
     def _through(self, file: FileIndex, call: ast.Call) -> Kind | None:
         """The result of a function that looks up one of its parameters, which the call gives a literal for."""
-        if not any(_literal(node) is not None for node in [*call.args, *(item.value for item in call.keywords)]):
+        if not any(string_of(node) is not None for node in [*call.args, *(item.value for item in call.keywords)]):
             return None
         name = dotted(call.func)
         is_known = name is not None and file.names.is_bound(name.partition(".")[0])
@@ -86,7 +88,7 @@ class Tables(Part):
         if look_up is None:
             return None
         given = argument_for(scope, call, look_up.key.id) if isinstance(look_up.key, ast.Name) else None
-        key = _literal(given) if given is not None else None
+        key = string_of(given) if given is not None else None
         made = self._called(where, look_up, key, [], {})
         holder = dotted(look_up.holder)
         if made is None and key is not None and holder and not look_up.is_attribute:
@@ -154,14 +156,8 @@ def _look_up(node: ast.expr) -> _LookUp | None:
 
 def _entries(node: ast.expr) -> Mapping[str, ast.expr] | None:
     """The values of ``{"a": A}`` or ``dict(a=A)`` by their keys; None where a key is not a literal name."""
-    if isinstance(node, ast.Dict):
-        keys = [_literal(key) if key is not None else None for key in node.keys]
-        named = {key: value for key, value in zip(keys, node.values, strict=True) if key is not None}
-        return named if len(named) == len(keys) else None
-    if isinstance(node, ast.Call) and dotted(node.func) == "dict" and not node.args:
-        given = {item.arg: item.value for item in node.keywords if item.arg is not None}
-        return given if len(given) == len(node.keywords) else None
-    return None
+    entries = written_entries(node)
+    return entries.values if entries is not None and entries.complete else None
 
 
 def _scope_around(file: FileIndex, node: ast.expr) -> Scope | None:
@@ -172,7 +168,3 @@ def _scope_around(file: FileIndex, node: ast.expr) -> Scope | None:
         if isinstance(scope.node, FUNCTIONS) and scope.node.lineno <= node.lineno <= (scope.node.end_lineno or 0)
     ]
     return max(around, key=lambda scope: scope.node.lineno if isinstance(scope.node, FUNCTIONS) else 0, default=None)
-
-
-def _literal(node: ast.expr) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph, Certainty
+from perflint.dataflow.sole_binding import ReadPlace
 from perflint.dataflow.switches import State, Switches
 from perflint.findings import Confidence
 from perflint.index.hierarchy import Hierarchy
@@ -97,7 +98,7 @@ def _places(file: FileIndex) -> Iterator[tuple[Scope, Statement, State]]:
         if is_no_training(scope.name):
             continue
         state = min(
-            _enabled(call, scope, file),
+            _enabled(call, ReadPlace(file, scope, statement)),
             switches.state_of_place(call, statement, scope, file),
             switches.state_of_calls(scope, file),
         )
@@ -122,15 +123,16 @@ def amp_calls(scopes: Iterable[Scope], names: Names) -> Iterator[tuple[Scope, St
                     yield scope, statement, call
 
 
-def _enabled(call: ast.Call, scope: Scope, file: FileIndex) -> State:
+def _enabled(call: ast.Call, place: ReadPlace) -> State:
     """What the call's own arguments say."""
-    first = file.names.resolve(dotted(call.func) or "") in _ENABLES_FIRST
+    first = place.file.names.resolve(dotted(call.func) or "") in _ENABLES_FIRST
     values = [keyword.value for keyword in call.keywords if keyword.arg in ("enable", "amp_configs")]
     values += call.args[:1] if first and not values else []
     levels = [keyword.value for keyword in call.keywords if keyword.arg == "level"]
     if any(isinstance(level, ast.Constant) and level.value == "O0" for level in levels):
         return State.OFF
-    return min((Switches.of(file.project).default_of(value, scope, file).state for value in values), default=State.ON)
+    switches = Switches.of(place.file.project)
+    return min((switches.state(value, place) for value in values), default=State.ON)
 
 
 def _using(project: Project, start: Symbol) -> set[FileIndex]:

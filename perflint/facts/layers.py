@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.sizes import Bound, Size, Sizes, default_holds, is_super_init
+from perflint.dataflow.constants import Constants
+from perflint.dataflow.sizes import Size, default_holds, is_super_init, size_of
+from perflint.dataflow.sole_binding import ReadPlace
 from perflint.index.modules import Modules
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_for, arguments_of, default_of, is_spread
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Scope
 
 if TYPE_CHECKING:
@@ -122,82 +124,65 @@ def _layers(file: FileIndex) -> Iterator[LayerSize]:
 def layers_in(file: FileIndex, scope: Scope) -> list[LayerSize]:
     """The layers that a function of a file makes."""
     group = scope.owner.qualname if scope.owner else scope.qualname
-    return list(_layers_of(Sizes(file, scope), group, None, 0))
+    return list(_layers_of(ReadPlace(file, scope), group, None, 0))
 
 
-def _layers_of(sizes: Sizes, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
+def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
     """The layers that the statements of a function make; ``site`` is the call that stands for them outside."""
-    file = sizes.file
-    for statement in sizes.scope.statements:
+    for statement in inside.scope.statements:
+        place = inside.at(inside.scope, statement)
         for call in statement.calls:
             name = dotted(call.func)
-            kind = file.names.resolve(name) if name else ""
+            kind = place.file.names.resolve(name) if name else ""
             if kind in KINDS:
-                if not _is_grouped(call, sizes):
-                    yield _layer(call, kind, group, sizes, site)
+                if not _is_grouped(call, place):
+                    yield _layer(call, kind, group, place, site)
             elif depth < MAX_DEPTH and (call.args or call.keywords):
-                yield from _layers_through(call, kind, sizes, group, site or call, depth)
+                yield from _layers_through(call, kind, place, group, site or call, depth)
 
 
 def _layers_through(
-    call: ast.Call, name: str, sizes: Sizes, group: str, site: ast.Call, depth: int
+    call: ast.Call, name: str, place: ReadPlace, group: str, site: ast.Call, depth: int
 ) -> Iterator[LayerSize]:
     """The layers of a project class or function, made with the numbers that a call hands it."""
-    reached = _reached(call, name, sizes)
-    if reached is None or reached[1] in sizes.bound or not _hands_odd_number(call, sizes):
+    reached = _reached(call, name, place)
+    if reached is None or place.given(reached[1]) is not None or not _hands_odd_number(call, place):
         return
-    file, scope = reached
-    bound = _bound(call, sizes, file, scope)
-    if bound is not None:
-        yield from _layers_of(sizes.at(file, scope, {**sizes.bound, scope: bound}), group, site, depth + 1)
+    inside = Constants.of(place.file.project).entered(call, place, *reached)
+    if inside is not None:
+        yield from _layers_of(inside, group, site, depth + 1)
 
 
-def _hands_odd_number(call: ast.Call, sizes: Sizes) -> bool:
+def _hands_odd_number(call: ast.Call, place: ReadPlace) -> bool:
     """Whether an argument is a number that no multiple of 8 is made of: all others are aligned, or too small."""
     for argument in arguments_of(call):
         if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
             continue
-        if is_off(sizes.value(argument), MULTIPLE):
+        if is_off(size_of(argument, place), MULTIPLE):
             return True
     return False
 
 
-def _reached(call: ast.Call, name: str, sizes: Sizes) -> tuple[FileIndex, Scope] | None:
-    project, owner, names = sizes.file.project, sizes.scope.owner, sizes.file.names
+def _reached(call: ast.Call, name: str, place: ReadPlace) -> tuple[FileIndex, Scope] | None:
+    project, owner, names = place.file.project, place.scope.owner, place.file.names
     if is_super_init(call) and owner is not None:
-        bases = (Modules.of(project).find(base, sizes.file) for base in owner.bases)
+        bases = (Modules.of(project).find(base, place.file) for base in owner.bases)
         found = next((base for base in bases if base is not None), None)
     elif name.startswith("paddle.") or not (names.is_bound((dotted(call.func) or "").partition(".")[0]) or names.stars):
         return None
     else:
-        found = Modules.of(project).find(name, sizes.file)
+        found = Modules.of(project).find(name, place.file)
     if found is None or isinstance(found[1], Scope):
         return (found[0], found[1]) if found and isinstance(found[1], Scope) and found[1].owner is None else None
     kind = Modules.of(project).kind_of_instance(found[0], found[1])
     return Modules.of(project).method(kind.type, "__init__")
 
 
-def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound | None:
-    """The numbers of a function's parameters at one call; None when the call hides what it hands over."""
-    if is_spread(call):
-        return None
-    found: dict[str, Size | None] = {}
-    for name in all_parameters(scope):
-        argument = argument_for(scope, call, name)
-        if argument is None:
-            found[name] = sizes.at(file, file.scopes.module).value(default_of(scope, name))
-        else:
-            size = sizes.value(argument)
-            given = size is not None and (size.given or not sizes.bound)  # further in, the number may be written there
-            found[name] = size and Size(size.value, size.items, size.assumed, given, size.attribute)
-    extra = {keyword.arg or "" for keyword in call.keywords} - set(all_parameters(scope))
-    return {**found, **{f"**{name}": None for name in extra}}
-
-
-def _layer(call: ast.Call, kind: str, group: str, sizes: Sizes, site: ast.Call | None) -> LayerSize:
+def _layer(call: ast.Call, kind: str, group: str, place: ReadPlace, site: ast.Call | None) -> LayerSize:
     first, second = width_arguments(call, kind)
-    inside = (sizes.file.path, sizes.file.row(call)) if site is not None else None
-    return LayerSize(site or call, kind, group, sizes.value(first), sizes.value(second), first, second, inside)
+    inside = (place.file.path, place.file.row(call)) if site is not None else None
+    inputs, outputs = size_of(first, place), size_of(second, place)
+    return LayerSize(site or call, kind, group, inputs, outputs, first, second, inside)
 
 
 def width_arguments(call: ast.Call, kind: str) -> tuple[ast.expr | None, ast.expr | None]:
@@ -215,14 +200,14 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
     return None
 
 
-def _is_grouped(call: ast.Call, sizes: Sizes) -> bool:
+def _is_grouped(call: ast.Call, place: ReadPlace) -> bool:
     """Whether a convolution has groups, or may have: then it is not one matrix product."""
-    bound = sizes.bound.get(sizes.scope)
+    bound = place.given(place.scope)
     for keyword in call.keywords:
         if keyword.arg is None and (bound is None or "**groups" in bound):
             return True
     groups = _argument(call, _GROUPS, "groups")
     if groups is None:
         return False
-    size = sizes.value(groups)
+    size = size_of(groups, place)
     return size is None or size.value != 1 or bool(size.assumed)

@@ -14,7 +14,7 @@ from perflint.dataflow.values import Values
 from perflint.facts.loader_sites import LOADER, Purpose, Site, is_loader_class, purpose
 from perflint.facts.loader_uses import Worth, worth
 from perflint.facts.samples import Obstacle, obstacle
-from perflint.facts.worker_values import WorkerOrigin, WorkerValues
+from perflint.facts.worker_values import WorkerOrigin, left_out, zeros
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
@@ -83,7 +83,6 @@ class _Loader:
 class _Facts:
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._values = WorkerValues(project)
         self._worths: dict[ast.Call, Worth] = {}
 
     def found(self) -> Found:
@@ -159,11 +158,11 @@ class _Facts:
         if given is not None:
             if is_zero(given) and not loader.own:
                 return []  # the rule's match speaks of it
-            return self._values.zeros(given, site)
+            return zeros(given, site)
         spread = any(keyword.arg is None for keyword in call.keywords)
         if not spread and not (loader.own and loader.absent):
             return []
-        origins = self._values.left_out(loader.workers, site, call)
+        origins = left_out(loader.workers, site, call)
         return [origin for origin in origins if origin.kind != "missing" or _is_whole(origin, loader)]
 
     def _add(self, origin: WorkerOrigin, loader: _Loader, found: Found) -> None:

@@ -10,12 +10,14 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.sizes import Size, Sizes, Written, is_super_init
+from perflint.dataflow.sizes import Size, is_super_init, size_of
+from perflint.dataflow.sole_binding import ReadPlace
 from perflint.facts import amp
 from perflint.facts.layers import KINDS, MAX_DEPTH, MULTIPLE, SMALLEST, is_off, width_arguments
 from perflint.index.hierarchy import Hierarchy
 from perflint.query import query
 from perflint.syntax.names import dotted, spellings
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Class, Scope
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 _LAYERS = frozenset(kind.rpartition(".")[2] for kind in spellings(KINDS))
 
-Site = tuple["FileIndex", Scope, ast.Call]
+_Call = tuple[ReadPlace, ast.Call]
 
 
 def may_be_misaligned(file: FileIndex) -> bool:
@@ -46,11 +48,11 @@ def files(project: Project) -> frozenset[str]:
         return frozenset()
     search = _Search()
     for file in project.mentions.of(*sorted(_LAYERS)):
-        for scope, call, kind in _layer_calls(file):
-            search.look(file, scope, width_arguments(call, kind), SMALLEST)
+        for place, call, kind in _layer_calls(file):
+            search.look(place, width_arguments(call, kind), SMALLEST)
     for _ in range(MAX_DEPTH):
-        for file, scope, call in _sites(search.taken_makers(), project):
-            search.look(file, scope, [*call.args, *(keyword.value for keyword in call.keywords)], MULTIPLE)
+        for place, call in _sites(search.taken_makers(), project):
+            search.look(place, arguments_of(call), MULTIPLE)
     return frozenset(search.found)
 
 
@@ -61,7 +63,6 @@ class _Search:
         self.found: set[str] = set()
         self._makers: dict[Scope, None] = {}
         self._seen: set[Scope] = set()
-        self._written: dict[Scope, Written] = {}
 
     def taken_makers(self) -> list[Scope]:
         """The functions that nobody has asked for yet."""
@@ -69,17 +70,16 @@ class _Search:
         self._seen.update(found)
         return found
 
-    def look(self, file: FileIndex, scope: Scope, arguments: Iterable[ast.expr | None], least: int) -> None:
+    def look(self, place: ReadPlace, arguments: Iterable[ast.expr | None], least: int) -> None:
         """Look at the numbers that a call of a function hands over; those below ``least`` do not count."""
-        sizes = Sizes(file, scope, {}, self._written)
         for argument in arguments:
             if argument is None or _is_no_number(argument):
                 continue
-            size = sizes.value(argument)
+            size = size_of(argument, place)
             if is_off(size, least):
-                self.found.add(file.path)
-            if _is_callable(scope) and _is_open(size):
-                self._makers[scope] = None
+                self.found.add(place.file.path)
+            if _is_callable(place.scope) and _is_open(size):
+                self._makers[place.scope] = None
 
 
 def _is_no_number(node: ast.expr) -> bool:
@@ -88,7 +88,7 @@ def _is_no_number(node: ast.expr) -> bool:
 
 def _is_open(size: Size | None) -> bool:
     """Whether a number may be another one, by what the function is handed."""
-    return size is None or size.items is not None or bool(size.assumed)
+    return size is None or size.value is None or bool(size.assumed)
 
 
 def _is_callable(scope: Scope) -> bool:
@@ -98,17 +98,17 @@ def _is_callable(scope: Scope) -> bool:
     return scope.parent is not None and scope.parent.parent is None
 
 
-def _layer_calls(file: FileIndex) -> Iterator[tuple[Scope, ast.Call, str]]:
+def _layer_calls(file: FileIndex) -> Iterator[tuple[ReadPlace, ast.Call, str]]:
     """The calls of a file that make a layer, and which."""
     imported = {name for name in file.names.bound if file.names.resolve(name) in KINDS}
     for name in sorted(_LAYERS | imported):
-        for scope, _, call in file.calls_named(name):
+        for scope, statement, call in file.calls_named(name):
             kind = file.names.resolve(dotted(call.func) or "")
             if kind in KINDS:
-                yield scope, call, kind
+                yield ReadPlace(file, scope, statement), call, kind
 
 
-def _sites(scopes: Iterable[Scope], project: Project) -> Iterator[Site]:
+def _sites(scopes: Iterable[Scope], project: Project) -> Iterator[_Call]:
     """The calls that may reach one of these functions, by name."""
     names: set[str] = set()
     for scope in scopes:
@@ -123,11 +123,11 @@ def _sites(scopes: Iterable[Scope], project: Project) -> Iterator[Site]:
                 names.add(child.name)
     for name in sorted({other for known in names for other in project.mentions.other_names(known)}):
         for file in project.mentions.calls(name):
-            for where, _, call in file.calls_named(name):
-                yield file, where, call
+            for where, statement, call in file.calls_named(name):
+                yield ReadPlace(file, where, statement), call
 
 
-def _to_super(child: Class, file: FileIndex) -> Iterator[Site]:
-    for where, _, call in file.calls_named("__init__"):
+def _to_super(child: Class, file: FileIndex) -> Iterator[_Call]:
+    for where, statement, call in file.calls_named("__init__"):
         if where.owner is child and is_super_init(call):
-            yield file, where, call
+            yield ReadPlace(file, where, statement), call

@@ -13,7 +13,7 @@ import libcst as cst
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.dataflow.evaluate import Evaluator
-from perflint.dataflow.settled import Settled
+from perflint.dataflow.settled import Known
 from perflint.facts import doubt
 from perflint.facts.devices import Devices
 from perflint.findings import Confidence, Finding, Fix, Related
@@ -298,7 +298,7 @@ class Context:
                 self._rare[key] = all(parts) if isinstance(test.operator, cst.And) != value else any(parts)
             else:
                 expression = self.expression(test)
-                definitions = Settled.of(self.file.project).known(self.file, self.here.scope)
+                definitions = Known(self.file, self.here.scope)
                 self._rare[key] = expression is not None and guards.rare(expression, value, definitions)
         return self._rare[key]
 

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.settled import Settled
+from perflint.dataflow.settled import Known
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of
@@ -147,7 +147,7 @@ def step_loop(statement: Statement, path: str, loop_path: str, line: int) -> ast
 def _deciding(
     project: Project, file: FileIndex, scope: Scope, statement: Statement, loop: ast.stmt | None
 ) -> Deciding | None:
-    changing = _Changing(Settled.of(project).known(file, scope), scope, loop)
+    changing = _Changing(Known(file, scope), scope, loop)
     for link in statement.around:
         node = link.node
         if node is loop and link.branch == "body":

@@ -23,7 +23,7 @@ from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, is_generator, with_comprehensions, yielding_loops
 from perflint.dataflow.handed import Handed, Told, default_values, parameter_env
-from perflint.dataflow.settled import Settled
+from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.modules import Modules, knows_paddle
@@ -97,7 +97,7 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     project = file.project
     env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
     flow = Flow(scope, file, env, guess_losses=True).run()
-    path = around.HotPath(Settled.of(project).known(file, scope), scope)
+    path = around.HotPath(Known(file, scope), scope)
     looking = _Looking(file, scope, flow, clues)
     for statement in scope.statements:
         around_it = list(_loops_around(statement, loops))
@@ -134,7 +134,7 @@ def at_function(
             env[name] = GUESS
     flow = Flow(scope, file, env, guess_losses=True).run()
     drawn = yielding_loops(scope) if is_generator(scope) else None
-    path = around.HotPath(Settled.of(project).known(file, scope, dict(told)), scope)
+    path = around.HotPath(Known(file, scope, dict(told)), scope)
     failing = around.leading_to_an_error(scope)
     looking = _Looking(file, scope, flow, clues, forward, follows)
     for statement in scope.statements:
@@ -189,7 +189,7 @@ class _Looking:
     def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
         """Whether a conditional expression makes a call of a statement only on a few steps."""
         if self._guarded[0] is not statement:  # it may have thousands of calls
-            definitions = Settled.of(self._file.project).known(self._file, self._scope)
+            definitions = Known(self._file, self._scope)
             self._guarded = statement, guards.within_expressions(statement.node, definitions)
         return call in self._guarded[1]
 

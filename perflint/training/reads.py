@@ -10,7 +10,7 @@ from perflint.dataflow.dispatch import Dispatch
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, is_generator, with_comprehensions
 from perflint.dataflow.handed import Handed, Told, default_values, in_order, parameter_env
-from perflint.dataflow.settled import Settled
+from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
 from perflint.index.kinds import Kind
 from perflint.index.part import Part
@@ -59,7 +59,7 @@ class Reads(Part):
             return None
         start = Values.of(self._project).base_env(file, scope, dict(handed))
         before = Flow(scope, file, start, guess_losses=False).run().before
-        path = around.HotPath(Settled.of(self._project).known(file, scope, dict(told)), scope)
+        path = around.HotPath(Known(file, scope, dict(told)), scope)
         possible: Read | None = None
         for statement in scope.statements:
             if not statement.calls or path.is_off(statement.place, None):

@@ -1,0 +1,123 @@
+"""The one statement that gives a name its value, as a place in the code sees it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from perflint.dataflow.values import Values
+from perflint.query import query
+from perflint.syntax.bindings import bindings_of, values_bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters
+from perflint.syntax.scopes import Scope, Statement
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+
+@dataclass(frozen=True)
+class ReadPlace:
+    """Where an expression is read: a statement of a function, or (``statement`` is None) anywhere in it.
+
+    ``bound``: the functions on the way there whose call is known, each with the values of its parameters by name.
+    """
+
+    file: FileIndex
+    scope: Scope
+    statement: Statement | None = None
+    bound: tuple[tuple[Scope, tuple[tuple[str, Any], ...]], ...] = ()
+
+    def given(self, scope: Scope) -> Mapping[str, Any] | None:
+        """The values of a function's parameters, where its call is known."""
+        return next((dict(values) for function, values in self.bound if function is scope), None)
+
+    def at(self, scope: Scope, statement: Statement | None) -> ReadPlace:
+        """Another place in the same file."""
+        return replace(self, scope=scope, statement=statement)
+
+
+@dataclass(frozen=True)
+class NameBinding:
+    """What binds a name as a place sees it.
+
+    ``value``: the expression, None where it cannot be told.  ``is_parameter``: the callers of ``scope`` give it.
+    ``is_truth``: the name is true where the expression is, and says no more.
+    """
+
+    scope: Scope
+    statement: Statement | None = None
+    value: ast.expr | None = None
+    is_parameter: bool = False
+    is_truth: bool = False
+
+
+def binding(name: str, place: ReadPlace) -> NameBinding | None:
+    """What binds a dotted name, in the function of a place or in those around it; None where nothing does."""
+    scope: Scope | None = place.scope
+    use = place.statement
+    while scope is not None:
+        everywhere = bindings_of(scope).get(name, [])
+        if everywhere and isinstance(scope.node, ast.Module):
+            bodies = _class_bodies(place.file)
+            everywhere = [each for each in everywhere if each.node not in bodies]
+        bound = everywhere if use is None else [each for each in everywhere if _comes_first(each, use)]
+        if name in all_parameters(scope):
+            return NameBinding(scope, is_parameter=not bound)
+        if bound:
+            is_early = use is None and scope is place.scope  # it may be read before, where an attribute has a value
+            if isinstance(scope.node, ast.Module) and _declared_global(name, place.file):
+                return NameBinding(scope)
+            if len(bound) == 1 and _is_certain(bound[0], use) and not (is_early and "." in name):
+                return NameBinding(scope, bound[0], _value_of(name, bound[0]))
+            once = Values.of(place.file.project).own_definitions(scope).get(name) if "." not in name else None
+            return NameBinding(scope, everywhere[-1], once, is_truth=len(everywhere) > 1)
+        scope, use = scope.parent, None
+    return None
+
+
+@query
+def _class_bodies(file: FileIndex) -> frozenset[ast.stmt]:
+    """The statements of a file's classes: what they bind is no name of the module."""
+    return frozenset(node for owner in file.scopes.classes.values() for node in owner.node.body)
+
+
+def _value_of(name: str, statement: Statement) -> ast.expr | None:
+    return dict(values_bound_by(statement.node)).get(name) or _parsed(statement.node, name)
+
+
+def _comes_first(statement: Statement, use: Statement) -> bool:
+    """Whether a binding can be what a later statement sees: it stands above it, or a loop leads back to it."""
+    if statement is use:
+        return False
+    if statement.node.lineno < use.node.lineno:
+        return True
+    loops = {link.loop for link in use.around} - {None}
+    return any(link.loop in loops for link in statement.around)
+
+
+def _is_certain(statement: Statement, use: Statement | None) -> bool:
+    """Whether whoever sees the name has passed this binding: no branch stands around it alone."""
+    around = {link.node: link.branch for link in use.around} if use is not None else {}
+    for link in statement.around:
+        if isinstance(link.node, (ast.If, ast.Match, ast.Try)) and around.get(link.node) != link.branch:
+            test = link.node.test if isinstance(link.node, ast.If) else None
+            if isinstance(test, ast.Compare) and dotted(test.left) == "__name__":
+                continue
+            return False
+    return True
+
+
+def _declared_global(name: str, file: FileIndex) -> bool:
+    return file.matches(re.compile(rf"\bglobal\b[^\n]*\b{re.escape(name)}\b"))
+
+
+def _parsed(node: ast.stmt, name: str) -> ast.expr | None:
+    """``args, rest = parser.parse_known_args()``: the call, for the first of the names."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return None
+    first = node.targets[0].elts[0] if isinstance(node.targets[0], ast.Tuple) and node.targets[0].elts else None
+    return node.value if first is not None and dotted(first) == name else None
