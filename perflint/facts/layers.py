@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.sizes import Bound, Size, Sizes, default_holds, is_super_init
-from perflint.index.modules import Modules
+from perflint.dataflow.call_graph import CallGraph
+from perflint.dataflow.sizes import Bound, Size, Sizes, default_holds
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_for, arguments_of, default_of, is_spread
@@ -135,21 +135,22 @@ def _layers_of(sizes: Sizes, group: str, site: ast.Call | None, depth: int) -> I
             if kind in KINDS:
                 if not _is_grouped(call, sizes):
                     yield _layer(call, kind, group, sizes, site)
-            elif depth < MAX_DEPTH and (call.args or call.keywords):
-                yield from _layers_through(call, kind, sizes, group, site or call, depth)
+            elif depth < MAX_DEPTH and not kind.startswith("paddle.") and not _is_alias(call, file):
+                yield from _layers_through(call, sizes, group, site or call, depth)
 
 
-def _layers_through(
-    call: ast.Call, name: str, sizes: Sizes, group: str, site: ast.Call, depth: int
-) -> Iterator[LayerSize]:
+def _layers_through(call: ast.Call, sizes: Sizes, group: str, site: ast.Call, depth: int) -> Iterator[LayerSize]:
     """The layers of a project class or function, made with the numbers that a call hands it."""
-    reached = _reached(call, name, sizes)
-    if reached is None or reached[1] in sizes.bound or not _hands_odd_number(call, sizes):
-        return
-    file, scope = reached
-    bound = _bound(call, sizes, file, scope)
-    if bound is not None:
-        yield from _layers_of(sizes.at(file, scope, {**sizes.bound, scope: bound}), group, site, depth + 1)
+    graph = CallGraph.of(sizes.file.project)
+    for file, scope in graph.reached(sizes.file, sizes.scope, call) if _hands_odd_number(call, sizes) else ():
+        bound = _bound(call, sizes, file, scope) if is_followed(scope) and scope not in sizes.bound else None
+        if bound is not None:
+            yield from _layers_of(sizes.at(file, scope, {**sizes.bound, scope: bound}), group, site, depth + 1)
+
+
+def _is_alias(call: ast.Call, file: FileIndex) -> bool:
+    """Whether a call goes by a variable that holds a function, by which ``open_widths`` would not find it."""
+    return isinstance(call.func, ast.Name) and not file.names.is_bound(call.func.id) and not file.names.stars
 
 
 def _hands_odd_number(call: ast.Call, sizes: Sizes) -> bool:
@@ -162,19 +163,11 @@ def _hands_odd_number(call: ast.Call, sizes: Sizes) -> bool:
     return False
 
 
-def _reached(call: ast.Call, name: str, sizes: Sizes) -> tuple[FileIndex, Scope] | None:
-    project, owner, names = sizes.file.project, sizes.scope.owner, sizes.file.names
-    if is_super_init(call) and owner is not None:
-        bases = (Modules.of(project).find(base, sizes.file) for base in owner.bases)
-        found = next((base for base in bases if base is not None), None)
-    elif name.startswith("paddle.") or not (names.is_bound((dotted(call.func) or "").partition(".")[0]) or names.stars):
-        return None
-    else:
-        found = Modules.of(project).find(name, sizes.file)
-    if found is None or isinstance(found[1], Scope):
-        return (found[0], found[1]) if found and isinstance(found[1], Scope) and found[1].owner is None else None
-    kind = Modules.of(project).kind_of_instance(found[0], found[1])
-    return Modules.of(project).method(kind.type, "__init__")
+def is_followed(scope: Scope) -> bool:
+    """Whether a width is followed into a function: one of the module, or what makes an object of a class."""
+    if scope.owner is not None:
+        return scope.name == "__init__"
+    return scope.parent is not None and scope.parent.parent is None
 
 
 def _bound(call: ast.Call, sizes: Sizes, file: FileIndex, scope: Scope) -> Bound | None:

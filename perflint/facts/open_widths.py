@@ -10,20 +10,21 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.sizes import Size, Sizes, Written, is_super_init
+from perflint.dataflow.call_graph import CallGraph, Certainty
+from perflint.dataflow.sizes import Size, Sizes, Written
 from perflint.facts import amp
-from perflint.facts.layers import KINDS, MAX_DEPTH, MULTIPLE, SMALLEST, is_off, width_arguments
-from perflint.index.hierarchy import Hierarchy
+from perflint.facts.layers import KINDS, MAX_DEPTH, MULTIPLE, SMALLEST, is_followed, is_off, width_arguments
 from perflint.query import query
 from perflint.syntax.names import dotted, spellings
-from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import Scope
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
 _LAYERS = frozenset(kind.rpartition(".")[2] for kind in spellings(KINDS))
 
-Site = tuple["FileIndex", Scope, ast.Call]
+Maker = tuple["FileIndex", Scope]
 
 
 def may_be_misaligned(file: FileIndex) -> bool:
@@ -39,8 +40,8 @@ def may_be_misaligned(file: FileIndex) -> bool:
 def files(project: Project) -> frozenset[str]:
     """The paths of the files that can hold a misaligned layer under AMP: more than do, never fewer.
 
-    Calls are followed by their names alone, and as deep as a width is; a number that depends on what a function is
-    handed is taken to be any number.
+    Calls are followed as deep as a width is; a number that depends on what a function is handed is taken to be any
+    number.
     """
     if not any(amp.mentions_amp(file) for file in project.files.values()):
         return frozenset()
@@ -49,8 +50,9 @@ def files(project: Project) -> frozenset[str]:
         for scope, call, kind in _layer_calls(file):
             search.look(file, scope, width_arguments(call, kind), SMALLEST)
     for _ in range(MAX_DEPTH):
-        for file, scope, call in _sites(search.taken_makers(), project):
-            search.look(file, scope, [*call.args, *(keyword.value for keyword in call.keywords)], MULTIPLE)
+        for maker in search.taken_makers():
+            for site in CallGraph.of(project).each(*maker, Certainty.SURE):
+                search.look(site.file, site.scope, arguments_of(site.call), MULTIPLE)
     return frozenset(search.found)
 
 
@@ -59,13 +61,13 @@ class _Search:
 
     def __init__(self) -> None:
         self.found: set[str] = set()
-        self._makers: dict[Scope, None] = {}
-        self._seen: set[Scope] = set()
+        self._makers: dict[Maker, None] = {}
+        self._seen: set[Maker] = set()
         self._written: dict[Scope, Written] = {}
 
-    def taken_makers(self) -> list[Scope]:
+    def taken_makers(self) -> list[Maker]:
         """The functions that nobody has asked for yet."""
-        found = [scope for scope in self._makers if scope not in self._seen]
+        found = [maker for maker in self._makers if maker not in self._seen]
         self._seen.update(found)
         return found
 
@@ -78,8 +80,8 @@ class _Search:
             size = sizes.value(argument)
             if is_off(size, least):
                 self.found.add(file.path)
-            if _is_callable(scope) and _is_open(size):
-                self._makers[scope] = None
+            if is_followed(scope) and _is_open(size):
+                self._makers[file, scope] = None
 
 
 def _is_no_number(node: ast.expr) -> bool:
@@ -91,13 +93,6 @@ def _is_open(size: Size | None) -> bool:
     return size is None or size.items is not None or bool(size.assumed)
 
 
-def _is_callable(scope: Scope) -> bool:
-    """Whether a width is followed into a function: one of the module, or what makes an object of a class."""
-    if scope.owner is not None:
-        return scope.name == "__init__"
-    return scope.parent is not None and scope.parent.parent is None
-
-
 def _layer_calls(file: FileIndex) -> Iterator[tuple[Scope, ast.Call, str]]:
     """The calls of a file that make a layer, and which."""
     imported = {name for name in file.names.bound if file.names.resolve(name) in KINDS}
@@ -106,28 +101,3 @@ def _layer_calls(file: FileIndex) -> Iterator[tuple[Scope, ast.Call, str]]:
             kind = file.names.resolve(dotted(call.func) or "")
             if kind in KINDS:
                 yield scope, call, kind
-
-
-def _sites(scopes: Iterable[Scope], project: Project) -> Iterator[Site]:
-    """The calls that may reach one of these functions, by name."""
-    names: set[str] = set()
-    for scope in scopes:
-        if scope.owner is None:
-            names.add(scope.name)
-            continue
-        names.add(scope.owner.name)
-        for file, child in Hierarchy.of(project).descendants(scope.owner):
-            if "__init__" in child.methods:
-                yield from _to_super(child, file)
-            else:
-                names.add(child.name)
-    for name in sorted({other for known in names for other in project.mentions.other_names(known)}):
-        for file in project.mentions.calls(name):
-            for where, _, call in file.calls_named(name):
-                yield file, where, call
-
-
-def _to_super(child: Class, file: FileIndex) -> Iterator[Site]:
-    for where, _, call in file.calls_named("__init__"):
-        if where.owner is child and is_super_init(call):
-            yield file, where, call
