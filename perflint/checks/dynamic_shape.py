@@ -15,7 +15,7 @@ from perflint.lint.registry import check, forward_clue, step_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import headers
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import picks, snake
+from perflint.syntax.vocabulary import picks
 from perflint.training.steps import Point, of_point
 
 CODE = "PPF207"
@@ -155,7 +155,7 @@ def _is_set(node: cst.Subscript, context: Context) -> bool:
 def _picks(point: Point, function: str) -> bool:
     owner = point.scope.owner.name if point.scope.owner is not None else ""
     names = (point.scope.name, owner, function.rpartition(".")[0])
-    return any(picks(snake(name)) for name in names)
+    return any(picks(name) for name in names)
 
 
 def _fix(node: cst.Call | cst.Subscript, name: str, expression: ast.expr, context: Context) -> Fix:
