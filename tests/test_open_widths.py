@@ -92,3 +92,14 @@ def test_files_without_layers_are_not_parsed() -> None:
     known = project({"run.py": AMP, "net.py": UNIT, "data.py": "size = (1, 333)\n"})
     assert open_widths.files(known) == frozenset()
     assert not known.files["data.py"].is_parsed
+
+
+def test_calls_are_those_of_the_call_graph() -> None:
+    lib = UNIT + "class Own:\n    def Unit(self, cin, cout):\n        return nn.Linear(8, 8)\n"
+    assert found({"lib.py": lib, "user.py": NET.format(body="self.net = lib.Unit(64, 100)")}) == {"user.py"}
+    assert found({"lib.py": lib, "user.py": NET.format(body="self.net = lib.Own().Unit(64, 100)")}) == set()
+
+
+def test_a_variable_that_holds_a_function_is_not_followed() -> None:
+    lib = UNIT + "def make(cin, cout):\n    return Unit(cin, cout)\n"
+    assert found({"lib.py": lib, "user.py": NET.format(body="build = make; self.net = build(64, 100)")}) == set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from perflint.syntax.vocabulary import (
@@ -9,11 +11,16 @@ from perflint.syntax.vocabulary import (
     evaluates,
     exports,
     is_no_training,
+    means_batches,
     means_layer,
+    means_loss,
     means_metric,
     means_model,
+    means_scheduler,
     predicts,
     snake,
+    speaks_of_metrics,
+    trains,
 )
 
 
@@ -134,6 +141,8 @@ def test_names_of_models_and_of_what_is_called_like_one(name: str, is_model: boo
         ("margin_ranking_loss", False, False),
         ("metric_fn", True, False),
         ("accumulate", False, False),
+        ("symmetric", False, False),
+        ("IoUMetric", True, False),
     ],
 )
 def test_names_of_metrics_and_of_counts_of_what_is_right(name: str, is_metric: bool, hits: bool) -> None:
@@ -147,3 +156,19 @@ def test_names_of_metrics_and_of_counts_of_what_is_right(name: str, is_metric: b
 )
 def test_names_of_exports(name: str, expected: bool) -> None:
     assert exports(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("asks", "said", "only_letters"),
+    [
+        (speaks_of_metrics, "EvalMetric", "paddle_geometric"),
+        (trains, "is_train", "constraint"),
+        (means_batches, "train_dataloader", "criterion"),
+        (means_scheduler, "lr_scheduler", "already"),
+        (means_loss, "reconstruction_loss", "loss_str"),
+        (means_loss, "discriminator_loss", "loss_min"),
+    ],
+)
+def test_words_count_and_not_letters(asks: Callable[[str], bool], said: str, only_letters: str) -> None:
+    assert asks(said)
+    assert not asks(only_letters)

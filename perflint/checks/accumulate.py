@@ -186,24 +186,31 @@ def _factors(value: cst.BaseExpression, read: cst.BaseExpression) -> list[cst.Ba
 
 def _numbers(held: Accumulator, scope: Scope) -> list[int | float] | None:
     """The numbers that the sum begins with, or begins again with; None where it may hold something else."""
-    entering = held.entering
-    if entering is None:
+    if held.entering is None:
         return None
-    found: list[int | float] = []
-    for statement in dict.fromkeys(use.statement for use in held.uses if not isinstance(use.node.ctx, ast.Load)):
-        node, outside = statement.node, not held.is_in_loop(statement)
-        if isinstance(node, ast.AugAssign):
-            reaches = statement in entering or (isinstance(node.op, ast.Add) and _is_in_last(statement, held))
-            if outside and reaches and not (_plain(node.value, scope, 0) or _ends_in_a_read(node.value)):
-                return None
-            continue
-        values = list(map(_number, _given(node, held)))
-        if not values or None in values:
-            if outside and statement not in entering and not _is_in_last(statement, held):
-                continue  # it comes after all that the fix changes
-            return None
-        found += [value for value in values if value is not None]
-    return found
+    found = [_numbers_bound(statement, held, held.entering, scope) for statement in held.bindings]
+    return None if None in found else [number for numbers in found for number in numbers or ()]
+
+
+def _numbers_bound(
+    statement: Statement, held: Accumulator, entering: list[Statement], scope: Scope
+) -> list[int | float] | None:
+    """The numbers that one statement binds the sum to; None where it may make something else of it."""
+    node, is_outside, is_last = statement.node, not held.is_in_loop(statement), _is_in_last(statement, held)
+    if isinstance(node, ast.AugAssign):
+        reaches = statement in entering or (isinstance(node.op, ast.Add) and is_last)
+        return None if is_outside and reaches and not _is_number(node.value, scope) else []
+    values = _given(node, held)
+    numbers = [number for number in map(_number, values) if number is not None]
+    if values and len(numbers) == len(values):
+        return numbers
+    comes_after_the_fix = is_outside and statement not in entering and not is_last
+    return [] if comes_after_the_fix else None
+
+
+def _is_number(value: ast.expr, scope: Scope) -> bool:
+    """Whether a value is a plain number, or a read that becomes a tensor itself."""
+    return _plain(value, scope, 0) or _ends_in_a_read(value)
 
 
 def _is_in_last(statement: Statement, held: Accumulator) -> bool:
@@ -233,15 +240,14 @@ def _is_indexed(held: Accumulator) -> bool:
 def _adds_numbers(held: Accumulator, point: Point, context: Context) -> bool:
     """Whether what the loop adds besides the read are numbers, or reads that become tensors themselves."""
     added = [
-        use.statement.node.value
-        for use in held.uses
-        if isinstance(use.statement.node, ast.AugAssign)
-        and use.node is use.statement.node.target
-        and use.statement is not point.statement
-        and held.is_in_loop(use.statement)
-        and isinstance(use.statement.node.op, ast.Add)
+        item.node.value
+        for item in held.bindings
+        if isinstance(item.node, ast.AugAssign)
+        and isinstance(item.node.op, ast.Add)
+        and item is not point.statement
+        and held.is_in_loop(item)
     ]
-    return all(_plain(value, point.scope, 0) or _ends_in_a_read(value) for value in added)
+    return all(_is_number(value, point.scope) for value in added)
 
 
 def _ends_in_a_read(value: ast.expr) -> bool:
@@ -255,11 +261,7 @@ def _ends_in_a_read(value: ast.expr) -> bool:
 def _follow_a_sum(looks: list[edits.SumLook], held: Accumulator, point: Point) -> bool:
     """Whether each place in the loop that reads the sum comes after the addition of its step, so that it is a float."""
     adding = point.statement
-    resets = [
-        use.statement
-        for use in held.uses
-        if isinstance(use.node.ctx, ast.Store) and not isinstance(use.statement.node, ast.AugAssign)
-    ]
+    resets = [item for item in held.bindings if not isinstance(item.node, (ast.AugAssign, ast.Delete))]
     for look in looks:
         statement = look.statement
         if statement is None or not edits.always_follows(statement, adding):
@@ -319,8 +321,7 @@ def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> 
 
 
 def _is_an_empty_list(held: Accumulator) -> bool:
-    bindings = [use.statement.node for use in held.uses if not isinstance(use.node.ctx, ast.Load)]
-    values = [_given(node, held) for node in bindings]
+    values = [_given(statement.node, held) for statement in held.bindings]
     return held.entering is not None and all(
         bool(made) and all(isinstance(value, ast.List) and not value.elts for value in made) for made in values
     )

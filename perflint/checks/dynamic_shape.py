@@ -15,7 +15,7 @@ from perflint.lint.registry import forward_clues, step_check, step_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import headers, terminal
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import picks, snake
+from perflint.syntax.vocabulary import picks
 from perflint.training.steps import Point, Step, of_point
 
 CODE = "PPF207"
@@ -138,7 +138,7 @@ def dynamic_shape(node: cst.Call | cst.Subscript, context: Context, step: Step) 
 def _picks(point: Point, function: str) -> bool:
     owner = point.scope.owner.name if point.scope.owner is not None else ""
     names = (point.scope.name, owner, function.rpartition(".")[0])
-    return any(picks(snake(name)) for name in names)
+    return any(picks(name) for name in names)
 
 
 def _fix(name: str, expression: ast.expr, context: Context) -> Fix:

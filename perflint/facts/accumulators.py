@@ -142,24 +142,21 @@ class Accumulator:
         return self._scope.is_hidden(self.name) or bool(made_before)
 
     @cached_property
+    def bindings(self) -> list[Statement]:
+        """The statements that bind the name or add to it."""
+        return list(dict.fromkeys(use.statement for use in self.uses if not isinstance(use.node.ctx, ast.Load)))
+
+    @cached_property
     def entering(self) -> list[Statement] | None:
         """The statements that may have given the name the value it has when the loop begins.
 
         None where it may have none from this scope: a parameter, or a name that is only bound in a branch.
         """
-        binding = [use.statement for use in self.uses if not isinstance(use.node.ctx, ast.Load)]
-        outside = [item for item in dict.fromkeys(binding) if not self.is_in_loop(item)]
-        around = {(link.node, link.branch) for link in self._chain}
+        outside = [item for item in self.bindings if not self.is_in_loop(item)]
         before = [item for item in outside if _position(item.node) < _position(self._loop)]
-        certain = [
-            item
-            for item in before
-            if not isinstance(item.node, ast.AugAssign)
-            and all((link.node, link.branch) in around for link in item.around)
-        ]
-        if not certain:
+        first = next(filter(self._binds_for_sure, reversed(before)), None)
+        if first is None:
             return None
-        first = certain[-1]
         again = [loop for loop in self._loops_around if not _is_in(first, loop)]
         return [
             item
@@ -167,6 +164,12 @@ class Accumulator:
             if _position(item.node) >= _position(first.node)
             and (item in before or any(_is_in(item, loop) for loop in again))
         ]
+
+    def _binds_for_sure(self, statement: Statement) -> bool:
+        """Whether a statement before the loop has bound the name whenever the loop begins."""
+        around = {(link.node, link.branch) for link in self._chain}
+        links = ((link.node, link.branch) for link in statement.around)
+        return not isinstance(statement.node, ast.AugAssign) and around.issuperset(links)
 
     @cached_property
     def ending(self) -> Ending | None:

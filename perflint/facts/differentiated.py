@@ -10,7 +10,7 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Loop, Scope
-from perflint.syntax.vocabulary import counts_hits, means_loss, snake
+from perflint.syntax.vocabulary import counts_hits, means_loss
 
 CUTS = frozenset(
     {"detach", "detach_", "item", "numpy", "tolist", "float", "int", "bool", "str", "repr", "format", "len", "print"}
@@ -82,7 +82,7 @@ def argument_names(call: ast.Call) -> set[str]:
 
 def gives_counts(call: ast.Call) -> bool:
     """Whether a function is one of those that count what is right, and so give no gradient."""
-    return counts_hits(snake((dotted(call.func) or "").rpartition(".")[2]))
+    return counts_hits((dotted(call.func) or "").rpartition(".")[2])
 
 
 def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:

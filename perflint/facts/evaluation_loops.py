@@ -17,6 +17,7 @@ from perflint.facts import gradients
 from perflint.facts.gradients import Gradients
 from perflint.facts.gradients_off import NoGrad, is_switched
 from perflint.facts.kept_gradients import kept_gradient
+from perflint.facts.model_runs import ModelRuns, modes_in
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
 from perflint.index.kinds import LAYER_TAG
@@ -32,7 +33,6 @@ from perflint.syntax.vocabulary import (
     calls_training,
     evaluates,
     exports,
-    makes,
     means_batches,
     means_model,
     predicts,
@@ -48,10 +48,7 @@ if TYPE_CHECKING:
 _SWITCH = re.compile(r"\.[\s\\]*eval\b")
 _LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
-_NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
-_FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
 _MAY_ASK = "the model may be one that computes gradients in its forward pass, which no_grad would break"
-_MAX_DEPTH = 2
 _MOST_CALLERS = 3
 
 
@@ -115,7 +112,7 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
 @query
 def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
     """The loops of one function that may evaluate."""
-    return list(Finder(file).in_scope(scope))
+    return list(_Finder(file, scope).found())
 
 
 def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
@@ -205,97 +202,72 @@ def _evaluates(name: str) -> bool:
     return said and not trains(name)
 
 
-@dataclass(frozen=True)
-class _Mode:
-    """``name.eval()`` or ``name.train()``."""
+class _Finder:
+    """Looks through one scope of a file.  Questions that take a look at other files come last."""
 
-    name: str
-    trains: bool
-    statement: Statement
-
-
-@dataclass(frozen=True)
-class _Look:
-    """A scope under examination, with its switches between training and evaluation and its single assignments."""
-
-    scope: Scope
-    modes: list[_Mode]
-    definitions: Mapping[str, ast.expr]
-
-    def evaluates(self, name: str) -> bool:
-        """Whether ``.eval()`` is called on a name, or on what it stands for."""
-        value = self.definitions.get(name)
-        spellings = {name, (dotted(value) if value is not None else None) or name}
-        return any(mode.name in spellings and not mode.trains for mode in self.modes)
-
-
-class Finder:
-    """Looks through the scopes of one file."""
-
-    def __init__(self, file: FileIndex, reached: dict[Scope, bool | None] | None = None) -> None:
+    def __init__(self, file: FileIndex, scope: Scope) -> None:
         self._file = file
-        self._reached: dict[Scope, bool | None] = {} if reached is None else reached
+        self._scope = scope
         self._no_grad = NoGrad.of(file.project)
 
-    def in_scope(self, scope: Scope) -> Iterator[Candidate]:
-        """The loops of one scope that may evaluate.  Questions that take a look at other files come last."""
-        if self._no_grad.decorated(self._file, scope) or any(map(gradients.freezes, scope.statements)):
+    def found(self) -> Iterator[Candidate]:
+        """The loops that may evaluate."""
+        if self._no_grad.decorated(self._file, self._scope) or any(map(gradients.freezes, self._scope.statements)):
             return
-        look = _Look(scope, _modes(scope), Values.of(self._file.project).definitions(self._file, scope))
         calls: dict[Loop, list[ModelCall]] = {}
-        for item in self._model_calls(look):
+        for item in self._model_calls():
             calls.setdefault(item.loop, []).append(item)
-        if calls and not self._no_grad.over_scope(self._file, scope):
+        if calls and not self._no_grad.over_scope(self._file, self._scope):
             for loop, found in calls.items():
                 sure = any(item.sure for item in found)
-                yield Candidate(loop, scope, found, self._confidence(look, loop, sure))
+                yield Candidate(loop, self._scope, found, self._confidence(loop, sure))
 
-    def _model_calls(self, look: _Look) -> Iterator[ModelCall]:
+    def _model_calls(self) -> Iterator[ModelCall]:
         """The calls of a model in loops over batches that are not under ``no_grad``."""
-        scope = look.scope
-        candidates = self._candidates(look)
+        file, scope, candidates = self._file, self._scope, self._candidates()
         for statement in scope.statements if candidates else ():
             around = _candidates_around(statement, candidates)
-            if not around or not statement.calls or self._no_grad.over_statement(self._file, scope, statement):
+            if not around or not statement.calls or self._no_grad.over_statement(file, scope, statement):
                 continue
             for call in statement.calls:
-                sure = self._runs_model(look, call)
-                loop = self._loop_of(scope, around, call) if sure is not None else None
+                sure = ModelRuns.of(file.project).runs_model(file, scope, call)
+                loop = self._loop_of(around, call) if sure is not None else None
                 if loop is not None:
                     yield ModelCall(loop, statement, call, bool(sure))
 
-    def _candidates(self, look: _Look) -> set[Loop]:
+    def _candidates(self) -> set[Loop]:
         """The loops of a scope that evaluate, as far as their place and what they do themselves tell."""
-        named = _evaluates(look.scope.name)
+        named = _evaluates(self._scope.name)
         found: set[Loop] = {
             node
-            for node in (statement.node for statement in look.scope.statements)
+            for node in (statement.node for statement in self._scope.statements)
             if isinstance(node, ast.For)
             and not counts_epochs(node)
             and not isinstance(node.iter, (ast.List, ast.Tuple))  # a few picked samples, or models, are no data set
-            and (named or _over_evaluation_data(node) or _under_eval(look, node))
+            and (named or _over_evaluation_data(node) or _under_eval(self._scope, node))
         }
-        for statement in look.scope.statements:
+        for statement in self._scope.statements:
             around = found.intersection(link.node for link in statement.around)
             if around and (gradients.asks(statement) or _may_train(statement)):
                 found -= around
         return found
 
-    def _confidence(self, look: _Look, loop: Loop, sure: bool) -> Confidence:
+    def _confidence(self, loop: Loop, sure: bool) -> Confidence:
         assert not isinstance(loop, ast.While)
         over_data = any(map(means_batches, names_in(loop.iter)))
         if (
-            not (over_data or evaluates(look.scope.name))
-            or calibrates(look.scope.name)
-            or self._is_dispatched(look.scope)
-            or self._only_predicts(self._file, look.scope)
+            not (over_data or evaluates(self._scope.name))
+            or calibrates(self._scope.name)
+            or self._is_dispatched()
+            or self._only_predicts(self._file, self._scope)
         ):
             return Confidence.LOW
-        says_so = _evaluates(look.scope.name) or _under_eval(look, loop)
+        says_so = _evaluates(self._scope.name) or _under_eval(self._scope, loop)
         return Confidence.HIGH if sure and over_data and says_so else Confidence.MEDIUM
 
-    def _is_dispatched(self, scope: Scope) -> bool:
-        """Whether a function is imported elsewhere and called by no name that is seen: its caller is not known."""
+    def _is_dispatched(self) -> bool:
+        """Whether the function is imported elsewhere and called by no name that is seen: its caller is not known."""
+        scope = self._scope
         if scope.parent is not self._file.scopes.module or scope.owner is not None:
             return False
         project = self._file.project
@@ -318,71 +290,16 @@ class Finder:
             found = found or site.scope is not scope
         return found
 
-    def _loop_of(self, scope: Scope, around: list[Loop], call: ast.Call) -> Loop | None:
+    def _loop_of(self, around: list[Loop], call: ast.Call) -> Loop | None:
         """The outermost of the loops around a model call that hands it the batches."""
-        best = next((loop for loop in reversed(around) if over_batches(loop) or _feeds(scope, loop, call)), None)
-        if best is not None and self._is_layer(scope) and not over_batches(best):
+        best = next((loop for loop in reversed(around) if over_batches(loop) or _feeds(self._scope, loop, call)), None)
+        if best is not None and self._is_layer() and not over_batches(best):
             return None  # a decoder that calls its own parts again and again
         return best
 
-    def _is_layer(self, scope: Scope) -> bool:
-        return (
-            scope.owner is not None
-            and Modules.of(self._file.project).kind_of_instance(self._file, scope.owner).tag == LAYER_TAG
-        )
-
-    # -- models ------------------------------------------------------------------------------------------------
-
-    def _runs_model(self, look: _Look, call: ast.Call, depth: int = 0) -> bool | None:
-        """Whether a call runs a model with gradients on: True if that is certain, False by its name, None if not."""
-        name = dotted(call.func)
-        if name is None:
-            return None
-        model = name.removesuffix(".forward")
-        if look.evaluates(model):
-            return None if self._never_trained(look, model) else True
-        found = Values.of(self._file.project).callee(self._file, look.scope, name, {})
-        if found is not None and found[1].name not in ("forward", "__call__"):
-            return self._reaches_model(*found, depth)
-        last = model.rpartition(".")[2]
-        if not means_model(last) or makes(last) or self._never_trained(look, model):
-            return None
-        return None if self._is_called_class(model) else False
-
-    def _reaches_model(self, file: FileIndex, scope: Scope, depth: int) -> bool | None:
-        """Whether a helper that is handed the batch runs a model with gradients on."""
-        if depth >= _MAX_DEPTH or scope.name == "__init__":
-            return None
-        if scope not in self._reached:
-            self._reached[scope] = None  # a recursive call runs no other model
-            self._reached[scope] = self._runs_one(file, scope, depth)
-        return self._reached[scope]
-
-    def _runs_one(self, file: FileIndex, scope: Scope, depth: int) -> bool | None:
-        if self._no_grad.decorated(file, scope):
-            return None
-        finder = self if file is self._file else Finder(file, self._reached)
-        look = _Look(scope, _modes(scope), Values.of(file.project).definitions(file, scope))
-        for statement in scope.statements:
-            if any(finder._runs_model(look, call, depth + 1) is not None for call in statement.calls):
-                return None if self._no_grad.over_statement(file, scope, statement) else False
-        return None
-
-    def _is_called_class(self, name: str) -> bool:
-        """Whether a name that looks like a model is an import or a definition: then the call makes one."""
-        return self._file.names.is_bound(name.partition(".")[0])
-
-    def _never_trained(self, look: _Look, name: str) -> bool:
-        """Whether a model is known to hold nothing that could want a gradient, or to be another framework's."""
-        values = [look.definitions[name]] if name in look.definitions else []
-        if name.startswith("self.") and look.scope.owner is not None:
-            values += [value for value, _ in look.scope.owner.attributes.get(name[5:], ())]
-        for value in values:
-            made = dotted(value.func) if isinstance(value, ast.Call) else None
-            qualified = self._file.names.resolve(made) if made else ""
-            if qualified.startswith(_NOT_TRAINED) or qualified.partition(".")[0].startswith(_FITTED):
-                return True
-        return False
+    def _is_layer(self) -> bool:
+        owner, kinds = self._scope.owner, Modules.of(self._file.project)
+        return owner is not None and kinds.kind_of_instance(self._file, owner).tag == LAYER_TAG
 
 
 def _switches_mode(statement: Statement) -> bool:
@@ -401,24 +318,12 @@ def _may_train(statement: Statement) -> bool:
     return False
 
 
-def _modes(scope: Scope) -> list[_Mode]:
-    found = []
-    for statement in scope.statements:
-        for call in statement.calls:
-            func = call.func
-            if isinstance(func, ast.Attribute) and func.attr in ("eval", "train") and not call.keywords:
-                name = dotted(func.value)
-                if name and not call.args:
-                    found.append(_Mode(name, func.attr == "train", statement))
-    return found
-
-
-def _under_eval(look: _Look, loop: Loop) -> bool:
+def _under_eval(scope: Scope, loop: Loop) -> bool:
     """Whether the last switch before a loop, in a block around it, is ``model.eval()``."""
-    before = [mode for mode in look.modes if mode.statement.node.lineno < loop.lineno]
+    before = [mode for mode in modes_in(scope) if mode.statement.node.lineno < loop.lineno]
     if not before or before[-1].trains:
         return False
-    at = next(statement for statement in look.scope.statements if statement.node is loop)
+    at = next(statement for statement in scope.statements if statement.node is loop)
     around = {link.node: link.branch for link in at.around}
     return all(around.get(link.node) == link.branch for link in before[-1].statement.around)
 

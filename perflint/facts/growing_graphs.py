@@ -21,14 +21,13 @@ from perflint.facts.differentiated import (
 )
 from perflint.facts.gradients_off import NoGrad
 from perflint.facts.kept_gradients import is_printed
-from perflint.facts.lifetimes import EMPTIES, outlives_the_step, own_sum
+from perflint.facts.lifetimes import keeps_all, outlives_the_step, own_sum
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import base_of
-from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, of_point, points_of
 
 STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "record", "log"})
@@ -117,21 +116,19 @@ def _retains(call: ast.Call) -> bool:
 
 def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call | None] | None:
     """Target, value and call of a statement that adds a value to something."""
+    added = _added(node)
     if not isinstance(node, ast.Expr):
-        added = _added(node)
         return (*added, None) if added is not None else None
     call = node.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
         return None
-    receiver = call.func.value
     found = Values.of(point.file.project).callee(point.file, point.scope, dotted(call.func) or "", point.env)
-    if found is None:
-        plain = call.func.attr in _APPENDS and len(call.args) == 1 and not call.keywords
-        # Meters have an `add` too, and may read what they are given: a set has to look like one.
-        known = call.func.attr != "add" or _is_set(_definition(receiver, point))
-        return (receiver, call.args[0], call) if plain and known else None
-    kept = _kept_by_method(call, *found)
-    return (receiver, kept, call) if kept is not None else None
+    if found is not None:
+        kept = _kept_by_method(call, *found)
+        return (call.func.value, kept, call) if kept is not None else None
+    # Meters have an `add` too, and may read what they are given: a set has to look like one.
+    is_known = call.func.attr != "add" or _is_set(_definition(call.func.value, point))
+    return (*added, call) if added is not None and is_known else None
 
 
 def _definition(receiver: ast.expr, point: Point) -> ast.expr | None:
@@ -159,12 +156,12 @@ def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
     if parameter in bindings_of(method):
         return False
     for statement in method.statements:
-        added = _added(statement.node)
-        name = dotted(added[0]) if added is not None else None
-        if added and name and name.startswith("self.") and parameter in map(dotted, uncut(added[1])):
-            values = method.owner.attributes.get(name[5:], []) if method.owner else []
-            if not any(is_bounded(ast.unparse(item)) for item, _ in values) and not _emptied(method, name):
-                return not NoGrad.of(file.project).over_statement(file, method, statement)
+        target, value = _added(statement.node) or (None, None)
+        name = dotted(target) if target is not None else None
+        if value is None or name is None or not name.startswith("self."):
+            continue
+        if parameter in map(dotted, uncut(value)) and keeps_all(method, name):
+            return not NoGrad.of(file.project).over_statement(file, method, statement)
     return False
 
 
@@ -178,11 +175,6 @@ def _added(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
         return (call.func.value, call.args[0]) if call.func.attr in _APPENDS and not call.keywords else None
     return None
-
-
-def _emptied(scope: Scope, name: str) -> bool:
-    emptying = {f"{name}.{method}" for method in EMPTIES}
-    return any(dotted(call.func) in emptying for statement in scope.statements for call in statement.calls)
 
 
 class _Carriers:

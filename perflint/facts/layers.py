@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph
 from perflint.dataflow.constants import Constants
-from perflint.dataflow.sizes import Size, default_holds, is_super_init, size_of
+from perflint.dataflow.sizes import Size, default_holds, size_of
 from perflint.dataflow.sole_binding import ReadPlace
-from perflint.index.modules import Modules
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
@@ -137,20 +137,24 @@ def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int)
             if kind in KINDS:
                 if not _is_grouped(call, place):
                     yield _layer(call, kind, group, place, site)
-            elif depth < MAX_DEPTH and (call.args or call.keywords):
-                yield from _layers_through(call, kind, place, group, site or call, depth)
+            elif depth < MAX_DEPTH and not kind.startswith("paddle.") and not _is_alias(call, place.file):
+                yield from _layers_through(call, place, group, site or call, depth)
 
 
-def _layers_through(
-    call: ast.Call, name: str, place: ReadPlace, group: str, site: ast.Call, depth: int
-) -> Iterator[LayerSize]:
+def _layers_through(call: ast.Call, place: ReadPlace, group: str, site: ast.Call, depth: int) -> Iterator[LayerSize]:
     """The layers of a project class or function, made with the numbers that a call hands it."""
-    reached = _reached(call, name, place)
-    if reached is None or place.given(reached[1]) is not None or not _hands_odd_number(call, place):
-        return
-    inside = Constants.of(place.file.project).entered(call, place, *reached)
-    if inside is not None:
-        yield from _layers_of(inside, group, site, depth + 1)
+    project = place.file.project
+    reached = CallGraph.of(project).reached(place.file, place.scope, call) if _hands_odd_number(call, place) else ()
+    for file, scope in reached:
+        is_new = is_followed(scope) and place.given(scope) is None
+        inside = Constants.of(project).entered(call, place, file, scope) if is_new else None
+        if inside is not None:
+            yield from _layers_of(inside, group, site, depth + 1)
+
+
+def _is_alias(call: ast.Call, file: FileIndex) -> bool:
+    """Whether a call goes by a variable that holds a function, by which ``open_widths`` would not find it."""
+    return isinstance(call.func, ast.Name) and not file.names.is_bound(call.func.id) and not file.names.stars
 
 
 def _hands_odd_number(call: ast.Call, place: ReadPlace) -> bool:
@@ -163,19 +167,11 @@ def _hands_odd_number(call: ast.Call, place: ReadPlace) -> bool:
     return False
 
 
-def _reached(call: ast.Call, name: str, place: ReadPlace) -> tuple[FileIndex, Scope] | None:
-    project, owner, names = place.file.project, place.scope.owner, place.file.names
-    if is_super_init(call) and owner is not None:
-        bases = (Modules.of(project).find(base, place.file) for base in owner.bases)
-        found = next((base for base in bases if base is not None), None)
-    elif name.startswith("paddle.") or not (names.is_bound((dotted(call.func) or "").partition(".")[0]) or names.stars):
-        return None
-    else:
-        found = Modules.of(project).find(name, place.file)
-    if found is None or isinstance(found[1], Scope):
-        return (found[0], found[1]) if found and isinstance(found[1], Scope) and found[1].owner is None else None
-    kind = Modules.of(project).kind_of_instance(found[0], found[1])
-    return Modules.of(project).method(kind.type, "__init__")
+def is_followed(scope: Scope) -> bool:
+    """Whether a width is followed into a function: one of the module, or what makes an object of a class."""
+    if scope.owner is not None:
+        return scope.name == "__init__"
+    return scope.parent is not None and scope.parent.parent is None
 
 
 def _layer(call: ast.Call, kind: str, group: str, place: ReadPlace, site: ast.Call | None) -> LayerSize:

@@ -13,7 +13,7 @@ from perflint.training.steps import Point, points_of
 
 _MOST_RENEWALS = 256
 """Statements that make one object anew of which each is asked whether it is in the loop."""
-EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
+_EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 
 
 def outlives_the_step(target: ast.expr, point: Point) -> bool:
@@ -31,6 +31,11 @@ def outlives_the_step(target: ast.expr, point: Point) -> bool:
     bindings = bindings_of(point.scope).get(name)
     is_bound_before = bindings is not None and bindings[0].node.lineno < point.loop.lineno
     return is_bound_before or name.partition(".")[0] in point.scope.parameters
+
+
+def keeps_all(method: Scope, name: str) -> bool:
+    """Whether an attribute keeps all that a method adds to it: nothing bounds it, and the method never begins anew."""
+    return not _is_bounded_attribute(method, name) and name not in _renewals(method)
 
 
 def _renewed_elsewhere(name: str, point: Point) -> bool:
@@ -66,7 +71,7 @@ def _renewed(statement: Statement) -> list[str]:
     emptied = [
         dotted(call.func.value)
         for call in statement.calls
-        if isinstance(call.func, ast.Attribute) and call.func.attr in EMPTIES
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _EMPTIES
     ]
     bound = bound_by(node)
     if isinstance(node, ast.Assign):
@@ -80,8 +85,11 @@ def _is_bounded(name: str, point: Point) -> bool:
     """Whether a container drops what is old: a ``deque(maxlen=...)``, a window."""
     if point.scope.once((_is_bounded, name), lambda: _is_made_bounded(point.scope, name)):
         return True
-    owner = point.scope.owner if name.startswith("self.") else None
-    values = owner.attributes.get(name[5:], []) if owner is not None else []
+    return _is_bounded_attribute(point.scope, name)
+
+
+def _is_bounded_attribute(scope: Scope, name: str) -> bool:
+    values = scope.owner.attributes.get(name[5:], []) if scope.owner and name.startswith("self.") else []
     return any(is_bounded(ast.unparse(value)) for value, _ in values)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
 from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
@@ -324,9 +325,8 @@ def _is_for_others(file: FileIndex, name: str, is_read: bool) -> bool:
     ):
         return True
     return any(
-        (name in other.names.bound or name in other.loads or other.names.stars)
-        for other in file.project.files.values()
-        if other is not file and batch_loops.imports(other, file)
+        name in other.names.bound or name in other.loads or other.names.stars
+        for other in Imports.of(file.project).importers(file)
     )
 
 

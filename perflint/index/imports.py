@@ -1,90 +1,87 @@
-"""Which files of a project a file brings in: through its imports, and those of what it imports."""
+"""Which files of a project a file imports, which files import it, and where both lead."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.words import places
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
+    from perflint.index.project import FileIndex
 
-Parts = tuple[str, ...]
+_NAMES = re.compile(r"[\w\s,.()\\]*")
+_ROW = re.compile(r"[^#\r\n]*")
+_OF_ITS_PACKAGE = re.compile(r"\bfrom\s+\.")
+_DYNAMIC = ("import_module", "__import__")
 
 
 class Imports(Part):
     """The imports among the files of one project."""
 
-    def __init__(self, project: Project) -> None:
-        super().__init__(project)
-        self._files = list(project.files.values())
-        self._modules: Mapping[Parts, FileIndex] = {
-            file.parts[:-1] if file.parts[-1] == "__init__" else file.parts: file for file in self._files
-        }
-
     def closure(self, starts: Iterable[FileIndex]) -> frozenset[FileIndex]:
         """The files that are loaded with these: what they import, and so on; themselves included."""
-        found: set[FileIndex] = set()
-        queue = list(starts)
-        while queue:
-            file = queue.pop()
-            if file not in found:
-                found.add(file)
-                queue += self.direct(file)
-        return frozenset(found)
+        return _closure(starts, self.direct)
 
     def users(self, files: Iterable[FileIndex]) -> frozenset[FileIndex]:
         """The files that load some of these: they import one, or what imports one, and so on; these included."""
-        found: set[FileIndex] = set()
-        queue = list(files)
-        while queue:
-            file = queue.pop()
-            if file not in found:
-                found.add(file)
-                queue += self._importers().get(file, ())
-        return frozenset(found)
+        return _closure(files, lambda file: [other for other in self._may_load(file) if file in self.direct(other)])
+
+    def importers(self, file: FileIndex) -> Iterator[FileIndex]:
+        """The files with a statement that imports a file: each is parsed when it is asked for, scripts first.
+
+        Who imports a module of a package imports the package as well.
+        """
+        return (other for other in self._may_load(file) if file in self._stated(other))
 
     @query
-    def _importers(self) -> Mapping[FileIndex, list[FileIndex]]:
-        """The files that import each file; those that nobody imports are left out."""
-        found: dict[FileIndex, list[FileIndex]] = {}
-        for file in self._files:
-            for imported in self.direct(file):
-                found.setdefault(imported, []).append(file)
-        return found
+    def _may_load(self, file: FileIndex) -> list[FileIndex]:
+        """The files whose text allows for an import of a file."""
+        name, depth = file.module.rpartition(".")[2], len(file.parts) - 1
+        found = [
+            other
+            for other in self._project.files.values()
+            if other is not file
+            if (name and other.has_words(name) and _may_name(other, name, file.is_package))
+            or (file.is_package and other.parts[:depth] == file.parts[:depth] and other.matches(_OF_ITS_PACKAGE))
+            or other.has_words(*_DYNAMIC)
+        ]
+        return sorted(found, key=lambda other: not other.has("__main__"))
 
     @query
     def direct(self, file: FileIndex) -> frozenset[FileIndex]:
         """The files that one file imports, packages on the way included."""
-        named = (*file.names.targets, *file.names.stars, *file.names.modules)
-        static = frozenset(found for target in named for found in self._loaded(target, file))
-        return (static | frozenset(self._dynamic(file))) - {file}
+        return (self._stated(file) | frozenset(self._dynamic(file))) - {file}
+
+    @query
+    def _stated(self, file: FileIndex) -> frozenset[FileIndex]:
+        """The files that the import statements of one file bring in."""
+        return frozenset(found for target in file.names.imported for found in self._loaded(target, file))
 
     def _loaded(self, target: str, origin: FileIndex) -> Iterator[FileIndex]:
-        """The modules that importing a qualified name runs: the longest that exists, and the packages around it."""
+        """The modules that importing a qualified name runs: the one that has the name or holds it, and its packages."""
         parts, directory = tuple(part for part in target.split(".") if part), origin.parts[:-1]
-        if not parts:
-            return
         for length in range(len(directory), -1, -1):
-            base = directory[:length]
-            packages = (base + parts[:size] for size in range(1, len(parts) + 1))
-            found = [self._modules[package] for package in packages if package in self._modules]
-            if found:
-                yield from found
+            found = [
+                self._project.modules.get((*directory[:length], *parts[:size])) for size in range(1, len(parts) + 1)
+            ]
+            if any(found[-2:]):
+                yield from filter(None, found)
                 return
 
     def _dynamic(self, file: FileIndex) -> Iterator[FileIndex]:
         """What ``importlib.import_module("models." + name)`` may bring in: the files of the package that it names."""
-        if not file.has("import_module") and not file.has("__import__"):
+        if not file.has_words(*_DYNAMIC):
             return
         for scope in file.scopes.scopes:
             for statement in scope.statements:
                 for call in statement.calls:
-                    if (dotted(call.func) or "").rpartition(".")[2] in ("import_module", "__import__") and call.args:
+                    if (dotted(call.func) or "").rpartition(".")[2] in _DYNAMIC and call.args:
                         yield from self._below(_prefix(call.args[0]), file)
 
     def _below(self, prefix: str, file: FileIndex) -> Iterator[FileIndex]:
@@ -93,10 +90,41 @@ class Imports(Part):
         bases = [directory[:length] for length in range(len(directory), -1, -1)] if named else [directory]
         for base in bases:
             package = (*base, *named)
-            found = [one for one in self._files if one.parts[: len(package)] == package]
+            found = [one for one in self._project.files.values() if one.parts[: len(package)] == package]
             if found:
                 yield from found
                 return
+
+
+def _closure(
+    starts: Iterable[FileIndex], neighbours: Callable[[FileIndex], Iterable[FileIndex]]
+) -> frozenset[FileIndex]:
+    found: set[FileIndex] = set()
+    queue = list(starts)
+    while queue:
+        file = queue.pop()
+        if file not in found:
+            found.add(file)
+            queue += neighbours(file)
+    return frozenset(found)
+
+
+@query
+def _may_name(file: FileIndex, name: str, is_package: bool) -> bool:
+    """Whether the text of a file allows for an import of a module of this name, or from it."""
+    text = file.source.text
+    return any(_is_imported(text, at, name, is_package) for at in places(text, name))
+
+
+def _is_imported(text: str, at: int, name: str, is_package: bool) -> bool:
+    """Whether a name stands in what may be an import: behind the word itself, or among names and commas alone."""
+    start = max(text.rfind(end, 0, at) for end in "\r\n") + 1
+    row = next(_ROW.finditer(text, start)).group()
+    if at >= start + len(row):
+        return False
+    if "from" in row:
+        return is_package or not text.startswith(".", at + len(name))  # from name.module import other
+    return "import" in row or _NAMES.fullmatch(row) is not None
 
 
 def _prefix(node: ast.expr) -> str:

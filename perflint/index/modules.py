@@ -11,6 +11,8 @@ from perflint.syntax.scopes import Class, Scope
 MAX_DEPTH = 5
 """How far names, base classes and calls are followed."""
 _MOST_PARTS = 32
+_FAMILIES = {"paddle.nn.Layer": "layer", "paddle.nn.Sequential": "layer", "paddle.io.DataLoader": "loader"}
+_FAMILIES |= dict.fromkeys(("object", "ABC", "abc.ABC", "typing.Generic", "typing.Protocol"), "object")
 _MOST_STARS = 8
 """Star imports of one file that are asked for each name one by one."""
 
@@ -148,19 +150,22 @@ class Modules(Part):
         return layer(qualified) if family == "layer" else instance(qualified)
 
     def _family(self, file: FileIndex, owner: Class, depth: int = 0) -> str:
+        """What the bases of a class make it; ``unseen`` where one that is not in the project may make it anything."""
+        is_seen = True
         for base in owner.bases:
-            if base in ("paddle.nn.Layer", "paddle.nn.Sequential") or base.endswith((".Layer", "nn.Layer")):
-                return "layer"
-            if base == "paddle.io.DataLoader":
-                return "loader"
-            if base.startswith("paddle.io.") or base.endswith("Dataset"):
-                return "iterable" if base.endswith("IterableDataset") else "dataset"
-            found = self.find(base, file) if depth < MAX_DEPTH else None
-            if found and isinstance(found[1], Class) and found[1] is not owner:
-                family = self._family(found[0], found[1], depth + 1)
-                if family != "object":
-                    return family
-        return "layer" if "forward" in owner.methods and owner.bases else "object"
+            family = _FAMILIES.get(base) or _family_by_name(base) or self._family_of_base(file, owner, base, depth)
+            if family not in ("object", "unseen"):
+                return family
+            is_seen = is_seen and family == "object"
+        if is_seen:
+            return "object"
+        return "layer" if "forward" in owner.methods else "unseen"
+
+    def _family_of_base(self, file: FileIndex, owner: Class, base: str, depth: int) -> str:
+        found = self.find(base, file) if depth < MAX_DEPTH else None
+        if found is None or not isinstance(found[1], Class) or found[1] is owner:
+            return "unseen"
+        return self._family(found[0], found[1], depth + 1)
 
     # -- functions as values -----------------------------------------------------------------------------------
 
@@ -207,6 +212,15 @@ class Modules(Part):
                 env.setdefault(name, self.as_value(file, inner))
             enclosing = enclosing.parent
         return env
+
+
+def _family_by_name(base: str) -> str:
+    """What a base class makes of those that inherit from it, as far as its name tells; ``""`` where it does not."""
+    if base.endswith(".Layer"):
+        return "layer"
+    if base.startswith("paddle.io.") or base.endswith("Dataset"):
+        return "iterable" if base.endswith("IterableDataset") else "dataset"
+    return ""
 
 
 @query

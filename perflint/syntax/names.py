@@ -126,6 +126,7 @@ class Names:
         self._table: dict[str, str] = {}
         self._resolved: dict[str, str] = {}
         self._packages: set[str] = set()
+        self._defined: set[str] = set()
         self.stars: list[str] = []
         """Modules whose names are all imported, in order."""
         self.modules: list[str] = []
@@ -160,6 +161,7 @@ class Names:
         """Enter the file's own top-level functions and classes."""
         self._resolved.clear()
         for name in names:
+            self._defined.add(name)
             self._table[name] = f"{self._module}.{name}" if self._module else f".{name}"
 
     def resolve(self, name: str) -> str:
@@ -182,13 +184,19 @@ class Names:
         return frozenset(self._table.values())
 
     @property
+    def imported(self) -> frozenset[str]:
+        """The qualified names that import statements name: those they bind, modules, and where all names come from."""
+        bound = (target for name, target in self._table.items() if name not in self._defined)
+        return frozenset((*bound, *self.stars, *self.modules))
+
+    @property
     def bound(self) -> frozenset[str]:
         """The names that imports and definitions bind."""
         return frozenset(self._table)
 
     def same(self, other: Names) -> bool:
         """Whether another file binds the same names to the same things."""
-        one, two = ((it._table, it._packages, it.stars, it.modules) for it in (self, other))
+        one, two = ((it._table, it._packages, it._defined, it.stars, it.modules) for it in (self, other))
         return one == two
 
     def is_bound(self, name: str) -> bool:

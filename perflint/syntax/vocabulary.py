@@ -26,6 +26,12 @@ def _asks(words: str, unless: str = "", flags: int = re.IGNORECASE) -> Callable[
     return lru_cache(4096)(lambda name: bool(found.search(name)) and not (denied and denied.search(name)))
 
 
+def _says(words: str) -> Callable[[str], bool]:
+    """A question about the words of a name, in snake case: whether a pattern is found where one of them begins."""
+    asks = _asks(rf"(?<![a-z])(?:{words})", flags=0)
+    return lru_cache(4096)(lambda name: asks(snake(name)))
+
+
 # -- what code is for: training, evaluation, prediction, trials --------------------------------------------------------
 
 _DATA = r"(?:set|loader|data|ds|iter|reader|dl)"
@@ -67,13 +73,11 @@ def is_no_training(name: str) -> bool:
     return not trains(last) and (evaluates(last) or predicts(last) or bool(_SHOWING.search(last)))
 
 
-_TRAINING = r"(?<!pre)(?<!pre_)(?<!pre-)train(?!er|able)|(^|_)(trn|fit)(_|$)|fine_?tun|distill"
-trains = _asks(_TRAINING)
-"""Whether a name says training (``train_epoch``, ``finetune``, ``distill``); ``pretrained`` does not."""
+_TRAINING = r"(?<!pre_)(?<!pre-)(?:is|re)?train(?!er|able)|(?:trn|fit)(?:_|$)|fine_?tun|distill"
+trains = _says(_TRAINING)
+"""Whether a name says training (``train_epoch``, ``finetune``); ``pretrained`` and ``constraint`` do not."""
 
-speaks_of_training = _asks(
-    rf"{_TRAINING}|\bfit\b|backward|minimize|optimi[sz]er|compress|search|learn_",
-)
+speaks_of_training = _says(rf"{_TRAINING}|fit\b|backward|minimize|optimi[sz]er|compress|search|learn_")
 """Whether a name may be one in a program that trains: also ``optimizer``, ``backward``, ``search``."""
 
 calls_training = _asks(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)", flags=0)
@@ -88,7 +92,7 @@ scores = _asks(r"(^|_)scor(e|ing)($|_)", flags=0)
 measures = _asks(r"(^|_)(throughput|latency|speed)(_|$)")
 """Whether a name says that a model is timed: ``throughput``, ``measure_latency``."""
 
-decodes = _asks(r"viterbi|beam|greedy|search|post_?process|generation|(^|_)(decode|generate|nms|track\w*)($|_)")
+decodes = _says(r"viterbi|beam|greedy|search|post_?process|generation|(?:decode|generate|nms|track\w*)(?:$|_)")
 """Whether a name says that results are picked from a model's outputs: ``BeamSearch``, ``post_process``, ``nms``."""
 
 is_trial = _asks(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)")
@@ -105,8 +109,8 @@ is_offline = _asks(
 )
 """Whether a part of a module's name says that it evaluates, predicts, exports or serves."""
 
-exports = _asks(
-    r"export|convert|torch2paddle|to_paddle|tracing|(^|_)(deploy\w*|serving|paddle_?serving|onnx\w*|paddle_?inference)($|_)"
+exports = _says(
+    r"export|convert|torch2paddle|to_paddle|tracing|onnx|(?:deploy\w*|serving|paddle_?serving|paddle_?inference)(?:$|_)"
 )
 """Whether a name says that a model is exported, converted or served: ``export_model``, ``deploy``, ``to_onnx``."""
 
@@ -119,10 +123,9 @@ sets_up = _asks(r"^_*(init|reset|build|setup|load)", flags=0)
 _NETWORK = r"model|net|network|generator|discriminator|backbone|encoder|decoder|student|teacher|net_?[GD]\w*"
 _PART = r"(_?(fn|func|function|layer|op|[GDABgdab12]|\d))?$"
 _LOSS = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|loss$|^loss", re.IGNORECASE)
-_NO_LOSS = re.compile(
-    r"meter|hist|list|record|log(?!its)|fn|func|name|weight|coef|lambda|item|value|avg|mean|sum|total_|tot_|scale|epoch"
-    r"|key|type|cfg|config|path|file|str|msg|info|best|min|max|prev|last|num|count|np|layer|class",
-    re.IGNORECASE,
+_NO_LOSS = _says(
+    r"(?:loss(?:es)?)?(?:meter|hist|list|record|log(?!its)|fn|func|name|weight|coef|lambda|item|value|avg|mean|sum|total_|tot_"
+    r"|scale|epoch|key|type|cfg|config|path|file|str|msg|info|best|min|max|prev|last|num|count|np|layer|class)"
 )
 
 means_model = _asks(rf"^(\w*_)?({_NETWORK}){_PART}", flags=0)
@@ -131,10 +134,10 @@ means_model = _asks(rf"^(\w*_)?({_NETWORK}){_PART}", flags=0)
 means_layer = _asks(rf"^(\w*_)?({_NETWORK}|criterion|loss|losses){_PART}", flags=0)
 """Whether a name is that of something that is called with tensors: a network, or a ``criterion``, a ``loss_fn``."""
 
-means_scheduler = _asks(r"sched|lr|prof|env|bar|timer|warmup")
+means_scheduler = _says(r"sched|lr|prof|env|(?:p|prog|progress)?bar|timer|warmup")
 """Whether the ``step`` of what has a name updates no weights: ``lr_scheduler``, ``profiler``, ``env``."""
 
-means_scaler = _asks(r"scaler")
+means_scaler = _says(r"(?:grad|amp)?scaler")
 """Whether a name is that of a scaler of gradients."""
 
 makes = _asks(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_", flags=0)
@@ -144,7 +147,7 @@ makes = _asks(r"^(build|create|get|load|init|make|save|export|set|count|print|fr
 def means_loss(name: str) -> bool:
     """Whether a name alone suggests the loss tensor of a step (``loss``, ``loss_G``, ``losses``)."""
     last = name.rpartition(".")[2]
-    return bool(_LOSS.search(last)) and not _NO_LOSS.search(last)
+    return bool(_LOSS.search(last)) and not _NO_LOSS(last)
 
 
 means_loader = _asks(
@@ -153,28 +156,32 @@ means_loader = _asks(
 )
 """Whether a name says that it holds batches (``train_loader``, ``dataloader``)."""
 
-means_batches = _asks(r"batch|load|reader|iter|dataset|(^|_)(data|ds|dl|gen|generator)($|_)")
+means_batches = _says(
+    rf"(?:mini|micro)?batch|load|reader|iter|(?:data|train|valid|val|test|eval)+_?{_DATA}|(?:data|ds|dl|gen|generator)(?:$|_)"
+)
 """Whether a name may be that of something to draw batches from: ``reader``, ``data``, ``batches``."""
 
-means_input = _asks(r"batch|data|input|sample|feed|image|img|label|target|feature")
+means_input = _says(
+    r"(?:mini|micro|multi|train|test|src|raw)?(?:batch|data|input|sample|feed|image|img|label|target|feature)"
+)
 """Whether a name is that of a batch, or of a part of one: ``images``, ``labels``."""
 
 draws_batch = _asks(r"^next$|(next|get|load|read|fetch|draw).*batch")
 """Whether a function's name says that it gives the next batch: ``next``, ``get_batch``."""
 
-means_metric = _asks(r"metric|evaluator|(^|_)(acc|accuracy|auc|precisionk?|recallk?|f1|map|minp|eval_class)($|_|\d)")
+means_metric = _says(r"metric|evaluator|(?:acc|accuracy|auc|precisionk?|recallk?|f1|m_?ap|m_?inp|eval_class)(?:$|_|\d)")
 """Whether a name is that of a metric: ``metric``, ``train_acc``, ``evaluator``."""
 
-speaks_of_metrics = _asks(r"metric|evaluat")
+speaks_of_metrics = _says(r"metric|evaluat")
 """Whether a class, or a module, may be there for evaluation, as far as its name tells."""
 
 is_metric_code = _asks(r"(^|_)metrics?$")
 """Whether a part of a module's name says that metrics are in it: ``metrics``, ``eval_metric``."""
 
-counts_hits = _asks(r"(^|_)(acc|accuracy|precision|recall|f1|auc|top_?k|correct|iou|confusion|hits?|rank)($|_|\d)")
-"""Whether a function's name in snake case says that it counts what is right: ``accuracy``, ``top_k``, ``iou``."""
+counts_hits = _says(r"(?:acc|accuracy|precision|recall|f1|auc|top_?k|correct|iou|confusion|hits?|rank)(?:$|_|\d)")
+"""Whether a function's name says that it counts what is right: ``accuracy``, ``top_k``, ``iou``."""
 
-is_bounded = _asks(r"deque|Queue|SmoothedValue|Window")
+is_bounded = _says(r"deque|queue|smoothed_value|window")
 """Whether what makes a container says that it drops what is old: ``deque(maxlen=20)``, ``SmoothedValue()``."""
 
 means_logger = _asks(r"(^|_|\.)(\w*logg?(er|ing|s)?)\d*(\(\))?$")
@@ -183,16 +190,15 @@ means_logger = _asks(r"(^|_|\.)(\w*logg?(er|ing|s)?)\d*(\(\))?$")
 means_settings = _asks(r"(^|_)(args?|cfgs?|configs?|conf|opts?|options|h?params|flags|settings)($|_)")
 """Whether a part of a dotted name is that of what the user chose: ``args``, ``self.cfg``."""
 
-picks = _asks(
-    r"assign|match|(^|_)(sampl\w*|nms|propos\w*|anchor\w*|rpn|rcnn|gat(e|ing)|moe|rout(e|ing)|dispatch|hard_neg\w*"
-    r"|ohem|mining|miner)($|_)",
-    flags=0,
+picks = _says(
+    r"assign|match|(?:sampl\w*|nms|propos\w*|anchor\w*|rpn|rcnn|gat(?:e|ing)|moe|rout(?:e|ing)|dispatch|hard_neg\w*"
+    r"|ohem|mining|miner)(?:$|_)"
 )
-"""Whether a name in snake case says that boxes, tokens or experts are picked, whose number is the result."""
+"""Whether a name says that boxes, tokens or experts are picked, whose number is the result."""
 
-is_given_by_data = _asks(
-    r"class|vocab|categor|label|anchor|joint|keypoint|kpt|landmark|point|bins?($|_)|reg_max|action|obs|state_dim|mels?($|_)|freq"
-    r"|n_fft|spec|token|embed_num|num_emb|node_num|user|item|field|feat_num|feature_num"
+is_given_by_data = _says(
+    r"(?:n|num)?(?:class|vocab|categor|label|anchor|joint|keypoint|kpt|landmark|point|bins?(?:$|_)|reg_max|action|obs|state_dim"
+    r"|mels?(?:$|_)|freq|n_fft|spec|token|embed_num|num_emb|node_num|user|item|field|feat_num|feature_num)"
 )
 """Whether a name is that of a size that the data has: how many classes, words, points."""
 
@@ -215,7 +221,7 @@ means_epoch = _asks(
 )
 """Whether a name counts epochs rather than steps."""
 
-means_accumulation = _asks(r"accum|grad_acc|update_freq|acc_steps|gradient_acc")
+means_accumulation = _says(r"accum|grad_acc|update_freq|acc_steps|gradient_acc")
 """Whether a name is that of a number of steps whose gradients are added up: ``accum_steps``."""
 
 means_interval = _asks(r"(^|_)(period|interval|patience|every|freq|frequency)($|_)")
@@ -231,20 +237,20 @@ means_end = _asks(
 means_start = _asks(_START)
 """Whether a name is that of where the usual steps begin: ``skip_batches``, ``warmup_steps``."""
 
-means_rank = _asks(
-    r"(^|_|local|global)rank|master|main_?(proc|card|node|worker|device|thread)|is_?main|is_?chief|trainer_?id|dev_?id"
-    r"|device_?id|(gpu|card|node|proc|process|worker|local)_?(id|idx|index)($|_)|first_?worker|is_?primary|is_?first|is_?leader"
+means_rank = _says(
+    r"(?:local|global)?rank|master|main_?(proc|card|node|worker|device|thread)|is_?main|is_?chief|trainer_?id|dev_?id"
+    r"|device_?id|(?:gpu|card|node|proc|process|worker|local)_?(?:id|idx|index)(?:$|_)|first_?worker|is_?primary|is_?first|is_?leader"
     r"|is_?root|is_?local|coordinator"
 )
 """Whether a name asks which process this is: ``local_rank``, ``is_master``, ``trainer_id``."""
 
-counts_processes = _asks(
+counts_processes = _says(
     r"world_?size|n_?ranks|num_?(trainers|gpus|cards|processes|workers|nodes)|n_?gpus?|device_?count"
 )
 """Whether a name is that of a number of processes: ``world_size``, ``num_gpus``."""
 
 differs_between_processes = _asks(
-    r"rank|shard|(^|[^a-z])(mp|pp|tp|dp)($|[^a-z])|trainer_?id|worker|dev_?id|(gpu|card|local)_?id|getpid|uuid|hostname|mkdtemp"
+    r"(?<![a-z])(?:local|global|n|get)?_?rank|(?<![a-z])shard|(^|[^a-z])(mp|pp|tp|dp)($|[^a-z])|trainer_?id|worker|dev_?id|(gpu|card|local)_?id|getpid|uuid|hostname|mkdtemp"
 )
 """Whether a name, or a part of a path, has another value in each process: ``rank_{}``, ``getpid``."""
 

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
+from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
@@ -92,20 +93,7 @@ def never_trains(file: FileIndex) -> bool:
     name = file.parts[-1]
     if "__main__" not in file.source.text or any(map(speaks_of_training, (name, *file.loads, *file.names.targets))):
         return False
-    return not any(imports(other, file) for other in file.project.files.values() if other is not file)
-
-
-def imports(other: FileIndex, file: FileIndex) -> bool:
-    """Whether a file imports another one, or something from it."""
-    parts = file.parts[:-1] if file.parts[-1] == "__init__" else file.parts
-    if not parts or (not other.has(parts[-1]) and not other.has("import *")):
-        return False
-    targets = (*other.names.targets, *other.names.modules, *other.names.stars)
-    modules = {part for target in targets for part in (target, target.rpartition(".")[0]) if part}
-    return any(
-        module.rpartition(".")[2] == parts[-1] and Modules.of(file.project).module_named(module, other) in (file, None)
-        for module in modules
-    )
+    return not any(Imports.of(file.project).importers(file))
 
 
 def runs_on(statement: Statement) -> bool:
