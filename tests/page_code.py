@@ -51,7 +51,6 @@ NOT_RUN = {
     "with": "a keyword",
     "except": "a keyword",
     "finally": "a keyword",
-    "decides how often this runs: raise": "words between two pieces of code",
     "register_buffer(..., persistable=False)": "stands for a call with a name and a tensor",
 }
 """What stands in backticks and is not run, and why."""

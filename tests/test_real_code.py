@@ -21,9 +21,7 @@ ALL = Settings(select=("ALL",))
 # was judged right by reading, so a change of this list is a change to read again.  In a forward pass, right means that
 # training runs it at each step and that the host does wait, or copy, there.
 DETECTION, SEGMENTATION = "paddledet-2.6.0/ppdet", "paddleseg-2.8.0/paddleseg"
-EFFICIENTNET = "paddleclas-2.6.0/paddleclas/ppcls/arch/backbone/variant_models/efficientnet_variant.py"
 READ: dict[str, dict[str, list[int]]] = {
-    EFFICIENTNET: {"PPF306": [22, 26]},  # 625 between two layers of a classifier, under AMP
     # -- PaddleDetection
     f"{DETECTION}/engine/trainer.py": {
         "PPF201": [552],  # hands the losses to TrainingStats.update at each step, on rank 0
@@ -110,12 +108,6 @@ READ: dict[str, dict[str, list[int]]] = {
 
 # What the fixes of these findings change, row by row.
 EDITED: dict[str, list[str]] = {
-    EFFICIENTNET: [
-        "-                in_features=1536, out_features=625),",
-        "+                in_features=1536, out_features=632),",
-        "-                in_features=625, out_features=256),",
-        "+                in_features=632, out_features=256),",
-    ],
     f"{DETECTION}/engine/trainer.py": ["+    @paddle.no_grad()"],  # on slice_predict
     # Not core/train.py: behind `avg_loss += float(loss)` the step reads a list of losses, and would wait for that.
     f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": [

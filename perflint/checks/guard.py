@@ -22,7 +22,7 @@ from perflint.training.batch_loops import says_predict
 
 _CHECKPOINT_INTERVAL = 1000
 _NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
-Run = tuple[cst.BaseStatement, cst.BaseStatement]
+Run = tuple["cst.BaseStatement", "cst.BaseStatement"]
 """The first and the last of some statements of one block."""
 
 _FAMILIES = {"text": rarer.LINES, "progress": rarer.BAR, "record": rarer.POINTS, "declared": rarer.CALLS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Union
 
 import libcst as cst
 
@@ -14,7 +15,7 @@ from perflint.lint.gates import FORMATTING
 from perflint.lint.registry import declared_triggers, step_check, step_triggers
 from perflint.training.steps import Step
 
-_Formatting = cst.FormattedString | cst.BinaryOperation | cst.Call
+_Formatting = Union["cst.FormattedString", "cst.BinaryOperation", "cst.Call"]
 
 for _code in (PLAIN_LOG, TENSOR_LOG):
     declared_triggers[_code].add("logging_calls")

@@ -36,7 +36,7 @@ PRESENCE_MESSAGE = (
 _BOTH = "both must be tensors of one dtype"
 _UNCOUNTED = "nothing counts the steps of this loop yet; "
 _NOTHING = (None, 0, False, "")
-_Choice = tuple[cst.BaseExpression, cst.BaseExpression]
+_Choice = tuple["cst.BaseExpression", "cst.BaseExpression"]
 
 
 def is_filter(node: cst.BaseExpression, context: Context) -> bool:
