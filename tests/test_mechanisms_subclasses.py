@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support import check, expect_reads
 
 BASE_TRAINER = """\
@@ -231,3 +233,69 @@ def test_a_method_of_the_base_class_called_with_super() -> None:
                 """,
         }
     )
+
+
+OWN_LOOP = """\
+import paddle
+import paddle.nn.functional as F
+from core import BaseTrainer
+
+
+class PairTrainer(BaseTrainer):
+    def train(self, loader, epochs):
+        {first}
+        for image, label in loader:
+            loss = F.cross_entropy(self.model(image), label)
+            loss.backward()
+            self.optimizer.step()
+            self.optimizer.clear_grad()
+
+    def after_step(self, step, loss):
+        print(step, loss.item()){mark}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "mark"),
+    [
+        ("self.started = True", ""),
+        ("super().train(loader, 1)", "  #: PPF202"),
+        ("BaseTrainer.train(self, loader, 1)", "  #: PPF202"),
+    ],
+)
+def test_a_subclass_with_a_loop_of_its_own_does_not_run_that_of_its_base(first: str, mark: str) -> None:
+    expect_reads(
+        {
+            "core/__init__.py": "from .trainer import BaseTrainer\n",
+            "core/trainer.py": BASE_TRAINER,
+            "apps/pairs.py": OWN_LOOP.format(first=first, mark=mark),
+        }
+    )
+
+
+def test_a_subclass_of_one_with_a_loop_of_its_own_does_not_either() -> None:
+    files = {
+        "core/__init__.py": "from .trainer import BaseTrainer\n",
+        "core/trainer.py": BASE_TRAINER,
+        "apps/pairs.py": OWN_LOOP.format(first="self.started = True", mark=""),
+        "apps/more.py": """\
+            from apps.pairs import PairTrainer
+
+
+            class MoreTrainer(PairTrainer):
+                def compute_loss(self, batch):
+                    return self.model(batch).mean().item()
+            """,
+    }
+    expect_reads(files)
+
+
+def test_a_read_is_told_of_the_loop_that_runs_it() -> None:
+    own = OWN_LOOP.format(first="self.started = True", mark="").replace(
+        "            self.optimizer.clear_grad()\n",
+        "            self.optimizer.clear_grad()\n            self.after_step(0, loss)\n",
+    )
+    files = {"core/__init__.py": "from .trainer import BaseTrainer\n", "core/trainer.py": BASE_TRAINER, "pairs.py": own}
+    (found,) = check(files, "PPF202")
+    assert found.path == "pairs.py"
+    assert "at each step of the loop at line 9, called from line 14" in found.message

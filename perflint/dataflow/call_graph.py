@@ -143,7 +143,7 @@ class CallGraph(Part):
         reached = self.reached(file, caller, node)
         if any(function is scope for _, function in reached):
             return Certainty.SURE
-        if least is Certainty.SURE:
+        if least is Certainty.SURE or self._never_gets_there(caller, node, home, scope):
             return Certainty.NO
         if scope.owner is None:
             may_be = not reached and self._may_be_imported(file, node, home)
@@ -190,6 +190,15 @@ class CallGraph(Part):
         if dotted(call.func) == f"self.{terminal(call)}":
             owners.append(caller.owner)
         return not self._above(home, owner).isdisjoint(owners)
+
+    def _never_gets_there(self, caller: Scope, call: ast.Call, home: FileIndex, method: Scope) -> bool:
+        """Whether a method calls one of ``self`` that belongs to an heir with its own version of the caller."""
+        owner = caller.owner
+        if method.owner is None or owner is None or dotted(call.func) != f"self.{method.name}":
+            return False
+        if owner.methods.get(caller.name) is not caller or owner not in self._above(home, method.owner):
+            return False
+        return not Hierarchy.of(self._project).runs(home, method.owner, caller)
 
     @query
     def _above(self, file: FileIndex, owner: Class) -> frozenset[Class | None]:

@@ -64,7 +64,7 @@ class Dispatch(Part):
                 return several
             found = Values.of(self._project).callee(file, scope, name, env)
             if found is not None:
-                return [Target(*found), *self._overrides(found[1], name)]
+                return [Target(*found), *self._overrides(found[1], name, scope)]
         return self._by_value(file, scope, call, env)
 
     def _several(self, name: str, env: Env) -> list[Target]:
@@ -95,7 +95,7 @@ class Dispatch(Part):
                 target
                 for part in receiver.type.split(EITHER)
                 for target in _one(Modules.of(self._project).method(part, call.func.attr))
-                or self._in_subclasses(part, call.func.attr)
+                or self._in_subclasses(part, call.func.attr, scope if dotted(call.func.value) == "self" else None)
             ]
         if receiver.tag == UNKNOWN_TAG and not self._is_module(file, call.func.value):
             return self._by_name(file, call)
@@ -112,24 +112,33 @@ class Dispatch(Part):
 
     # -- subclasses --------------------------------------------------------------------------------------------
 
-    def _overrides(self, scope: Scope, name: str) -> Iterable[Target]:
+    def _overrides(self, scope: Scope, name: str, caller: Scope) -> Iterable[Target]:
         """Other classes' versions of a method of ``self``; an object that ``self`` keeps is of the class it shows."""
-        return self.hooks(scope, scope.name)[:_MOST_BY_NAME] if name == f"self.{scope.name}" else []
+        if name != f"self.{scope.name}":
+            return []
+        return [hook for hook in self.hooks(scope, scope.name) if self._runs(hook, caller)][:_MOST_BY_NAME]
+
+    def _runs(self, target: Target, caller: Scope) -> bool:
+        """Whether an object of a method's class runs a function that calls the method on ``self``.
+
+        ``Base.loop`` calls ``self.step()``; a class with its own ``loop`` and ``step`` never gets there.
+        """
+        owner = target.scope.owner
+        if owner is None or caller.owner is None or caller.owner.methods.get(caller.name) is not caller:
+            return True
+        return Hierarchy.of(self._project).runs(target.file, owner, caller)
 
     def hooks(self, scope: Scope, method: str) -> list[Target]:
         """The subclasses' versions of a method of the class that a scope belongs to."""
         found = Hierarchy.of(self._project).descendants(scope.owner) if scope.owner is not None else []
         return [Target(file, owner.methods[method]) for file, owner in found if method in owner.methods]
 
-    def _in_subclasses(self, type_name: str, method: str) -> list[Target]:
+    def _in_subclasses(self, type_name: str, method: str, caller: Scope | None) -> list[Target]:
+        """The versions of a method that the heirs of a class have; ``caller``: what calls it on ``self``."""
         found = Modules.of(self._project).class_named(type_name)
-        if found is None:
-            return []
-        return [
-            Target(file, owner.methods[method])
-            for file, owner in Hierarchy.of(self._project).descendants(found[1])
-            if method in owner.methods
-        ]
+        heirs = Hierarchy.of(self._project).descendants(found[1]) if found is not None else []
+        targets = (Target(file, owner.methods[method]) for file, owner in heirs if method in owner.methods)
+        return [target for target in targets if caller is None or self._runs(target, caller)]
 
     # -- names alone -------------------------------------------------------------------------------------------
 

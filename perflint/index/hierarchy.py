@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.scopes import Class
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Scope, terminal
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -73,6 +74,20 @@ class Hierarchy(Part):
                 queue += self._children(child)
         return found
 
+    @query
+    def runs(self, file: FileIndex, owner: Class, method: Scope) -> bool:
+        """Whether an object of a class runs a method of one of its bases when that method's name is called.
+
+        It does not where a nearer class has a version of its own, unless that one calls others, as with ``super()``.
+        """
+        for _, one in self.lineage(file, owner):
+            own = one.methods.get(method.name)
+            if own is method:
+                return True
+            if own is not None and not _calls_others(own):
+                return False
+        return True
+
     def are_related(self, first: Class, second: Class) -> bool:
         """Whether two classes are one, or one inherits from the other."""
         return first is second or any(
@@ -99,3 +114,12 @@ class Hierarchy(Part):
     def _is(self, base: str, file: FileIndex, owner: Class) -> bool:
         found = None if base.startswith("paddle.") else Modules.of(self._project).find(base, file)
         return found is not None and found[1] is owner
+
+
+def _calls_others(method: Scope) -> bool:
+    """Whether a method calls one of its name on something else than ``self``: ``super().fit()``, ``Base.fit(self)``."""
+    return any(
+        terminal(call) == method.name and dotted(call.func) != f"self.{method.name}"
+        for statement in method.statements
+        for call in statement.calls
+    )
