@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.step_loops import expect_loop_named, loop_row, train
-from tests.support import check, expect_reads
+from tests.support import check, expect_reads, in_step
 
 # --- functions and methods of the same file
 
@@ -214,3 +214,50 @@ def test_a_finding_beside_the_loop_names_its_row() -> None:
     text = train("print(step, loss.item())")
     (finding,) = check({"tools/train.py": text}, "PPF202")
     assert f"line {loop_row(text)}" in finding.message
+
+
+CONVERT = """\
+def convert(value, kind):
+    if kind == "tensor":
+        return value
+    if kind == "number":
+        return value.item()
+    return value.numpy()
+
+
+def through(value, kind="tensor"):
+    return convert(value, kind)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "reads"),
+    [
+        (["convert(loss, 'tensor')"], {}),
+        (["convert(loss, 'number')"], {"value.item()": 1}),
+        (["convert(loss, 'tensor')", "convert(loss, 'number')"], {"value.item()": 2}),
+        (["convert(loss, 'number')", "convert(loss, 'array')"], {"value.item()": 1, "value.numpy()": 2}),
+        (["convert(loss, args.kind)"], {"value.item()": 1, "value.numpy()": 1}),
+        (["convert(loss, 'tensor')", "convert(loss, args.kind)"], {"value.item()": 2, "value.numpy()": 2}),
+        (["through(loss)"], {}),
+        (["through(loss)", "through(loss, 'array')"], {"value.numpy()": 2}),
+        (["through(loss, kind='number')"], {"value.item()": 1}),
+    ],
+)
+def test_what_a_call_tells_decides_what_runs_in_it(calls: list[str], reads: dict[str, int]) -> None:
+    """Each read is told with a call that leads there, not with one that hands over another constant."""
+    text = CONVERT + in_step("\n".join(calls))
+    first = text.splitlines().index(f"        {calls[0]}") + 1
+    found = {}
+    for finding in check(text, "PPF201"):
+        rows = [place.line - first + 1 for place in finding.related if place.line >= first]
+        found[text[finding.start : finding.end]] = rows[0]
+    assert found == reads
+
+
+def test_many_calls_that_tell_different_things_leave_nothing_out() -> None:
+    calls = [*(f"convert(loss, 'kind {number}')" for number in range(12)), "convert(loss, 'number')"]
+    text = CONVERT + in_step("\n".join(calls))
+    assert {text[item.start : item.end] for item in check(text, "PPF201")} == {"value.item()", "value.numpy()"}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections import Counter
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from perflint.dataflow.evaluate import Env
-from perflint.dataflow.handed import in_order
+from perflint.dataflow.handed import Told, in_order
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
@@ -22,7 +20,7 @@ from perflint.syntax.tree import alike
 from perflint.training import evidence, looks
 from perflint.training.clues import Clues
 from perflint.training.live import live
-from perflint.training.looks import Defaults, Look
+from perflint.training.looks import Look
 from perflint.training.steps import Point, Step, points_of, reads_of
 from perflint.training.training_calls import TrainingCalls
 
@@ -30,7 +28,7 @@ _MAX_DEPTH = 5
 """How many calls deep a step is followed."""
 
 _MAX_VISITS = 8
-"""How often a function is looked at again because another call hands it other kinds of values."""
+"""How often a function is looked at again because another call hands it other kinds of values, or other constants."""
 
 _STEP_METHOD = re.compile(rf"\bdef[\s\\]+(?:{'|'.join(sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS))})\b")
 
@@ -45,6 +43,54 @@ def analyse(project: Project, clues: Clues = _NO_CLUES, only: Collection[FileInd
     _Hot(project, clues, only).run()
 
 
+class _Call(NamedTuple):
+    """A call that a step makes: what it reaches, what that is handed and told, and how many calls deep it is."""
+
+    file: FileIndex
+    scope: Scope
+    handed: dict[str, Kind]
+    told: Told
+    step: Step
+    depth: int
+
+
+@dataclass
+class _Visited:
+    """What the calls of a function have handed it so far, joined.
+
+    ``ways``: what its parameters stand for in these calls, each with the best step that led there.  Those that say more
+    than another one are left out: nothing runs in them that does not run in the other.
+    """
+
+    handed: dict[str, Kind]
+    ways: dict[Told, Step] = field(default_factory=dict)
+    visits: int = 0
+
+    def takes(self, call: _Call) -> bool:
+        """Take note of a call; whether the function has to be looked at because of it."""
+        handed = {name: join(kind, self.handed.get(name, UNKNOWN)) for name, kind in call.handed.items()}
+        told = call.told if self.visits < _MAX_VISITS else ()  # after so many, as if nobody told it anything
+        known = next((way for way in self.ways if _says_no_more(way, told)), None)
+        if self.visits > _MAX_VISITS:
+            return False
+        if known is not None and all(self.handed.get(name) == kind for name, kind in handed.items()):
+            return False
+        self.visits += 1
+        self.handed = handed if self.visits > 1 else call.handed
+        if known is not None:
+            self.ways[known] = max(self.ways[known], call.step, key=_rank)
+        else:
+            self.ways = {way: step for way, step in self.ways.items() if not _says_no_more(told, way)}
+            self.ways[told] = call.step
+        return True
+
+
+def _says_no_more(first: Told, second: Told) -> bool:
+    """Whether one call tells a function nothing that another one does not, so that no less can run in it."""
+    known = dict(second)
+    return all(name in known and alike(value, known[name]) for name, value in first)
+
+
 class _Hot:
     """Goes from the step loops through the calls in them, from look to look."""
 
@@ -52,10 +98,8 @@ class _Hot:
         self._project = project
         self._clues = clues
         self._only = only
-        self._seen: dict[Scope, tuple[Env, Step]] = {}
-        self._visits: Counter[Scope] = Counter()
-        self._queue: list[tuple[FileIndex, Scope, dict[str, Kind], Step, int]] = []
-        self._defaults: dict[Scope, dict[str, ast.expr]] = {}
+        self._seen: dict[Scope, _Visited] = {}
+        self._queue: list[_Call] = []
 
     def run(self) -> None:
         """Fill ``points``."""
@@ -67,7 +111,7 @@ class _Hot:
         for file in self._project.mentions.of(*sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS)):
             if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
                 for scope in _step_methods(file):
-                    self._queue.append((file, scope, {}, Step(file.path, function=scope.qualname), 1))
+                    self._queue.append(_Call(file, scope, {}, (), Step(file.path, function=scope.qualname), 1))
         self._follow_all()
         for file in self._project.mentions.of(*sorted(self._clues.names)):
             is_asked = file.has_words("forward") and not file.is_quiet and not file.is_offline
@@ -77,31 +121,23 @@ class _Hot:
                 if scope not in self._seen:
                     step = Step(file.path, function=scope.qualname, forward=True)
                     parameters = dict.fromkeys(required_parameters(scope), GUESS)
-                    self._queue.append((file, scope, parameters, step, _MAX_DEPTH - 1))
+                    self._queue.append(_Call(file, scope, parameters, (), step, _MAX_DEPTH - 1))
         self._follow_all()
 
     def _follow_all(self) -> None:
-        for file, scope, parameters, step, depth in self._queue:  # which grows meanwhile
-            self._called(file, scope, parameters, step, depth)
+        for call in self._queue:  # which grows meanwhile
+            self._called(call)
         self._queue.clear()
 
-    def _called(self, file: FileIndex, scope: Scope, parameters: dict[str, Kind], step: Step, depth: int) -> None:
-        known = self._seen.get(scope)
-        self._visits[scope] += 1
-        if known is not None:
-            if self._visits[scope] > _MAX_VISITS:
-                return
-            merged = {name: join(kind, known[0].get(name, UNKNOWN)) for name, kind in parameters.items()}
-            step = known[1] if _rank(known[1]) >= _rank(step) else step
-            if all(known[0].get(name) == kind for name, kind in merged.items()):
-                return
-            parameters = merged
-        self._seen[scope] = (parameters, step)
-        told = self._defaults.get(scope, {})
-        look = looks.at_function(
-            file, scope, in_order(parameters), in_order(told), step.forward, depth < _MAX_DEPTH, self._clues
-        )
-        self._take(look, file, scope, step, depth)
+    def _called(self, call: _Call) -> None:
+        """Look at a function that a step calls, once for each way in which its calls tell it what to do."""
+        known = self._seen.setdefault(call.scope, _Visited(call.handed))
+        if not known.takes(call):
+            return
+        handed, follows = in_order(known.handed), call.depth < _MAX_DEPTH
+        for told, step in known.ways.items():
+            look = looks.at_function(call.file, call.scope, handed, told, step.forward, follows, self._clues)
+            self._take(look, call.file, call.scope, step, call.depth)
 
     def _take(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int) -> None:
         """Enter what a look has found; ``step`` is the one that led to the function, None where steps begin there."""
@@ -109,12 +145,9 @@ class _Hot:
         if self._only is None or file in self._only:
             self._put(look, file, scope, step)
         for way in look.ways:
-            if isinstance(way, Defaults):
-                self._take_defaults(way.scope, way.values)
-                continue
             base = _step_at(file, way.root, step)
             reached = replace(base, calls=(*base.calls, (path, way.at)), sure=base.sure and way.sure)
-            self._queue.append((way.file, way.scope, way.handed, reached, depth + 1))
+            self._queue.append(_Call(way.file, way.scope, way.handed, way.told, reached, depth + 1))
 
     def _put(self, look: Look, file: FileIndex, scope: Scope, step: Step | None) -> None:
         """Enter the points of a function."""
@@ -128,19 +161,11 @@ class _Hot:
                 if seen.is_hot and seen.root not in steps:
                     steps[seen.root] = _step_at(file, seen.root, step)
                 at = steps[seen.root] if seen.is_hot else None
+                if at is not None and known is not None and known.step is not None:
+                    at = max(known.step, at, key=_rank)
                 points[seen.statement.node] = Point(seen.statement, scope, at, seen.env, seen.loop, file)
         for call, read in look.reads:
             reads_of(file)[file.source.lines.offset(call.lineno, call.col_offset)] = read
-
-    def _take_defaults(self, target: Scope, found: dict[str, ast.expr]) -> None:
-        """Remember what every call at a step makes a parameter stand for."""
-        known = self._defaults.get(target)
-        kept = found
-        if known is not None:
-            kept = {name: value for name, value in known.items() if name in found and alike(value, found[name])}
-        if known is not None and kept != known:
-            self._seen.pop(target, None)  # a later call turns something on: look again
-        self._defaults[target] = kept
 
 
 def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:

@@ -22,7 +22,7 @@ from perflint.dataflow.dispatch import Dispatch
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, is_generator, with_comprehensions, yielding_loops
-from perflint.dataflow.handed import Handed, Told, default_values, parameter_env
+from perflint.dataflow.handed import Handed, Told, default_values, in_order, parameter_env
 from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
@@ -60,16 +60,10 @@ class Way(NamedTuple):
     file: FileIndex
     scope: Scope
     handed: dict[str, Kind]
+    told: Told
     root: Loop | None
     at: ast.expr
     sure: bool
-
-
-class Defaults(NamedTuple):
-    """What one call makes a function's parameters stand for: ``if verbose:`` may be dead."""
-
-    scope: Scope
-    values: dict[str, ast.expr]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +71,7 @@ class Look:
     """What a look finds.  ``reads``: calls of helpers in other files that read the device."""
 
     seen: list[Seen] = field(default_factory=list)
-    ways: list[Way | Defaults] = field(default_factory=list)
+    ways: list[Way] = field(default_factory=list)
     reads: list[tuple[ast.Call, Read]] = field(default_factory=list)
 
 
@@ -122,7 +116,7 @@ def at_function(
         file: that of the function.
         scope: the function.
         handed: what its calls hand over.
-        told: what its parameters stand for in every call.
+        told: what its parameters stand for in the calls that are looked at: ``if verbose:`` may be dead.
         forward: it is part of a forward pass, in which only calls of what holds a clue are followed.
         follows: whether calls are followed any further.
         clues: what makes the inside of a model's ``forward`` worth a look.
@@ -136,7 +130,7 @@ def at_function(
     drawn = yielding_loops(scope) if is_generator(scope) else None
     path = around.HotPath(Known(file, scope, dict(told)), scope)
     failing = around.leading_to_an_error(scope)
-    looking = _Looking(file, scope, flow, clues, forward, follows)
+    looking = _Looking(file, scope, flow, clues, forward, follows, told)
     for statement in scope.statements:
         loop = next(reversed(list(_loops_around(statement, drawn or ()))), None)
         cold = path.is_off(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
@@ -148,7 +142,14 @@ class _Looking:
     """A look at one function while it is made."""
 
     def __init__(
-        self, file: FileIndex, scope: Scope, flow: Flow, clues: Clues, forward: bool = False, follows: bool = True
+        self,
+        file: FileIndex,
+        scope: Scope,
+        flow: Flow,
+        clues: Clues,
+        forward: bool = False,
+        follows: bool = True,
+        told: Told = (),
     ) -> None:
         self.look = Look()
         self._file = file
@@ -157,6 +158,7 @@ class _Looking:
         self._clues = clues
         self._forward = forward
         self._follows = follows
+        self._definitions = {**Values.of(file.project).definitions(file, scope), **dict(told)}
         self._inner: dict[str, Kind] | None = None
         self._known: tuple[Statement | None, Env] = (None, {})
         self._guarded: tuple[Statement | None, frozenset[ast.AST]] = (None, frozenset())
@@ -184,7 +186,7 @@ class _Looking:
             evaluator = Evaluator(self._file, source.env)
             handed = kinds_given(source.made, evaluator) if source.made is not None else _NO_HANDED
             parameters = parameter_env(target.scope, *handed)
-            self.look.ways.append(Way(target.file, target.scope, parameters, root, source.at, target.sure))
+            self.look.ways.append(Way(target.file, target.scope, parameters, (), root, source.at, target.sure))
 
     def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
         """Whether a conditional expression makes a call of a statement only on a few steps."""
@@ -211,10 +213,8 @@ class _Looking:
             if is_generator(target.scope):
                 continue  # calling one runs nothing yet: ``drawn`` follows those that a step draws from
             parameters = parameter_env(target.scope, *(given if target.bound else _NO_HANDED))
-            if target.bound:
-                values = default_values(target.scope, call, Values.of(project).definitions(file, scope))
-                self.look.ways.append(Defaults(target.scope, values))
-            self.look.ways.append(Way(target.file, target.scope, parameters, root, call, target.sure))
+            told = in_order(default_values(target.scope, call, self._definitions)) if target.bound else ()
+            self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
 
     def _known_at(self, statement: Statement) -> Env:
