@@ -29,7 +29,7 @@ from perflint import catalogue
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.dataflow.opening import opened
-from perflint.findings import Confidence, Finding
+from perflint.findings import Confidence, Finding, ImpactLevel
 from perflint.inputs.projects import split
 from perflint.lint import gates
 from perflint.run import engine
@@ -40,7 +40,7 @@ from perflint.text.source import Source
 from perflint.training import hot
 from perflint.training.steps import Step, points_of
 
-ALL = Settings(select=("ALL",), min_confidence=Confidence.LOW)
+ALL = Settings(select=("ALL",), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
 _FILES = 3
 _EDITS = 4
 """Files of a tree that are edited, and edits of each."""
@@ -117,6 +117,7 @@ def _line(finding: Finding) -> str:
             "place": [finding.path, finding.start, finding.end, finding.statement],
             "code": finding.code,
             "confidence": str(finding.confidence),
+            "impact": None if finding.impact is None else [str(finding.impact.level), finding.impact.reason],
             "message": finding.message,
             "fix": None if fix is None else [fix.message, str(fix.level), fix.reason, fix.imports, fix.paddle],
             "edits": [] if fix is None else [[edit.start, edit.end, edit.content] for edit in fix.edits],

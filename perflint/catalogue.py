@@ -14,14 +14,17 @@ from typing import Any, TypeVar
 
 import yaml
 
-from perflint.findings import Level
-from perflint.measuring import DEVICES, Device, Measuring
+from perflint.findings import ImpactLevel, Level
+from perflint.measuring import DEVICES, Device, Event, Measuring
 
 FILE_CODES = frozenset({"PPF001", "PPF003"})
 """Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
 
 HOME = "https://github.com/perflint-paddle/perflint"
 URL = HOME + "/blob/main/rules/{code}.yaml"
+EVENTS = "events.yaml"
+"""The file beside the rules that says what the events cost that they are about."""
+
 NONZERO = "nonzero"
 Kind = TypeVar("Kind")
 BOTTLENECKS = ("I/O", "CPU", "GPU", "sync", "memory", "communication", "input")
@@ -113,6 +116,8 @@ class Rule:
     evidence: str = ""
     path: Path
     measuring: Measuring = field(default_factory=Measuring)
+    event: Event | None = None
+    """What costs the time; None for a rule about files that cannot be checked, or the like."""
 
     @property
     def url(self) -> str:
@@ -138,15 +143,22 @@ def load(directory: Path) -> dict[str, Rule]:
     """All rules of a directory by code, in order of code.
 
     Raises:
-        CatalogueError: a file is not valid, or two files claim one code.
+        CatalogueError: a file is not valid, two files claim one code, or a rule is about an event that is not there.
     """
     rules: dict[str, Rule] = {}
-    for path in sorted(directory.glob("*.yaml")):
-        rule = _read_rule(path)
+    events = read_events(directory / EVENTS)
+    for path in sorted(directory.glob("PPF*.yaml")):
+        rule = _read_rule(path, events)
         if rule.code in rules:
             raise CatalogueError(f"{path}: {rule.code} is also defined in {rules[rule.code].path}")
         rules[rule.code] = rule
     return rules
+
+
+@cache
+def events() -> Mapping[str, Event]:
+    """What the rules that come with perflint are about, by name."""
+    return read_events(rules_directory() / EVENTS)
 
 
 @cache
@@ -155,15 +167,39 @@ def shipped() -> Mapping[str, Rule]:
     return load(rules_directory())
 
 
-def _read_rule(path: Path) -> Rule:
+def read_events(path: Path) -> dict[str, Event]:
+    """What the rules of a directory are about, by name; nothing where there is no such file.
+
+    Raises:
+        CatalogueError: the file is not valid.
+    """
+    if not path.exists():
+        return {}
+    return {name: _read_event(path, name, data) for name, data in _read_mapping(path).items()}
+
+
+def _read_event(path: Path, name: str, data: Any) -> Event:
+    keys = _Keys(path, data)
+    level = keys.choice("level", [str(level) for level in ImpactLevel], "")
+    milliseconds = keys.take("milliseconds", float, 0.0 if level else _REQUIRED)
+    forward = keys.take("forward", float, milliseconds)
+    known = {"milliseconds": milliseconds, "forward": forward, "level": ImpactLevel[level.upper()] if level else None}
+    return keys.read(Event, name=name, **known)
+
+
+def _read_mapping(path: Path) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
     except yaml.YAMLError as error:
         raise CatalogueError(f"{path}: not valid YAML: {error}") from error
     if not isinstance(data, dict):
-        raise CatalogueError(f"{path}: a rule file is a mapping")
-    keys = _Keys(path, data)
+        raise CatalogueError(f"{path}: it holds no mapping")
+    return data
+
+
+def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
+    keys = _Keys(path, _read_mapping(path))
     fix = _Keys(path, keys.take("fix", dict))
     rule = keys.read(
         Rule,
@@ -176,6 +212,7 @@ def _read_rule(path: Path) -> Rule:
         references=tuple(_Keys(path, item).read(Reference) for item in keys.take("references", list)),
         path=path,
         measuring=_read_measuring(path, keys.take("measuring", dict, {})),
+        event=events.get(keys.choice("event", [*events], "")),
     )
     fix.finish()
     if path.stem != rule.code:

@@ -213,6 +213,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--min-confidence", choices=("low", "medium", "high"), help="report what perflint is at least so sure of"
     )
+    group.add_argument("--min-impact", choices=("low", "medium", "high"), help="report what can cost at least so much")
     group.add_argument(
         "--context", type=Path, action="append", metavar="DIR", help="read its files too, to understand those of PATH"
     )

@@ -40,6 +40,33 @@ class Confidence(enum.IntEnum):
         return self.name.lower()
 
 
+class ImpactLevel(enum.IntEnum):
+    """How much of a training step a finding can cost; ordered, so that ``--min-impact`` is a comparison."""
+
+    LOW = 0
+    """Less than a thousandth of a step of 100 ms: true, and hardly worth an edit."""
+    MEDIUM = 1
+    """Up to a fortieth of it."""
+    HIGH = 2
+    """More than that, or memory that runs out."""
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What a finding can cost, as far as the code shows: a level, and the reason for it in a clause.
+
+    ``milliseconds`` of a step, typically, by which findings of one level are put in order; not for readers, who have
+    other steps.
+    """
+
+    level: ImpactLevel
+    reason: str
+    milliseconds: float = 0.0
+
+
 @dataclass(frozen=True, order=True)
 class Edit:
     """Replace ``text[start:end]`` with ``content``; ``start == end`` inserts."""
@@ -80,7 +107,8 @@ class Finding:
     """One costly place in one file.
 
     ``start``/``end``: the expression itself, as character offsets.  ``statement``: the offsets of the statement
-    around it, whose first and last lines may carry the ``# noqa``.
+    around it, whose first and last lines may carry the ``# noqa``.  ``impact``: None where there is nothing to gain,
+    as in a file that is no Python.
     """
 
     code: str
@@ -92,6 +120,7 @@ class Finding:
     related: tuple[Related, ...] = ()
     statement: tuple[int, int] | None = field(default=None, compare=False)
     confidence: Confidence = field(default=Confidence.HIGH, compare=False)
+    impact: Impact | None = field(default=None, compare=False)
 
 
 def by_place(findings: Iterable[Finding]) -> list[Finding]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from perflint.flake8_run import Run
 
-_OPTIONS = ("select", "ignore", "extend_select", "min_confidence", "config", "context")
+_OPTIONS = ("select", "ignore", "extend_select", "min_confidence", "min_impact", "config", "context")
 _OWN_FILES = (".perflint.toml", "perflint.toml")
 _PASSED_OVER = frozenset({".git", ".nox", ".tox", ".venv", "node_modules", "site-packages", "venv"})
 """Directories that are large at times, and excluded by default."""
@@ -59,6 +59,7 @@ class Plugin:
         add("ignore", "leave these rules of perflint out", **rules)
         add("extend-select", "use these rules of perflint besides the others", **rules)
         add("min-confidence", "report what perflint is at least so sure of: low, medium or high", metavar="LEVEL")
+        add("min-impact", "report what can cost at least so much: low, medium or high", metavar="LEVEL")
         add("config", "a pyproject.toml or perflint.toml to use", normalize_paths=True, metavar="FILE")
         manager.add_option(
             "--ppf-isolated", action="store_true", parse_from_config=True, help="read no configuration of perflint"

@@ -26,6 +26,7 @@ from perflint.commands.reading import Batch
 from perflint.findings import Finding
 from perflint.flake8_shared import STDIN, is_worth_checking, left_behind
 from perflint.output.report import Report
+from perflint.output.rule_facts import message
 from perflint.text.visible import visible
 
 Row = tuple[int, int, str]
@@ -114,7 +115,7 @@ def _check_text(options: argparse.Namespace, name: str, text: str) -> list[Row]:
 
 def _row(finding: Finding, report: Report) -> Row:
     row, column = report.lines(finding.path).position(finding.start)
-    return row, column - 1, f"{finding.code} {visible(finding.message)}"
+    return row, column - 1, f"{finding.code} {visible(message(finding))}"
 
 
 def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argparse.Namespace], Batch]) -> Report:
@@ -154,6 +155,7 @@ def _namespace(options: argparse.Namespace, paths: list[str]) -> argparse.Namesp
     namespace.ignore = options.ppf_ignore
     namespace.extend_select = [*(options.ppf_extend_select or ()), *_named(options)] or None
     namespace.min_confidence = options.ppf_min_confidence
+    namespace.min_impact = options.ppf_min_impact
     namespace.config = Path(options.ppf_config) if options.ppf_config else None
     namespace.isolated = options.ppf_isolated
     namespace.context = None if options.ppf_context is None else [Path(name) for name in options.ppf_context]

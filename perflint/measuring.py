@@ -1,4 +1,4 @@
-"""What a rule's file says about measuring its fix: where that is not done, where no gain shows, and why."""
+"""What rules say about measurements: what an event costs, and where the gain of a fix is not measured, and why."""
 
 from __future__ import annotations
 
@@ -6,12 +6,45 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from perflint.findings import ImpactLevel
+
 Device = Literal["cpu", "gpu", "stand-in-gpu"]
 """Where a fix is measured; ``stand-in-gpu`` is a GPU with PyTorch in Paddle's place (docs/measuring.md)."""
 
 DEVICES: tuple[Device, ...] = ("cpu", "gpu", "stand-in-gpu")
 PADDLE_DEVICES: tuple[Device, ...] = ("cpu", "gpu")
 """Those on which Paddle itself is measured; no other says what a rule is worth."""
+
+
+MEDIUM_FROM_MS = 0.1
+HIGH_FROM_MS = 2.5
+"""From how many milliseconds a step on an impact is medium, or high: a thousandth, and a fortieth, of 100 ms."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What costs the time that a rule is about, each time that it happens: an entry of ``rules/events.yaml``.
+
+    ``what``: in words, such as "a wait for the device".  ``milliseconds``: a typical cost; ``forward``: the same
+    within a forward pass.  ``adds_up``: whether several in one step cost several times as much.  ``level``: in place of
+    a time, for what no time tells.  ``source``: where the figure is from.
+    """
+
+    name: str
+    what: str
+    milliseconds: float
+    forward: float
+    level: ImpactLevel | None
+    source: str
+    adds_up: bool = True
+
+    def level_of(self, milliseconds: float) -> ImpactLevel:
+        """The level of an impact of so many milliseconds a step."""
+        if self.level is not None:
+            return self.level
+        if milliseconds >= HIGH_FROM_MS:
+            return ImpactLevel.HIGH
+        return ImpactLevel.MEDIUM if milliseconds >= MEDIUM_FROM_MS else ImpactLevel.LOW
 
 
 @dataclass(frozen=True)

@@ -132,10 +132,14 @@ def run_perflint(*arguments: str, piped: bytes | None = None) -> list[Place]:
             item["location"]["row"],
             item["location"]["column"],
             item["code"],
-            item["message"],
+            item["message"] + _impact(item["impact"]),
         )
         for item in json.loads(done.stdout)
     )
+
+
+def _impact(impact: dict[str, str] | None) -> str:
+    return f" ({impact['level']} impact: {impact['reason']})" if impact is not None else ""
 
 
 def rows(places: Sequence[Place]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from perflint.findings import Edit, Finding, Fix, Level
+from perflint.findings import Edit, Finding, Fix, Impact, ImpactLevel, Level
 from perflint.output.report import Report
 from perflint.text.colour import Palette
 from perflint.text.source import Source
@@ -31,6 +31,7 @@ def finding(code: str, part: str, new: str | None, level: Level = Level.SAFE, so
     return Finding(code, "a.py", *span, "It costs time.", fix)
 
 
+BATCH = Impact(ImpactLevel.HIGH, "a batch", 20.0)
 SAFE = finding("PPF201", "loss.item()", "loss.detach()")
 UNSAFE = finding("PPF101", "DataLoader(data)", "DataLoader(data, num_workers=4)", Level.UNSAFE)
 SHOWN = finding("PPF401", "done()", "<N>", Level.DISPLAY)

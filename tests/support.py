@@ -14,7 +14,7 @@ from perflint.configuration.settings import Settings
 from perflint.dataflow.flow import Flow, module_env
 from perflint.dataflow.opening import opened
 from perflint.dataflow.values import Values
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, ImpactLevel, Level
 from perflint.fix.fixer import fix_all
 from perflint.index.kinds import Kind
 from perflint.index.project import FileIndex, Project
@@ -55,7 +55,8 @@ def sources(files: Files) -> dict[str, Source]:
 
 
 def check(files: Files, *select: str, **options: int) -> list[Finding]:
-    """All findings of the selected rules (of all rules, where none is named)."""
+    """All findings of the selected rules (of all rules, where none is named), whatever they can cost."""
+    options.setdefault("min_impact", ImpactLevel.LOW)
     return engine.check(sources(files), Settings(select=select or ("ALL",), **options))  # type: ignore[arg-type]
 
 
@@ -67,7 +68,7 @@ def levels(text: str, *select: str) -> list[Level]:
 def places(files: Files, *select: str) -> list[tuple[str, int, str]]:
     """Path, row and code of each finding."""
     given = sources(files)
-    found = engine.check(given, Settings(select=select or ("ALL",)))
+    found = engine.check(given, Settings(select=select or ("ALL",), min_impact=ImpactLevel.LOW))
     return [(item.path, given[item.path].lines.position(item.start)[0], item.code) for item in found]
 
 
@@ -100,7 +101,7 @@ def expect_reads(files: Files) -> None:
     rows = {(path, row) for path, row, _ in marked}
     found = [
         (item.path, given[item.path].lines.position(item.start)[0], item.code)
-        for item in engine.check(given, Settings(select=("PPF201", "PPF202", "PPF405")))
+        for item in engine.check(given, Settings(select=("PPF201", "PPF202", "PPF405"), min_impact=ImpactLevel.LOW))
         if not any(part.message == "the host read" and (part.path, part.line) in rows for part in item.related)
     ]
     _compare(found, marked)
@@ -122,7 +123,7 @@ def fixed(text: str, *select: str, level: Level = Level.SAFE) -> str:
     Raises:
         AssertionError: the fixes never settle, or one had to be rejected.
     """
-    settings = Settings(select=select or ("ALL",))
+    settings = Settings(select=select or ("ALL",), min_impact=ImpactLevel.LOW)
     outcome = fix_all(sources(text), lambda given: engine.check(given, settings), level)
     assert outcome.settled
     assert not outcome.rejected

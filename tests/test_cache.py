@@ -65,6 +65,7 @@ def test_findings_come_back_as_they_were() -> None:
     cache.store("a", found)
     assert {item.code for item in found} >= {"PPF201", "PPF202"}
     assert any(item.fix and item.fix.edits for item in found)
+    assert any(item.impact and item.impact.reason and item.impact.milliseconds for item in found)
     assert any(item.related and item.statement for item in found)
     assert list(map(whole, cache.load("a", given) or [])) == list(map(whole, found))
 
@@ -281,12 +282,12 @@ def test_what_a_killed_run_has_left_goes_with_the_next(place: Path, capsys: Outp
 def with_digest(text: str) -> bytes:
     """An entry that somebody has made up, and whose digest is right."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"perflint cache entry 3 {digest}\n{text}".encode()
+    return f"perflint cache entry 4 {digest}\n{text}".encode()
 
 
 def made_up(**changes: object) -> bytes:
     """An entry with one finding, in which some values are others."""
-    names = ("code", "path", "start", "end", "message", "fix", "related", "statement", "confidence")
+    names = ("code", "path", "start", "end", "message", "fix", "related", "statement", "confidence", "impact")
     values: dict[str, object] = dict.fromkeys(names)
     values |= {"code": "PPF201", "path": "train.py", "start": 0, "end": 1, "message": "m", "related": []}
     values |= {"confidence": 2, **changes}
@@ -299,9 +300,9 @@ FIX = ["Do it", [[0, 1, "x"]], 2, "", [], ""]
 def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: Output) -> None:
     shown(capsys)
     (entry,) = entries(place)
-    entry.write_bytes(made_up(fix=FIX, statement=[0, 1], related=[["log.py", 1, "here"]]))
+    entry.write_bytes(made_up(fix=FIX, statement=[0, 1], related=[["log.py", 1, "here"]], impact=[2, "a save", 16.0]))
     ((found),) = json.loads(shown(capsys)[1])
-    assert found["message"] == "m"
+    assert (found["message"], found["impact"]) == ("m", {"level": "high", "reason": "a save"})
 
 
 @pytest.mark.parametrize(
@@ -309,7 +310,7 @@ def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: 
     [
         b"",
         b"{",
-        b"perflint cache entry 2 " + b"0" * 64 + b'\n{"roots":{},"findings":[]}',
+        b"perflint cache entry 3 " + b"0" * 64 + b'\n{"roots":{},"findings":[]}',
         b"\x80\x04\x95\x00",  # a pickle
         with_digest(""),
         with_digest("[" * 100_000),
@@ -323,6 +324,9 @@ def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: 
         *(made_up(start=start, end=end) for start, end in ((-1, 0), (1, 0), (0, 10**9), (True, 1), (0.0, 1))),
         made_up(message=["m"]),
         made_up(confidence=9),
+        made_up(impact=[9, "a save", 16.0]),
+        made_up(impact=[2, "a save"]),
+        made_up(impact=[2, ["a save"], 16.0]),
         made_up(fix=[*FIX[:1], [[0, 10**9, "x"]], *FIX[2:]]),
         made_up(fix=[*FIX[:2], 7, *FIX[3:]]),
         made_up(fix=[*FIX[:4], "import os"]),

@@ -12,7 +12,7 @@ from perflint.configuration import config_files
 from perflint.configuration.config_files import DEFAULT_EXCLUDE, KEYS, ConfigError, describe, load
 from perflint.configuration.selection import closest
 from perflint.configuration.settings import DeclaredCall, Settings
-from perflint.findings import Confidence
+from perflint.findings import Confidence, ImpactLevel
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -87,6 +87,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         default-workers = 8
         log-interval = 50
         min-confidence = "high"
+        min-impact = "low"
         extend-safe-fixes = ["PPF101"]
         extend-unsafe-fixes = ["PPF201"]
         loaders = { "mylib.build" = "workers" }
@@ -113,6 +114,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         default_workers=8,
         log_interval=50,
         min_confidence=Confidence.HIGH,
+        min_impact=ImpactLevel.LOW,
         extend_safe_fixes=("PPF101",),
         extend_unsafe_fixes=("PPF201",),
         loaders={"mylib.build": DeclaredCall("workers")},

@@ -11,7 +11,7 @@ import pytest
 
 from perflint.configuration.config_files import ConfigError, describe, load
 from perflint.configuration.settings import DeclaredCall, Settings
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, ImpactLevel, Level
 from perflint.run import engine
 from perflint.text.source import Source
 from tests.support import in_step, sources
@@ -33,7 +33,7 @@ def declared(directory: Path, text: str) -> Settings:
 def found(files: Mapping[str, str] | str, *select: str, **options: object) -> list[Finding]:
     """The findings with and without the gates, which are the same."""
     given = sources(files)
-    settings = Settings(select=select, **options)  # type: ignore[arg-type]
+    settings = Settings(select=select, min_impact=ImpactLevel.LOW, **options)  # type: ignore[arg-type]
     findings = engine.check(given, settings)
     assert engine.check(given, settings, gated=False) == findings
     return findings

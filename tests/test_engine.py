@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, ImpactLevel, Level
 from perflint.run import engine, intake
 from perflint.text.source import Source
 from tests.support import PATH, check, expect_marked, in_step, places
 
-ALL = Settings(select=("ALL",))
+ALL = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
 LOADER = "import paddle\nloader = paddle.io.DataLoader(dataset, shuffle=True)\n"
 
 

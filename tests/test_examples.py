@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
 FINDINGS = {
     "cifar10": {"PPF101", "PPF201", "PPF202", "PPF306"},
-    "text_classifier": {"PPF101", "PPF405"},
+    "text_classifier": {"PPF101"},
     "segmentation": {"PPF101", "PPF201", "PPF202", "PPF401"},
 }
 CHECKPOINTS = {"cifar10": "cifar10-0.pdparams", "segmentation": "latest.pdparams"}

@@ -61,7 +61,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def examples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Place]]:
     """The bad examples of all rules, each in a directory of its own, and what perflint reports there."""
     place = tmp_path_factory.mktemp("examples")
-    (place / "perflint.toml").write_text('select = ["ALL"]\nmin-confidence = "low"\n')
+    (place / "perflint.toml").write_text('select = ["ALL"]\nmin-confidence = "low"\nmin-impact = "low"\n')
     for rule in catalogue.shipped().values():
         for number, example in enumerate(rule.examples):
             if example.bad is not None:

@@ -265,4 +265,4 @@ def test_the_page_names_the_options() -> None:
     flake8_plugin.Plugin.add_options(manager)
     page = (ROOT / "docs" / "flake8.md").read_text(encoding="utf-8")
     assert set(re.findall(r"--ppf-[a-z-]+", page)) == set(names)
-    assert len(names) == 7
+    assert len(names) == 8

@@ -146,7 +146,7 @@ def test_flake8(place: Path) -> None:
         disable_noqa=False,
         jobs=Namespace(is_auto=True),
         **dict.fromkeys(("select", "extend_select", "ppf_select", "ppf_ignore", "ppf_extend_select")),
-        **dict.fromkeys(("ppf_min_confidence", "ppf_config", "ppf_isolated", "ppf_context")),
+        **dict.fromkeys(("ppf_min_confidence", "ppf_min_impact", "ppf_config", "ppf_isolated", "ppf_context")),
     )
     follow(place, lambda: [row[2].split()[0] for row in Run.of(options).found("tools/train.py", [])])
 

@@ -15,11 +15,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from perflint.findings import Confidence, Finding
+from perflint.findings import Finding, Impact, ImpactLevel
 from perflint.output import gitlab
 from perflint.output.report import Report
 from perflint.text.source import Source
-from tests.output_samples import PLAIN, SAFE, TEXT, UNSAFE, rendered, report
+from tests.output_samples import BATCH, PLAIN, SAFE, TEXT, UNSAFE, rendered, report
 from tests.reported import Run
 
 _POSITION = {
@@ -74,11 +74,11 @@ def test_a_run_is_valid_and_its_paths_are_relative_to_the_repository(awkward_run
 def test_an_issue_says_what_and_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
-    (issue,) = issues(report(UNSAFE))
+    (issue,) = issues(report(replace(UNSAFE, impact=BATCH)))
     assert len(issue.pop("fingerprint")) == 32
     assert issue == {
         "check_name": "PPF101",
-        "description": "PPF101 It costs time.",
+        "description": "PPF101 It costs time. (high impact: a batch)",
         "severity": "major",
         "location": {
             "path": "a.py",
@@ -88,8 +88,8 @@ def test_an_issue_says_what_and_where(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("fake_catalogue")
-def test_severity_follows_confidence() -> None:
-    shown = [replace(SAFE, confidence=confidence) for confidence in Confidence]
+def test_severity_follows_the_impact() -> None:
+    shown = [replace(SAFE, impact=Impact(level, "a wait")) for level in ImpactLevel]
     gone = Finding("PPF003", "gone.py", 0, 0, "m")
     assert [issue["severity"] for issue in issues(report(*shown, gone))] == ["info", "minor", "major", "critical"]
 

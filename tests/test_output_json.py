@@ -16,7 +16,7 @@ from perflint.output import json as json_output
 from perflint.output import json_lines
 from perflint.output.report import Report
 from tests import fake_rules
-from tests.output_samples import PLAIN, SAFE, TEXT, UNSAFE, at, rendered, report
+from tests.output_samples import BATCH, PLAIN, SAFE, TEXT, UNSAFE, at, rendered, report
 
 pytestmark = pytest.mark.usefixtures("fake_catalogue")
 
@@ -36,7 +36,7 @@ def test_json_has_ruffs_keys_and_ours(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.chdir(tmp_path)
     start, end = UNSAFE.start, UNSAFE.end
     related = (Related("b.py", 7, "the loop"),)
-    item = only(report(Finding("PPF101", "a.py", start, end, "It costs time.", UNSAFE.fix, related)))
+    item = only(report(Finding("PPF101", "a.py", start, end, "It costs time.", UNSAFE.fix, related, impact=BATCH)))
     assert item == {
         "cell": None,
         "code": "PPF101",
@@ -45,6 +45,7 @@ def test_json_has_ruffs_keys_and_ours(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "severity": "warning",
         "bottleneck": "I/O",
         "confidence": "high",
+        "impact": {"level": "high", "reason": "a batch"},
         "filename": str(tmp_path / "a.py"),
         "location": {"row": 5, "column": 10},
         "end_location": {"row": 5, "column": 26},
@@ -75,12 +76,16 @@ def test_json_has_the_keys_that_ruff_writes(tmp_path: Path) -> None:
     theirs = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).stdout)[0]
     ours = only(report(SAFE))
     assert theirs.keys() <= ours.keys()
-    assert ours.keys() - theirs.keys() <= {"bottleneck", "confidence", "related", "severity"}
+    assert ours.keys() - theirs.keys() <= {"bottleneck", "confidence", "impact", "related", "severity"}
     fix = ours["fix"]
     assert isinstance(fix, dict)
     assert fix.keys() - theirs["fix"].keys() == {"reason"}
     assert fix["edits"][0].keys() == theirs["fix"]["edits"][0].keys()
     assert fix["edits"][0]["location"].keys() == theirs["location"].keys()
+
+
+def test_json_of_a_finding_without_an_impact() -> None:
+    assert only(report(PLAIN))["impact"] is None
 
 
 def test_json_without_findings_is_an_empty_list() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from perflint import catalogue
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, Related
+from perflint.findings import Finding, ImpactLevel, Related
 from perflint.output import sarif
 from perflint.output.report import Report
 from perflint.run import engine
@@ -24,7 +24,7 @@ from tests.reported import Run
 from tests.tools import npm_package
 
 MULTITOOL = "@microsoft/sarif-multitool-linux"
-EVERYTHING = Settings(select=("ALL",))
+EVERYTHING = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
 
 
 @pytest.fixture(scope="module")

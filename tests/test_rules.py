@@ -13,7 +13,7 @@ import pytest
 from perflint import catalogue
 from perflint.catalogue import CatalogueError, Example, Rule
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, ImpactLevel, Level
 from perflint.fix import fixer
 from perflint.run import engine
 from perflint.text.source import Source
@@ -40,7 +40,9 @@ NEEDS_NO_EXAMPLE = {"PPF001", "PPF003"}
 
 def _check(text: str, *codes: str) -> list[Finding]:
     # Whether a comment is of use is only known of rules that are on.
-    settings = Settings(select=("ALL",) if codes == ("PPF002",) else codes, whole_project=True)
+    settings = Settings(
+        select=("ALL",) if codes == ("PPF002",) else codes, whole_project=True, min_impact=ImpactLevel.LOW
+    )
     found = engine.check({PATH: Source(PATH, text)}, settings)
     return [finding for finding in found if "ALL" in codes or finding.code in codes]
 
@@ -52,7 +54,9 @@ def _rows(findings: list[Finding], text: str) -> tuple[int, ...]:
 
 def _fixed(text: str, level: Level, *codes: str) -> str:
     source = Source(PATH, text)
-    outcome = fixer.fix_all({PATH: source}, lambda sources: engine.check(sources, Settings(select=codes)), level)
+    outcome = fixer.fix_all(
+        {PATH: source}, lambda sources: engine.check(sources, Settings(select=codes, min_impact=ImpactLevel.LOW)), level
+    )
     assert outcome.settled, "the fixes never come to an end"
     assert not outcome.rejected, outcome.rejected
     return outcome.changed.get(PATH, source).text

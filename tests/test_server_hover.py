@@ -19,6 +19,7 @@ TEXT = in_step("total += loss.item()\nprint(loss)  # noqa: F401, PPF202")
 
 def test_a_page_has_what_the_finding_says_and_the_rule_the_rest() -> None:
     rule = catalogue.shipped()["PPF201"]
+    assert rule.event is not None
     fix = Fix("keep it", (), Level.UNSAFE, "it may differ")
     sections = dict(page(rule, Finding("PPF201", "a.py", 0, 1, "It waits.", fix)))
     assert sections == {
@@ -26,6 +27,7 @@ def test_a_page_has_what_the_finding_says_and_the_rule_the_rest() -> None:
         "Why it costs (sync)": rule.why.strip(),
         "When to leave it": rule.ignore_when.strip(),
         "Fix (unsafe)": "keep it. it may differ",
+        "How much it costs": rule_page.cost(rule.event),
         "Measured": measured.paragraph(rule),
         "Evidence": rule.evidence.strip(),
         "References": "\n".join(rule_page.references(rule)),

@@ -15,6 +15,7 @@ from perflint.lint.gates import FORMATTING
 from perflint.lint.registry import declared_triggers, step_check, step_triggers
 from perflint.training.steps import Step
 
+_RECORD = "recorded value"
 _Formatting = Union["cst.FormattedString", "cst.BinaryOperation", "cst.Call"]
 
 for _code in (PLAIN_LOG, TENSOR_LOG):
@@ -32,7 +33,8 @@ def log_call(call: cst.Call, context: Context, step: Step) -> None:
     code = code_of(call, context)
     # A line that only a method's name leads to may belong to the start of a run, or to what seldom happens.
     confidence = Confidence.LOW if code == PLAIN_LOG and not step.sure else Confidence.HIGH
-    context.report(code, call, guard.fix(call, family, context), step, confidence=confidence)
+    event = _RECORD if family == "record" and code == PLAIN_LOG else ""
+    context.report(code, call, guard.fix(call, family, context), step, confidence=confidence, event=event)
 
 
 @step_check("FormattedString")

@@ -171,7 +171,8 @@ def _look(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: 
         lost = error
         report = replace(_reported(options, batch, error.findings, shown), is_complete=False)
     files = len(report.sources.keys() - (lost.paths if lost else set()))
-    showing.findings(options, report, shown.closing(summary.found(report.findings, files, _level(options))), console)
+    closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
+    showing.findings(options, report, shown.closing(closing), console)
     if lost is not None:
         raise lost
     return _status(options, bool(report.findings))
@@ -233,7 +234,7 @@ def _fix(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: C
     showing.shortcomings(outcome, console)
     sources = {**batch.sources, **outcome.changed}
     report = _report(options, batch, outcome.remaining, sources)
-    showing.findings(options, report, shown.closing(summary.fixed(outcome)), console)
+    showing.findings(options, report, shown.closing(summary.fixed(outcome) + summary.most_to_win(report)), console)
     return 2 if lost else _status(options, bool(outcome.remaining))
 
 

@@ -21,6 +21,7 @@ def resolve(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
     """
     overrides = {"select": options.select, "ignore": options.ignore, "extend-select": options.extend_select}
     overrides["min-confidence"] = options.min_confidence
+    overrides["min-impact"] = options.min_impact
     context: list[Path] | None = options.context
     if context is not None:
         overrides["context"] = [str(path.absolute()) for path in context]

@@ -15,7 +15,7 @@ from perflint.configuration.selection import ALL, closest, specificity
 from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.files import plain_files, toml_text
 from perflint.files.toml_text import TomlError
-from perflint.findings import Confidence
+from perflint.findings import Confidence, ImpactLevel
 from perflint.inputs import line_length
 from perflint.inputs.paddle_versions import version_of
 from perflint.inputs.patterns import is_valid
@@ -164,6 +164,10 @@ def _confidence(value: Any) -> Confidence | None:
     return next((level for level in Confidence if str(level) == value), None)
 
 
+def _impact(value: Any) -> ImpactLevel | None:
+    return next((level for level in ImpactLevel if str(level) == value), None)
+
+
 def _version(value: Any) -> str | None:
     """The number of a release, or nothing at all."""
     is_one = isinstance(value, str) and re.fullmatch(r"(\d{1,4}(\.\d{1,4}){0,3})?", value)
@@ -248,6 +252,7 @@ _KEYS: Mapping[str, _Key] = {
     "default-workers": _whole_number(1),
     "log-interval": _whole_number(2),
     "min-confidence": _Key('"low", "medium" or "high"', _confidence),
+    "min-impact": _Key('"low", "medium" or "high"', _impact),
     "extend-safe-fixes": _RULES,
     "extend-unsafe-fixes": _RULES,
     "loaders": _Key(
@@ -538,7 +543,7 @@ def _cut(text: str) -> str:
 
 
 def _toml(value: Any) -> str:
-    if isinstance(value, Confidence):
+    if isinstance(value, (Confidence, ImpactLevel)):
         return _toml(str(value))
     if isinstance(value, bool):
         return "true" if value else "false"

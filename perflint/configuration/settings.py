@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from perflint.findings import Confidence
+from perflint.findings import Confidence, ImpactLevel
 from perflint.inputs.input_files import Inputs
 from perflint.inputs.patterns import Patterns
 
@@ -54,6 +54,7 @@ class Settings:
     default_workers: int = 4
     log_interval: int = 10
     min_confidence: Confidence = Confidence.MEDIUM
+    min_impact: ImpactLevel = ImpactLevel.MEDIUM
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
     loaders: Mapping[str, DeclaredCall] = field(default_factory=dict)

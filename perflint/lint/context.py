@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
+from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.dataflow.evaluate import Evaluator
@@ -19,6 +20,7 @@ from perflint.facts.devices import Devices
 from perflint.findings import Confidence, Finding, Fix, Related
 from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.project import FileIndex
+from perflint.lint.impacts import Cost, cost
 from perflint.lint.units import ParsedUnit
 from perflint.suppress import noqa
 from perflint.syntax.scopes import Statement, own_parts
@@ -56,6 +58,8 @@ class Draft:
 
     otherwise: Fix | None = None
     """What is offered instead if one of those logs has no fix that makes it run more rarely."""
+
+    cost: Cost | None = None
 
 
 @dataclass
@@ -227,6 +231,7 @@ class Context:
         costs_on_cpu: bool = False,
         logs: tuple[int, ...] = (),
         otherwise: Fix | None = None,
+        event: str = "",
         **fields: str,
     ) -> None:
         """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
@@ -237,6 +242,7 @@ class Context:
             costs_on_cpu: a wait for the device is none where a run is pinned to the CPU; this costs there too.
             logs: where the log statements begin without whose fixes this one wins nothing.
             otherwise: the fix where they have none.
+            event: the name of what costs the time here, where that is not what the rule is about as a whole.
         """
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
@@ -257,7 +263,14 @@ class Context:
         bare = Finding(code, path, start, end, "", statement=around)
         silenced = self.settings.noqa and noqa.suppressed(bare, source)
         place = (code, path, start, end, row)
-        self.drafts.append(Draft(*place, fields, step, fix, related, around, confidence, silenced, logs, otherwise))
+        known = catalogue.events()[event] if event else self.rules[code].event
+        costs = cost(known, self._asked(node), self.point, step) if known is not None else None
+        self.drafts.append(
+            Draft(*place, fields, step, fix, related, around, confidence, silenced, logs, otherwise, costs)
+        )
+
+    def _asked(self, node: cst.CSTNode) -> ast.expr | None:
+        return self.expression(node) if isinstance(node, cst.BaseExpression) else None
 
     def enter(self, node: cst.CSTNode, is_statement: bool) -> None:
         """Called by the walk for each node on the way down."""

@@ -11,6 +11,7 @@ from perflint.findings import Finding, Related
 from perflint.lint import loop_fixes
 from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail_of
 from perflint.lint.context import Draft
+from perflint.lint.costs import Costs
 from perflint.training.steps import Step
 
 
@@ -21,10 +22,11 @@ def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) ->
         if draft.step is not None and is_read(draft):
             trails[loop_of(draft.step)][trail_of(draft, draft.step)] = None
     reads = {loop: LoopReads(list(found)) for loop, found in trails.items()}
-    return [_finding(draft, rules[draft.code], reads, settings) for draft in loop_fixes.joined(drafts)]
+    costs = Costs(drafts)
+    return [_finding(draft, rules[draft.code], reads, costs, settings) for draft in loop_fixes.joined(drafts)]
 
 
-def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], settings: Settings) -> Finding:
+def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], costs: Costs, settings: Settings) -> Finding:
     usual = {"workers": str(settings.default_workers), "interval": str(settings.log_interval), "where": ""}
     fields, related = {**usual, **draft.fields}, draft.related
     if draft.step is not None:
@@ -32,7 +34,8 @@ def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], settings
         related = (*related, *_related(draft.step))
     message = " ".join((fields.pop("message", "") or rule.message).format(**fields).split())
     place = (draft.code, draft.path, draft.start, draft.end)
-    return Finding(*place, message, draft.fix, related, draft.statement, draft.confidence)
+    impact = costs.impact(draft)
+    return Finding(*place, message, draft.fix, related, draft.statement, draft.confidence, impact)
 
 
 def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from perflint.findings import Finding, Level
 from perflint.output.report import Report
+from perflint.output.rule_facts import message
 from perflint.text.visible import visible, visible_path
 
 
@@ -20,7 +21,7 @@ def render(report: Report) -> Iterator[str]:
     for finding in report.findings:
         row, column = report.lines(finding.path).position(finding.start)
         place = f"{paint.bold(visible_path(finding.path))}:{row}:{column}:"
-        yield f"{place} {paint.code(finding.code)} {paint.level(_mark(report, finding))} {visible(finding.message)}\n"
+        yield f"{place} {paint.code(finding.code)} {paint.level(_mark(report, finding))} {visible(message(finding))}\n"
 
 
 def _mark(report: Report, finding: Finding) -> str:

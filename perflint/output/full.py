@@ -38,6 +38,8 @@ def _lines(report: Report, finding: Finding) -> Iterator[str]:
     about = facts(finding.code)
     if about.bottleneck:
         yield f"  {paint.frame('= bottleneck:')} {about.bottleneck} ({about.name})"
+    if finding.impact:
+        yield f"  {paint.frame('= impact:')} {finding.impact.level}: {visible(finding.impact.reason)}"
     if finding.fix:
         yield from _fix(report, finding.path, finding.fix)
     for place in finding.related:

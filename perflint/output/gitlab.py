@@ -10,14 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from perflint.catalogue import FILE_CODES
-from perflint.findings import Confidence, Finding
+from perflint.findings import Finding, ImpactLevel
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
+from perflint.output.rule_facts import message
 from perflint.suppress.fingerprints import fingerprints
 from perflint.text.source import LineTable
 from perflint.text.visible import visible
 
-_SEVERITIES = {Confidence.HIGH: "major", Confidence.MEDIUM: "minor", Confidence.LOW: "info"}
+_SEVERITIES = {ImpactLevel.HIGH: "major", ImpactLevel.MEDIUM: "minor", ImpactLevel.LOW: "info"}
 
 
 def render(report: Report) -> Iterator[str]:
@@ -31,14 +32,18 @@ def _issue(report: Report, finding: Finding, fingerprint: str) -> dict[str, Any]
     lines = report.lines(finding.path)
     return {
         "check_name": finding.code,
-        "description": f"{finding.code} {visible(finding.message)}",
-        "severity": "critical" if finding.code in FILE_CODES else _SEVERITIES[finding.confidence],
+        "description": f"{finding.code} {visible(message(finding))}",
+        "severity": "critical" if finding.code in FILE_CODES else _severity(finding),
         "fingerprint": fingerprint,
         "location": {
             "path": report.places.shown(finding.path),
             "positions": {"begin": _position(lines, finding.start), "end": _position(lines, finding.end)},
         },
     }
+
+
+def _severity(finding: Finding) -> str:
+    return "info" if finding.impact is None else _SEVERITIES[finding.impact.level]
 
 
 def _position(lines: LineTable, offset: int) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """``json``: the objects Ruff writes, so that what reads Ruff reads perflint, and some keys more.
 
-Added are ``bottleneck``, ``related``, ``fix.reason``, ``display`` as a value of ``fix.applicability``, and, where an
-edit needs a certain release of Paddle, ``fix.paddle``.  Rows and columns count from 1, columns in code points; ends are
-exclusive.
+Added are ``bottleneck``, ``confidence``, ``impact``, ``related``, ``fix.reason``, ``display`` as a value of
+``fix.applicability``, and, where an edit needs a certain release of Paddle, ``fix.paddle``.  Rows and columns count
+from 1, columns in code points; ends are exclusive.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def data(report: Report, finding: Finding) -> dict[str, Any]:
         "severity": "error" if finding.code in FILE_CODES else "warning",
         "bottleneck": about.bottleneck,
         "confidence": str(finding.confidence),
+        "impact": _impact(finding),
         "filename": _absolute(finding.path),
         "location": _place(table, finding.start),
         "end_location": _place(table, finding.end),
@@ -48,6 +49,11 @@ def data(report: Report, finding: Finding) -> dict[str, Any]:
         ],
         "url": about.url,
     }
+
+
+def _impact(finding: Finding) -> dict[str, str] | None:
+    impact = finding.impact
+    return {"level": str(impact.level), "reason": impact.reason} if impact is not None else None
 
 
 def _fix(table: LineTable, finding: Finding) -> dict[str, Any] | None:

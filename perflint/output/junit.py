@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from perflint.catalogue import FILE_CODES
 from perflint.findings import Finding
 from perflint.output.report import Report
-from perflint.output.rule_facts import facts
+from perflint.output.rule_facts import facts, message
 from perflint.text.visible import visible
 
 
@@ -48,13 +48,13 @@ def _add_suite(root: ElementTree.Element, report: Report, path: str, findings: S
         failed = ElementTree.SubElement(
             ElementTree.SubElement(suite, "testcase", case),
             "error" if finding.code in FILE_CODES else "failure",
-            {"message": visible(finding.message), "type": finding.code},
+            {"message": visible(message(finding)), "type": finding.code},
         )
         failed.text = "\n".join(map(visible, _text(report, finding, f"{place}:{row}:{column}")))
 
 
 def _text(report: Report, finding: Finding, place: str) -> Iterator[str]:
-    yield f"{place}: {finding.code} {finding.message}"
+    yield f"{place}: {finding.code} {message(finding)}"
     if finding.fix:
         yield f"fix ({finding.fix.level}): {finding.fix.message}"
     for related in finding.related:

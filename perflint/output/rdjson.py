@@ -17,7 +17,7 @@ from perflint.fix.fixer import complete_edits, spliced
 from perflint.output.json_text import json_text
 from perflint.output.places import STDIN, valid
 from perflint.output.report import Report
-from perflint.output.rule_facts import facts, severity
+from perflint.output.rule_facts import facts, message, severity
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 _BOM_BYTES = 3
@@ -54,9 +54,9 @@ def _message(finding: Finding) -> str:
     """What is wrong, and what a person has to know who is offered the fix at a click."""
     fix = finding.fix
     if fix is None or fix.level is Level.SAFE:
-        return finding.message
+        return message(finding)
     what = "Suggestion" if fix.level is Level.DISPLAY else "Unsafe fix"
-    return f"{finding.message}\n{what}: {fix.message}" + (f" ({fix.reason})" if fix.reason else "")
+    return f"{message(finding)}\n{what}: {fix.message}" + (f" ({fix.reason})" if fix.reason else "")
 
 
 def _suggestion(report: Report, finding: Finding) -> dict[str, Any] | None:

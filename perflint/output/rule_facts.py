@@ -29,6 +29,13 @@ def facts(code: str) -> Facts:
     return Facts(rule.name, None if code in _NO_BOTTLENECK else rule.bottleneck, rule.url)
 
 
+def message(finding: Finding) -> str:
+    """The message of a finding and what it can cost, for formats that have no place of its own for that."""
+    if finding.impact is None:
+        return finding.message
+    return f"{finding.message} ({finding.impact.level} impact: {finding.impact.reason})"
+
+
 def severity(finding: Finding) -> str:
     """``error``: a file that could not be checked; ``note``: perflint is not sure; ``warning``: any other finding."""
     if finding.code in FILE_CODES:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from perflint.catalogue import Example, Rule
+from perflint.measuring import HIGH_FROM_MS, MEDIUM_FROM_MS, Event
 from perflint.output import measured
 
 _WIDTH = 100
@@ -22,6 +23,7 @@ def data(rule: Rule) -> dict[str, Any]:
     plain = ("code", "name", "summary", "bottleneck", "default", "message", "why", "ignore_when")
     return {
         **{key: getattr(rule, key) for key in plain},
+        "event": _event(rule.event),
         "fix": {"level": str(rule.fix_level), "title": rule.fix_title, "reason": rule.fix_reason or None},
         "examples": [_example(example) for example in rule.examples],
         "measured": measured.data(rule),
@@ -29,6 +31,13 @@ def data(rule: Rule) -> dict[str, Any]:
         "references": [vars(each) for each in rule.references],
         "url": rule.url,
     }
+
+
+def _event(event: Event | None) -> dict[str, Any] | None:
+    if event is None:
+        return None
+    level = str(event.level_of(event.milliseconds))
+    return {"what": event.what, "impact": level, "milliseconds": event.milliseconds or None, "source": event.source}
 
 
 def _example(example: Example) -> dict[str, Any]:
@@ -39,6 +48,8 @@ def _example(example: Example) -> dict[str, Any]:
 def _lines(rule: Rule) -> Iterator[str]:
     yield from (f"# {rule.code} {rule.name}", "", *_paragraphs(rule.summary))
     yield f"Bottleneck: {rule.bottleneck}"
+    if rule.event is not None:
+        yield f"Impact: {rule.event.level_of(rule.event.milliseconds)} ({rule.event.what})"
     yield f"On by default: {'yes' if rule.default else f'no (turn it on with --extend-select {rule.code})'}"
     yield from (f"Page: {rule.url}", "")
     yield from ("## Why it costs", "", *_paragraphs(rule.why))
@@ -49,10 +60,30 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from ("## Examples", "")
     for example in rule.examples:
         yield from _example_lines(example)
+    if rule.event is not None:
+        yield from ("## How much it costs", "", *_paragraphs(cost(rule.event)))
     yield from ("## Measured", "", *_paragraphs(measured.paragraph(rule)))
     if rule.evidence:
         yield from ("## Evidence", "", *_paragraphs(rule.evidence))
     yield from ("## References", "", *references(rule))
+
+
+def cost(event: Event) -> str:
+    """What an event costs, which levels of impact follow from that, and where the figure is from."""
+    source = " ".join(event.source.split())
+    if event.level is not None:
+        return f"{_sentence(event.what)} has a {event.level} impact; no time says how much. Source: {source}"
+    forward = f" ({event.forward:g} ms within a forward pass)" if event.forward != event.milliseconds else ""
+    text = (
+        f"{_sentence(event.what)} is taken to cost {event.milliseconds:g} ms{forward}. The impact of a finding is low "
+        f"below {MEDIUM_FROM_MS:g} ms a step, and high from {HIGH_FROM_MS:g} ms on."
+    )
+    more = " Those of one step are added up." if event.adds_up else " A second one in the same step adds little."
+    return f"{text}{more} Source: {source}"
+
+
+def _sentence(what: str) -> str:
+    return what[0].upper() + what[1:]
 
 
 def references(rule: Rule) -> Iterator[str]:

@@ -14,16 +14,19 @@ from typing import Any
 from perflint import __version__, catalogue
 from perflint.catalogue import HOME, Rule
 from perflint.configuration.selection import selected
-from perflint.findings import Edit, Finding, Level, Related
+from perflint.findings import Edit, Finding, ImpactLevel, Level, Related
 from perflint.fix.fixer import complete_edits
 from perflint.output.json_text import json_text
 from perflint.output.line_hashes import line_hashes
 from perflint.output.places import valid
 from perflint.output.report import Report
-from perflint.output.rule_facts import facts, severity
+from perflint.output.rule_facts import facts, message, severity
 from perflint.output.sarif_rules import descriptor
 from perflint.suppress.fingerprints import fingerprints
 from perflint.text.source import LineTable
+
+_RANKS = {ImpactLevel.LOW: 10.0, ImpactLevel.MEDIUM: 50.0, ImpactLevel.HIGH: 90.0}
+"""By which viewers put results in order, from 0 to 100."""
 
 MOST_RESULTS = 25_000
 """Results of one run that GitHub takes (it shows the first 5,000)."""
@@ -100,11 +103,13 @@ def _result(
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": severity(finding),
-        "message": {"text": _message(finding.message)},
+        "message": {"text": _message(message(finding))},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(report, finding.path), "region": region}}],
         "partialFingerprints": prints,
         "properties": _properties(finding),
     }
+    if finding.impact:
+        result["rank"] = _RANKS[finding.impact.level]
     if finding.code in rules:
         result["ruleIndex"] = rules.index(finding.code)
     if finding.related:
@@ -116,6 +121,8 @@ def _result(
 
 def _properties(finding: Finding) -> dict[str, Any]:
     properties: dict[str, Any] = {"confidence": str(finding.confidence)}
+    if finding.impact:
+        properties["impact"] = {"level": str(finding.impact.level), "reason": finding.impact.reason}
     bottleneck = facts(finding.code).bottleneck
     if bottleneck:
         properties["bottleneck"] = bottleneck

@@ -6,7 +6,12 @@ from collections.abc import Iterable
 
 from perflint.findings import Finding, Level
 from perflint.fix.fixer import FixOutcome
+from perflint.output.report import Report
+from perflint.text.visible import visible_path
 from perflint.text.wording import counted
+
+_FIRST = 3
+"""Findings that the closing line names."""
 
 
 def found(findings: Iterable[Finding], files: int, applicable: Level) -> str:
@@ -19,6 +24,20 @@ def found(findings: Iterable[Finding], files: int, applicable: Level) -> str:
     notes = [f"{fixable} fixable with {flags}"] if fixable else []
     notes += _more(findings, applicable, first=not fixable)
     return _found(len(findings), {finding.path for finding in findings}) + _bracketed(notes)
+
+
+def most_to_win(report: Report) -> str:
+    """Where to begin, if some findings can cost more than others: three of them, at most one of a rule in a file."""
+    known = [(finding.impact, finding) for finding in report.findings if finding.impact is not None]
+    if len(known) <= _FIRST or len({(impact.level, impact.milliseconds) for impact, _ in known}) < 2:
+        return ""
+    known.sort(key=lambda pair: (-pair[0].level, -pair[0].milliseconds))
+    places: dict[tuple[str, str], str] = {}
+    for impact, finding in known:
+        row, _ = report.lines(finding.path).position(finding.start)
+        said = f"{visible_path(finding.path)}:{row} {finding.code} ({impact.level})"
+        places.setdefault((finding.path, finding.code), said)
+    return f" Most to win: {', '.join(list(places.values())[:_FIRST])}."
 
 
 def fixed(outcome: FixOutcome) -> str:

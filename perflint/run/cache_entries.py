@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
+from perflint.findings import Confidence, Edit, Finding, Fix, Impact, ImpactLevel, Level, Related
 from perflint.text.source import Source
 
 BEGINNING = b"perflint cache entry "
 """How an entry of any version begins."""
-_MARK = BEGINNING + b"3 "
+_MARK = BEGINNING + b"4 "
 """The number goes up when what follows is written differently."""
 
 
@@ -79,11 +79,12 @@ def _plain(finding: Finding) -> list[Any]:
         [astuple(item) for item in finding.related],
         finding.statement,
         finding.confidence.value,
+        finding.impact and [finding.impact.level.value, finding.impact.reason, finding.impact.milliseconds],
     ]
 
 
 def _finding(data: Any, sources: Mapping[str, Source]) -> Finding:
-    code, path, start, end, message, fix, related, statement, confidence = _list(data)
+    code, path, start, end, message, fix, related, statement, confidence, impact = _list(data)
     size = len(sources[_is(path, str)].text)
     return Finding(
         _is(code, str),
@@ -94,6 +95,7 @@ def _finding(data: Any, sources: Mapping[str, Source]) -> Finding:
         tuple(_related(*_list(item)) for item in _list(related)),
         None if statement is None else _statement(*_list(statement), size=size),
         Confidence(_is(confidence, int)),
+        None if impact is None else _impact(*_list(impact)),
     )
 
 
@@ -114,6 +116,10 @@ def _edit(start: int, end: int, content: str, *, size: int) -> Edit:
 
 def _statement(start: int, end: int, *, size: int) -> tuple[int, int]:
     return _range(start, end, size)
+
+
+def _impact(level: int, reason: str, milliseconds: float) -> Impact:
+    return Impact(ImpactLevel(_is(level, int)), _is(reason, str), _is(milliseconds, float))
 
 
 def _related(path: str, line: int, message: str) -> Related:

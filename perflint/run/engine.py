@@ -204,6 +204,8 @@ def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings
     for finding in found:
         if finding.confidence < settings.min_confidence:
             continue
+        if finding.impact is not None and finding.impact.level < settings.min_impact:
+            continue
         if finding.code in selection.ignored_for(finding.path, settings):
             continue
         if settings.noqa and finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):

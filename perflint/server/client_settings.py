@@ -14,7 +14,7 @@ from perflint.configuration.settings import Settings
 
 SECTION = "perflint"
 
-_CONFIDENCES = ("low", "medium", "high")
+_LEVELS = ("low", "medium", "high")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class EditorSettings:
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     min_confidence: str | None = None
+    min_impact: str | None = None
     configuration_file: str | None = None
 
     def overrides(self) -> dict[str, object]:
@@ -38,6 +39,7 @@ class EditorSettings:
             "ignore": self.ignore or None,
             "extend-select": self.extend_select or None,
             "min-confidence": self.min_confidence,
+            "min-impact": self.min_impact,
         }
 
 
@@ -121,7 +123,8 @@ _READERS: dict[str, tuple[str, str, Callable[[object], bool]]] = {
     "select": ("select", _RULES, _is_strings),
     "ignore": ("ignore", _RULES, _is_strings),
     "extendSelect": ("extend_select", _RULES, _is_strings),
-    "minConfidence": ("min_confidence", '"low", "medium" or "high"', lambda value: value in _CONFIDENCES),
+    "minConfidence": ("min_confidence", '"low", "medium" or "high"', lambda value: value in _LEVELS),
+    "minImpact": ("min_impact", '"low", "medium" or "high"', lambda value: value in _LEVELS),
     "configurationFile": ("configuration_file", "the path of a file", lambda value: isinstance(value, str)),
 }
 _OF_THE_EDITOR = ("trace", "server", "path", "interpreter", "command", "importStrategy")

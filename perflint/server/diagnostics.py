@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from perflint.findings import Finding, Related
 from perflint.lint import unused_noqa
-from perflint.output.rule_facts import facts, severity
+from perflint.output.rule_facts import facts, message, severity
 from perflint.server.client import Client
 from perflint.server.client_settings import SECTION
 from perflint.server.documents import Document, Result
@@ -49,7 +49,7 @@ def _diagnostic(finding: Finding, name: str, document: Document, client: Client)
     related = [_related(place, finding, document) for place in finding.related] if client.shows_related else []
     return types.Diagnostic(
         range=range_of(document, finding.start, finding.end),
-        message=visible(finding.message),
+        message=visible(message(finding)),
         severity=_SEVERITIES[severity(finding)],
         code=finding.code,
         code_description=types.CodeDescription(url) if url and client.shows_links else None,

@@ -61,6 +61,8 @@ def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
     sections.append((f"Why it costs ({bottleneck})" if bottleneck else "Why", rule.why))
     sections.append(("When to leave it", rule.ignore_when))
     sections.append((f"Fix ({level})", f"{what}. {reason}" if reason else what))
+    if rule.event is not None:
+        sections.append(("How much it costs", rule_page.cost(rule.event)))
     sections.append(("Measured", measured.paragraph(rule)))
     sections.append(("Evidence", rule.evidence))
     sections.append(("References", "\n".join(rule_page.references(rule))))

@@ -22,14 +22,14 @@ from pyflakes.checker import Checker
 
 from perflint import catalogue
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, ImpactLevel, Level
 from perflint.fix import fixer
 from perflint.run import engine
 from perflint.text.source import Source
 from tests.fuzz.campaign import Campaign, arguments
 from tests.fuzz.mutations import mutated
 
-ALL = Settings(select=("ALL",))
+ALL = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
 
 
 def examples() -> list[str]:

@@ -1,0 +1,63 @@
+"""What a finding can cost: the event that its rule is about, and how often that happens in a step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perflint.facts.host_need import is_needed
+from perflint.findings import Impact
+from perflint.measuring import Event
+from perflint.training.repeats import is_repeated
+from perflint.training.steps import Point, Step
+
+_WAIT = "wait"
+_REPEATED = 8
+"""How often a loop inside a step is taken to run."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one finding costs by itself: ``milliseconds`` of a step, of an event that happens so ``often``."""
+
+    event: Event
+    milliseconds: float
+    often: str
+
+
+def cost(event: Event, node: ast.expr | None, point: Point | None, step: Step | None) -> Cost:
+    """What a finding costs by itself.
+
+    Args:
+        event: what the rule is about.
+        node: what is reported, as the index has it; None where that does not matter, or is not known.
+        point: what is known at its statement.
+        step: the step that it belongs to; None where it belongs to none, as a loader does.
+    """
+    if point is None or step is None:
+        return Cost(event, event.milliseconds, "")
+    if event.name == _WAIT and node is not None and is_needed(point.statement, node, step.forward):
+        return Cost(event, 0.0, "that the host needs to go on")
+    project = point.file.project
+    repeated = is_repeated(project, point, step)
+    milliseconds = event.forward if step.forward else event.milliseconds
+    if repeated and event.adds_up:
+        milliseconds *= _REPEATED
+    often = "several times at each step" if repeated else "in each forward pass" if step.forward else "at each step"
+    return Cost(event, milliseconds, often)
+
+
+def impact(own: Cost, together: Sequence[Cost]) -> Impact:
+    """The impact of a finding.
+
+    Args:
+        own: its cost.
+        together: the costs of all findings of the same event in the same step, this one among them: eight log lines
+            are worth an edit where one is not.
+    """
+    event = own.event
+    if not event.adds_up or len(together) < 2:
+        return Impact(event.level_of(own.milliseconds), f"{event.what} {own.often}".strip(), own.milliseconds)
+    milliseconds = sum(each.milliseconds for each in together)
+    return Impact(event.level_of(milliseconds), f"{event.what} {own.often}, one of {len(together)} there", milliseconds)

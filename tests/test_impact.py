@@ -1,0 +1,255 @@
+"""What findings can cost: the events, their figures, how often they happen, and who is shown what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perflint import catalogue
+from perflint.catalogue import CatalogueError
+from perflint.configuration.settings import Settings
+from perflint.findings import Confidence, Finding, Impact, ImpactLevel
+from perflint.output import rule_page, summary
+from perflint.output.report import Report
+from perflint.run import engine
+from tests.support import in_step, sources
+
+RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
+LOW, MEDIUM, HIGH = ImpactLevel
+EVENTS = catalogue.events()
+
+
+def _found(files: dict[str, str] | str, *select: str, least: ImpactLevel = LOW) -> list[Finding]:
+    settings = Settings(select=select or ("ALL",), min_impact=least)
+    return engine.check(sources(files), settings)
+
+
+def _impacts(text: str, code: str) -> list[Impact | None]:
+    return [finding.impact for finding in _found(text, code)]
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def _results(name: str) -> Any:
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["results"]
+
+
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [
+        ("log line", "PPF405"),
+        ("metric", "PPF208"),
+        ("batch", "PPF101"),
+        ("pipe", "PPF102"),
+        ("loader", "PPF107"),
+        ("save", "PPF401"),
+        ("graph", "PPF601"),
+        ("search", "PPF704"),
+    ],
+)
+def test_a_figure_is_what_was_measured(event: str, code: str) -> None:
+    measured = _results("per_event")["milliseconds_per_event"][code]
+    assert EVENTS[event].milliseconds == pytest.approx(measured, rel=0.05)
+
+
+def test_a_wait_costs_what_the_model_says() -> None:
+    model = _results("waiting")["milliseconds_by_host_work"]
+    later = [ms for place, by_host in model.items() if "forward" not in place for ms in by_host.values()]
+    assert min(later) <= EVENTS["wait"].milliseconds <= max(later)
+    forward = next(by_host for place, by_host in model.items() if "forward" in place)
+    assert EVENTS["wait"].forward <= max(forward.values())
+    copy, wait = EVENTS["copy"], EVENTS["wait"]
+    assert (copy.milliseconds, copy.forward) == (wait.milliseconds, wait.forward)
+
+
+def test_a_recorded_value_costs_what_was_measured() -> None:
+    measured = _results("recorder")["microseconds_per_value"].values()
+    assert min(measured) <= EVENTS["recorded value"].milliseconds * 1000 <= max(measured) * 1.05
+
+
+def test_each_event_is_that_of_a_rule_or_a_check() -> None:
+    named = {rule.event.name for rule in catalogue.shipped().values() if rule.event is not None}
+    assert set(EVENTS) - named == {"recorded value"}  # which PPF405 names itself
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "level"), [(0.0, LOW), (0.09, LOW), (0.1, MEDIUM), (2.49, MEDIUM), (2.5, HIGH)]
+)
+def test_levels_follow_from_the_time_of_a_step(milliseconds: float, level: ImpactLevel) -> None:
+    assert EVENTS["wait"].level_of(milliseconds) is level
+
+
+# -- how often ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "level", "reason"),
+    [
+        ("PPF405", "print(step)", LOW, "a log line at each step"),
+        ("PPF405", "for name in args.names:\n    print(name)", MEDIUM, "a log line several times at each step"),
+        ("PPF405", "writer.add_scalar('a', args.a, step)", LOW, "a value for a curve at each step"),
+        ("PPF201", "total = loss.item()", MEDIUM, "a wait for the device at each step"),
+        ("PPF201", "for part in (x, y):\n    part.numpy()", MEDIUM, "a wait for the device several times at each step"),
+        ("PPF401", "paddle.save(model.state_dict(), 'a')", HIGH, "a save that training waits for at each step"),
+    ],
+)
+def test_the_impact_of_an_event(code: str, body: str, level: ImpactLevel, reason: str) -> None:
+    impacts = _impacts(in_step(body), code)
+    assert [(impact.level, impact.reason) for impact in impacts if impact is not None] == [(level, reason)]
+
+
+def test_lines_of_one_step_are_added_up() -> None:
+    lines = [f"writer.add_scalar('{name}', args.{name}, step)" for name in "abc"]
+    impacts = _impacts(in_step("\n".join(lines)), "PPF405")
+    assert {(impact.level, impact.reason) for impact in impacts if impact} == {
+        (MEDIUM, "a value for a curve at each step, one of 3 there")
+    }
+
+
+def test_waits_of_one_step_are_not_added_up() -> None:
+    impacts = _impacts(in_step("a = x.numpy()\nb = y.numpy()\nc = loss.numpy()"), "PPF201")
+    assert {impact.level for impact in impacts if impact} == {MEDIUM}
+    assert len({impact.milliseconds for impact in impacts if impact}) == 1
+
+
+def test_a_loop_around_the_call_of_a_helper_counts() -> None:
+    helper = "def tell(name):\n    print(name)\n\n\n"
+    once, often = (helper + in_step(body) for body in ("tell(step)", "for name in args.names:\n    tell(name)"))
+    assert [impact.level for impact in _impacts(once, "PPF405") if impact] == [LOW]
+    assert [impact.level for impact in _impacts(often, "PPF405") if impact] == [MEDIUM]
+
+
+def test_the_step_loop_itself_is_no_loop_inside_the_step() -> None:
+    text = in_step("print(step)").replace("    for step", "    while args.more:\n        pass\n    for step")
+    assert [impact.level for impact in _impacts(text, "PPF405") if impact] == [LOW]
+
+
+def test_a_log_costs_what_the_read_costs_that_it_shows() -> None:
+    text = in_step("total += loss.item()\nprint('mean', total / (step + 1))")
+    text = text.replace("    for step", "    total = 0.0\n    for step")
+    found = {finding.code: finding.impact for finding in _found(text, "PPF201", "PPF405")}
+    assert found["PPF201"] is not None
+    assert found["PPF405"] is not None
+    assert found["PPF405"].level is found["PPF201"].level is MEDIUM
+
+
+@pytest.mark.parametrize(
+    ("body", "level"),
+    [
+        ("if loss.item() > 9:\n    raise ValueError(step)", LOW),
+        ("assert loss.item() < 9", LOW),
+        ("if loss.item() < 0.1:\n    break", LOW),
+        ("if loss.item() < 0.1 and step:\n    return step", LOW),
+        ("if loss.item() < 0.1:\n    continue\nelse:\n    args.seen = step", LOW),
+        ("if loss.item() < 0.1:\n    args.seen = step", MEDIUM),
+        ("while loss.item() > args.limit:\n    args.limit *= 2", LOW),
+        ("paddle.zeros([y.max().item(), 4])", LOW),
+        ("x[: y.max().item()]", LOW),
+        ("for row in range(y.max().item()):\n    pass", LOW),
+        ("args.sums[y.max().item()] = step", MEDIUM),
+        ("args.limit = y.max().item()", MEDIUM),
+    ],
+)
+def test_a_value_that_the_host_needs_to_go_on(body: str, level: ImpactLevel) -> None:
+    found = _found(in_step(body), "PPF201", "PPF203")
+    assert {finding.impact.level for finding in found if finding.impact} == {level}
+    said = any(finding.impact and "that the host needs to go on" in finding.impact.reason for finding in found)
+    assert said == (level is LOW)
+
+
+@pytest.mark.parametrize(("answer", "level"), [("return x", MEDIUM), ("raise ValueError(x)", LOW)])
+def test_a_forward_pass_that_returns_early_could_choose_on_the_device(answer: str, level: ImpactLevel) -> None:
+    text = f"""\
+    import paddle
+
+
+    class Net(paddle.nn.Layer):
+        def forward(self, x):
+            if paddle.all(x == 0):
+                {answer}
+            return x * 2
+    """
+    assert {finding.impact.level for finding in _found(text, "PPF203") if finding.impact} == {level}
+
+
+# -- who is shown what -------------------------------------------------------------------------------------------------
+
+
+def test_low_is_shown_on_request_only() -> None:
+    text = in_step("print(step)")
+    assert not _found(text, "PPF405", least=MEDIUM)
+    assert Settings().min_impact is MEDIUM
+    assert len(_found(text, "PPF405", least=LOW)) == 1
+
+
+def test_a_file_that_is_not_python_is_always_shown() -> None:
+    found = _found("def f(:\n", least=HIGH)
+    assert [(finding.code, finding.impact) for finding in found] == [("PPF001", None)]
+
+
+def test_a_comment_for_a_finding_of_low_impact_is_of_use() -> None:
+    text = in_step("print(step)  # noqa: PPF405")
+    assert not engine.check(sources(text), Settings(select=("ALL",), whole_project=True))
+
+
+def _finding(code: str, path: str, impact: Impact | None) -> Finding:
+    return Finding(code, path, 0, 1, "message", None, (), None, Confidence.HIGH, impact)
+
+
+def _closing(findings: Sequence[Finding]) -> str:
+    return summary.most_to_win(Report(list(findings), sources(dict.fromkeys(("a.py", "b.py", "c.py"), "\n1\n"))))
+
+
+def test_the_closing_line_names_what_matters_most() -> None:
+    wait, save = Impact(MEDIUM, "a wait", 2.0), Impact(HIGH, "a save", 16.0)
+    batch = Impact(HIGH, "a batch", 20.0)
+    findings = [
+        _finding("PPF201", "a.py", wait),
+        _finding("PPF401", "b.py", save),
+        _finding("PPF101", "a.py", batch),
+        _finding("PPF101", "a.py", batch),
+        _finding("PPF001", "c.py", None),
+    ]
+    said = " Most to win: a.py:1 PPF101 (high), b.py:1 PPF401 (high), a.py:1 PPF201 (medium)."
+    assert _closing(findings) == said
+    assert not _closing(findings[:3])
+    assert not _closing([findings[0]] * 5)
+
+
+def test_a_rule_says_what_its_event_costs() -> None:
+    page = rule_page.text(catalogue.shipped()["PPF405"])
+    assert "Impact: low (a log line)" in page
+    assert "A log line is taken to cost 0.07 ms." in page
+    assert "high\nfrom 2.5 ms on" in page
+    assert "within a forward pass" in rule_page.text(catalogue.shipped()["PPF201"])
+    assert "no time says how much" in rule_page.text(catalogue.shipped()["PPF212"])
+    assert rule_page.data(catalogue.shipped()["PPF001"])["event"] is None
+
+
+# -- the file of events ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("wait:\n  what: a wait\n  source: x\n", "milliseconds is missing"),
+        ("wait:\n  what: a wait\n  milliseconds: 1\n  source: x\n", "milliseconds is 1, expected float"),
+        ("wait:\n  what: a wait\n  level: big\n  source: x\n", "level is 'big'"),
+        ("wait:\n  what: a wait\n  level: low\n  source: x\n  more: 1\n", "unknown key 'more'"),
+        ("- wait\n", "mapping"),
+    ],
+)
+def test_a_file_of_events_that_cannot_be_used(text: str, problem: str, tmp_path: Path) -> None:
+    place = tmp_path / "events.yaml"
+    place.write_text(text, encoding="utf-8")
+    with pytest.raises(CatalogueError, match=problem):
+        catalogue.read_events(place)
+
+
+def test_no_file_of_events_has_no_events(tmp_path: Path) -> None:
+    assert catalogue.read_events(tmp_path / "events.yaml") == {}
