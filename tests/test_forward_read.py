@@ -7,7 +7,7 @@ from textwrap import indent
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Confidence, Finding
+from perflint.findings import Confidence, Finding, ImpactLevel
 from perflint.run import engine
 from tests.support import sources
 
@@ -39,7 +39,9 @@ def script(body: str, name: str = "Net", helper: str = "unused") -> str:
 
 
 def found(text: str, confidence: Confidence = Confidence.LOW, path: str = "net.py") -> list[Finding]:
-    return engine.check(sources({path: text}), Settings(select=(CODE,), min_confidence=confidence))
+    return engine.check(
+        sources({path: text}), Settings(select=(CODE,), min_confidence=confidence, min_impact=ImpactLevel.LOW)
+    )
 
 
 @pytest.mark.parametrize(

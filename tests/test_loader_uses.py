@@ -43,6 +43,7 @@ FOUND = [("train.py", 6)]
     "body",
     [
         "for image, label in loader:\n    network(image, label).backward()\n    optimizer.step()",
+        "for state in loader:\n    network(policy(state).sample()).backward()\n    optimizer.step()",
         "for image in tqdm(enumerate(loader())):\n    metric.update(network(image))",
         "for image in loader:\n    if image is None:\n        break\n    metric.update(network(image))",
         "for image in loader:\n    metric.update(network(image))\n    if metric.is_full():\n        break",
@@ -94,6 +95,8 @@ def test_loaders_that_are_tried_once_or_looked_at(body: str) -> None:
         "ptq.quant_post_static(exe, data_loader=loader)",
         "def infer(batches):\n    return [network(image) for image in batches]\n\n\ninfer(loader)",
         "def measure_latency():\n    for image in loader:\n        network(image)\n\n\nmeasure_latency()",
+        "for noise in loader:\n    image = diffusion.sample(noise)",
+        "def make(batches):\n    for noise in batches:\n        kept.append(diffusion.sample(noise))\n\n\nmake(loader)",
     ],
 )
 def test_loaders_for_predictions_are_shown_on_request(body: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from perflint import catalogue
 from perflint.configuration import config_files
 from perflint.findings import Finding
+from perflint.output.rule_facts import message
 from perflint.run import discovery, engine, intake
 from perflint.server.client_settings import EditorSettings
 from perflint.server.documents import Document, View
@@ -164,7 +165,7 @@ class Editor:
 
 
 def _words(finding: Finding) -> str:
-    return finding.message if finding.code != "PPF003" else ""
+    return message(finding) if finding.code != "PPF003" else ""
 
 
 def checked(editor: Editor, mirror: Path) -> dict[str, Shown]:
@@ -185,8 +186,8 @@ def checked(editor: Editor, mirror: Path) -> dict[str, Shown]:
             source = sources.get(finding.path)
             row, column = source.lines.position(finding.start) if source is not None else (1, 1)
             shift = source.bom if source is not None and row == 1 else 0
-            message = _words(finding).replace(f"{mirror}/", "")
-            found[path].append((finding.code, row - 1, column - 1 + shift, message))
+            words = _words(finding).replace(f"{mirror}/", "")
+            found[path].append((finding.code, row - 1, column - 1 + shift, words))
     shutil.rmtree(mirror)
     return found
 

@@ -9,7 +9,7 @@ import paddle
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Confidence, Finding, Level
+from perflint.findings import Confidence, Finding, ImpactLevel, Level
 from perflint.fix.fixer import apply
 from perflint.run import engine
 from tests.support import check, expect_marked, expect_marked_in_step, in_step, sources
@@ -19,7 +19,7 @@ RULE = "PPF203"
 
 def found(files: dict[str, str] | str, confidence: Confidence = Confidence.LOW, gated: bool = True) -> list[Finding]:
     """The findings of the rule down to a confidence."""
-    settings = Settings(select=(RULE,), min_confidence=confidence)
+    settings = Settings(select=(RULE,), min_confidence=confidence, min_impact=ImpactLevel.LOW)
     return engine.check(sources(files), settings, gated=gated)
 
 

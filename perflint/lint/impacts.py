@@ -37,7 +37,7 @@ def cost(event: Event, node: ast.expr | None, point: Point | None, step: Step | 
     """
     if point is None or step is None:
         return Cost(event, event.milliseconds, "")
-    if event.name == _WAIT and node is not None and is_needed(point.statement, node, step.forward):
+    if event.name == _WAIT and node is not None and is_needed(point, node, step.forward):
         return Cost(event, 0.0, "that the host needs to go on")
     project = point.file.project
     repeated = is_repeated(project, point, step)

@@ -22,7 +22,7 @@ from perflint.training.training_calls import TrainingCalls
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-_INFERS = re.compile(r"\.(infer|inference|synthesi[sz]e)$")
+_INFERS = re.compile(r"\.(infer|inference|sample|synthesi[sz]e)$")
 _RUNS_MODELS = EVIDENCE | STEP_METHODS | {"forward", "predict", "evaluate", "generate", "infer", "eval_batch", "test"}
 _QUIET_METHODS = frozenset(
     {"info", "debug", "warning", "format", "join", "write", "close", "set_description", "set_postfix", "flush"}
