@@ -8,8 +8,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from perflint.configuration.selection import ALL, closest, specificity
 from perflint.configuration.settings import DeclaredCall, Settings
@@ -20,6 +21,8 @@ from perflint.inputs import line_length
 from perflint.inputs.paddle_versions import version_of
 from perflint.inputs.patterns import is_valid
 from perflint.text.visible import is_plain, visible
+
+Level = TypeVar("Level", Confidence, ImpactLevel)
 
 OWN_FILES = (".perflint.toml", "perflint.toml")
 PYPROJECT = "pyproject.toml"
@@ -160,12 +163,9 @@ def _whole_number(least: int) -> _Key:
     return _Key(f"a whole number of at least {least} and at most {_MOST_NUMBER}", read)
 
 
-def _confidence(value: Any) -> Confidence | None:
-    return next((level for level in Confidence if str(level) == value), None)
-
-
-def _impact(value: Any) -> ImpactLevel | None:
-    return next((level for level in ImpactLevel if str(level) == value), None)
+def _level(levels: Iterable[Level], value: Any) -> Level | None:
+    """The level that a word names."""
+    return next((level for level in levels if str(level) == value), None)
 
 
 def _version(value: Any) -> str | None:
@@ -251,8 +251,8 @@ _KEYS: Mapping[str, _Key] = {
     ),
     "default-workers": _whole_number(1),
     "log-interval": _whole_number(2),
-    "min-confidence": _Key('"low", "medium" or "high"', _confidence),
-    "min-impact": _Key('"low", "medium" or "high"', _impact),
+    "min-confidence": _Key('"low", "medium" or "high"', partial(_level, Confidence)),
+    "min-impact": _Key('"low", "medium" or "high"', partial(_level, ImpactLevel)),
     "extend-safe-fixes": _RULES,
     "extend-unsafe-fixes": _RULES,
     "loaders": _Key(

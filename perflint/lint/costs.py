@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from perflint.findings import Impact
@@ -24,18 +24,24 @@ class Costs:
     def __init__(self, drafts: Iterable[Draft]) -> None:
         drafts = list(drafts)
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
-        self._together: dict[tuple[Loop, str], list[Cost]] = defaultdict(list)
+        self._counts = Counter[tuple[Loop, str]]()
+        self._milliseconds: dict[tuple[Loop, str], float] = defaultdict(float)
         for draft in drafts:
             cost = self._cost(draft)
             if cost is not None and draft.step is not None:
-                self._together[loop_of(draft.step), cost.event.name].append(cost)
+                event = loop_of(draft.step), cost.event.name
+                self._counts[event] += 1
+                self._milliseconds[event] += cost.milliseconds
 
     def impact(self, draft: Draft) -> Impact | None:
         """The impact of a finding; None where its rule is about nothing that costs time."""
         cost = self._cost(draft)
         if cost is None:
             return None
-        return impact(cost, self._together[loop_of(draft.step), cost.event.name] if draft.step is not None else ())
+        if draft.step is None:
+            return impact(cost, 1, cost.milliseconds)
+        event = loop_of(draft.step), cost.event.name
+        return impact(cost, self._counts[event], self._milliseconds[event])
 
     def _cost(self, draft: Draft) -> Cost | None:
         if draft.statement is None or draft.logs or is_read(draft):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perflint.facts.host_need import is_needed
@@ -48,16 +47,16 @@ def cost(event: Event, node: ast.expr | None, point: Point | None, step: Step | 
     return Cost(event, milliseconds, often)
 
 
-def impact(own: Cost, together: Sequence[Cost]) -> Impact:
+def impact(own: Cost, count: int, milliseconds: float) -> Impact:
     """The impact of a finding.
 
     Args:
         own: its cost.
-        together: the costs of all findings of the same event in the same step, this one among them: eight log lines
-            are worth an edit where one is not.
+        count: how many findings of the same event the same step has, this one among them: eight log lines are worth
+            an edit where one is not.
+        milliseconds: what all of these cost.
     """
     event = own.event
-    if not event.adds_up or len(together) < 2:
+    if not event.adds_up or count < 2:
         return Impact(event.level_of(own.milliseconds), f"{event.what} {own.often}".strip(), own.milliseconds)
-    milliseconds = sum(each.milliseconds for each in together)
-    return Impact(event.level_of(milliseconds), f"{event.what} {own.often}, one of {len(together)} there", milliseconds)
+    return Impact(event.level_of(milliseconds), f"{event.what} {own.often}, one of {count} there", milliseconds)
