@@ -1,0 +1,178 @@
+"""Findings in repositories that nobody has looked at: drawn, judged twice, and counted.
+
+    python benchmarks/blind.py draw 1 OWNER+NAME@COMMIT ...      # writes results/blind/batch-1.json
+    python benchmarks/blind.py join 1 first.json second.json [third.json]
+    python benchmarks/blind.py table                     # the tables of docs/field-notes.md
+
+``draw`` checks each tree (a directory named OWNER+NAME, with the files of that commit) with the default settings, and
+draws up to 100 of the findings, with the number of the batch as seed.  Two readers then judge each place on their own,
+without knowing each other's verdicts, and write a JSON list with ``number``, ``verdict`` and ``why``; a third reader
+judges the places where those two differ, and that verdict counts.  ``join`` puts the verdicts beside the places.  They
+are committed before anything is changed because of them.
+
+The verdicts: **R**, right, and a maintainer would accept the finding in review; **T**, true, but trifling, or the
+advice cannot be followed; **W**, wrong; **F**, the finding is right, but its fix is not.
+
+``results/blind/recall-1.json`` holds what should be found in training files of the same repositories.  It is written by
+a reader before anyone sees what perflint says there; ``found`` is added afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).resolve().parent / "results" / "blind"
+DRAWN = 100
+VERDICTS = "RTWF"
+
+Place = dict[str, Any]
+
+
+def main() -> None:
+    options = _options()
+    if options.command == "draw":
+        trees = dict(tree.rsplit("@", 1) for tree in options.trees)
+        _write(_batch(options.batch), draw({Path(tree): commit for tree, commit in trees.items()}, options.batch))
+    elif options.command == "join":
+        drawn = _read(_batch(options.batch))
+        judge(drawn["places"], *(_read(path) for path in options.verdicts))
+        _write(_batch(options.batch), drawn)
+    else:
+        batches = sorted(RESULTS.glob("batch-*.json"), key=_number)
+        print("\n\n".join(table(_number(path), _read(path), _recall(_number(path))) for path in batches))
+
+
+def draw(trees: dict[Path, str], seed: int) -> dict[str, Any]:
+    """The findings drawn from these trees, each with its commit, and how many findings and lines there are in all."""
+    found: list[Place] = []
+    repositories = []
+    for tree, commit in trees.items():
+        own = [_place(tree, item) for item in _check(tree)]
+        found += own
+        repositories.append({"repo": _name(tree), "commit": commit, "findings": len(own), "lines": _lines(tree)})
+    chosen = random.Random(seed).sample(found, min(DRAWN, len(found)))
+    places = sorted(chosen, key=lambda place: (place["repo"], place["path"], place["row"], place["code"]))
+    for number, place in enumerate(places, 1):
+        place["number"] = number
+    return {"perflint": _revision(), "repositories": repositories, "places": places}
+
+
+def judge(places: list[Place], *readers: list[Place]) -> None:
+    """Put each reader's verdict beside its place; the last reader's counts, where the first two differ.
+
+    Raises:
+        SystemExit: a place lacks a verdict, or the first two readers differ and no third one has judged it.
+    """
+    by_reader = [{item["number"]: item for item in reader} for reader in readers]
+    for place in places:
+        judged = [items[place["number"]] for items in by_reader if place["number"] in items]
+        verdicts = [item["verdict"] for item in judged]
+        if len(verdicts) < 2 or any(verdict not in VERDICTS for verdict in verdicts):
+            raise SystemExit(f"place {place['number']}: two verdicts of {VERDICTS} are needed, there is {verdicts}")
+        if len(set(verdicts[:2])) > 1 and len(verdicts) < 3:
+            raise SystemExit(f"place {place['number']}: {' and '.join(verdicts)}; a third reader decides")
+        place["readers"] = verdicts
+        place["verdict"] = verdicts[-1] if len(set(verdicts[:2])) > 1 else verdicts[0]
+        place["why"] = next(item["why"] for item in reversed(judged) if item["verdict"] == place["verdict"])
+
+
+def table(batch: int, drawn: dict[str, Any], recall: list[Place]) -> str:
+    """The verdicts of a batch by rule, in Markdown, with what was found of what should be."""
+    places = drawn["places"]
+    rows = [f"| batch {batch} | n | R | T | W | F |", "|---|---:|---:|---:|---:|---:|"]
+    for code in sorted({place["code"] for place in places}):
+        rows.append(_row(code, [place for place in places if place["code"] == code]))
+    rows.append(_row("**all**", places))
+    counts = Counter(place.get("verdict") for place in places)
+    shares = ", ".join(f"{verdict} {counts[verdict] / len(places):.2f}" for verdict in VERDICTS)
+    lines = sum(item["lines"] for item in drawn["repositories"])
+    findings = sum(item["findings"] for item in drawn["repositories"])
+    text = f"{findings} findings in {lines:,} lines ({1000 * findings / lines:.2f} for each 1,000); {shares}"
+    if recall:
+        found = sum(bool(item.get("found")) for item in recall)
+        text += f"; {found} found of {len(recall)} ({found / len(recall):.2f}) that a reader expected"
+    return "\n".join([*rows, "", text + f"; perflint {drawn['perflint'][:8]}."])
+
+
+def _row(title: str, places: list[Place]) -> str:
+    counts = Counter(place.get("verdict") for place in places)
+    return f"| {title} | {len(places)} | " + " | ".join(str(counts[verdict]) for verdict in VERDICTS) + " |"
+
+
+def _place(tree: Path, item: dict[str, Any]) -> Place:
+    where = item["location"]
+    path = Path(item["filename"]).resolve().relative_to(tree.resolve()).as_posix()
+    fix = item.get("fix") or {}
+    return {
+        "repo": _name(tree), "path": path, "row": where["row"], "column": where["column"], "code": item["code"],
+        "impact": item["impact"], "message": item["message"], "fix": fix,
+    }  # fmt: skip
+
+
+def _check(tree: Path) -> list[dict[str, Any]]:
+    options = ["--isolated", "--exit-zero", "--no-cache", "--output-format", "json"]
+    command = [sys.executable, "-m", "perflint", "check", *options, "."]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tree)
+    found: list[dict[str, Any]] = json.loads(run.stdout)
+    return found
+
+
+def _name(tree: Path) -> str:
+    return tree.name.replace("+", "/", 1)
+
+
+def _revision() -> str:
+    command = ["git", "-C", str(RESULTS), "rev-parse", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _lines(tree: Path) -> int:
+    files = (path for path in tree.rglob("*.py") if path.is_file() and not path.is_symlink())
+    return sum(path.read_bytes().count(b"\n") for path in files)
+
+
+def _batch(batch: int) -> Path:
+    return RESULTS / f"batch-{batch}.json"
+
+
+def _recall(batch: int) -> list[Place]:
+    path = RESULTS / f"recall-{batch}.json"
+    places: list[Place] = _read(path) if path.exists() else []
+    return places
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.rpartition("-")[2])
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _write(path: Path, value: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    drawing = commands.add_parser("draw", help="draw findings of directories named OWNER+NAME@COMMIT")
+    drawing.add_argument("batch", type=int)
+    drawing.add_argument("trees", nargs="+", metavar="OWNER+NAME@COMMIT")
+    joining = commands.add_parser("join", help="put the readers' verdicts beside the places")
+    joining.add_argument("batch", type=int)
+    joining.add_argument("verdicts", type=Path, nargs="+")
+    commands.add_parser("table", help="print the tables of all batches")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Verdicts on findings in repositories that nobody has looked at: two readers, and a third where they differ."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def blind() -> ModuleType:
+    path = Path(__file__).resolve().parents[1] / "benchmarks" / "blind.py"
+    spec = importlib.util.spec_from_file_location("blind", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _places(*codes: str) -> list[dict[str, Any]]:
+    return [{"number": number, "code": code} for number, code in enumerate(codes, 1)]
+
+
+def _verdicts(letters: str, why: str) -> list[dict[str, Any]]:
+    return [{"number": number, "verdict": v, "why": why} for number, v in enumerate(letters, 1) if v != "-"]
+
+
+def test_a_third_reader_decides_where_two_differ(blind: ModuleType) -> None:
+    places = _places("PPF101", "PPF201", "PPF201")
+    blind.judge(places, _verdicts("RTR", "first"), _verdicts("RWT", "second"), _verdicts("-WF", "third"))
+    assert [(place["verdict"], place["why"]) for place in places] == [("R", "second"), ("W", "third"), ("F", "third")]
+    assert [place["readers"] for place in places] == [["R", "R"], ["T", "W", "W"], ["R", "T", "F"]]
+
+
+@pytest.mark.parametrize(("first", "second"), [("R", "T"), ("R", "-"), ("R", "x")])
+def test_a_place_that_is_not_judged_is_named(blind: ModuleType, first: str, second: str) -> None:
+    with pytest.raises(SystemExit, match="place 1"):
+        blind.judge(_places("PPF201"), _verdicts(first, ""), _verdicts(second, ""))
+
+
+def test_a_table_counts_by_rule(blind: ModuleType) -> None:
+    places = _places("PPF201", "PPF101", "PPF201")
+    blind.judge(places, _verdicts("RWR", ""), _verdicts("RWR", ""))
+    drawn = {"perflint": "0123456789", "places": places, "repositories": [{"findings": 3, "lines": 2000}]}
+    text = blind.table(1, drawn, [{"found": True}, {"found": False}])
+    assert "| PPF201 | 2 | 2 | 0 | 0 | 0 |" in text
+    assert "| **all** | 3 | 2 | 0 | 1 | 0 |" in text
+    assert "3 findings in 2,000 lines (1.50 for each 1,000); R 0.67, T 0.00, W 0.33, F 0.00" in text
+    assert "1 found of 2 (0.50)" in text
