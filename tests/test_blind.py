@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import blind
 import pytest
-
-
-@pytest.fixture(scope="module")
-def blind() -> ModuleType:
-    path = Path(__file__).resolve().parents[1] / "benchmarks" / "blind.py"
-    spec = importlib.util.spec_from_file_location("blind", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _places(*codes: str) -> list[dict[str, Any]]:
@@ -28,7 +16,7 @@ def _verdicts(letters: str, why: str) -> list[dict[str, Any]]:
     return [{"number": number, "verdict": v, "why": why} for number, v in enumerate(letters, 1) if v != "-"]
 
 
-def test_a_third_reader_decides_where_two_differ(blind: ModuleType) -> None:
+def test_a_third_reader_decides_where_two_differ() -> None:
     places = _places("PPF101", "PPF201", "PPF201")
     blind.judge(places, _verdicts("RTR", "first"), _verdicts("RWT", "second"), _verdicts("-WF", "third"))
     assert [(place["verdict"], place["why"]) for place in places] == [("R", "second"), ("W", "third"), ("F", "third")]
@@ -36,12 +24,12 @@ def test_a_third_reader_decides_where_two_differ(blind: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [("R", "T"), ("R", "-"), ("R", "x")])
-def test_a_place_that_is_not_judged_is_named(blind: ModuleType, first: str, second: str) -> None:
+def test_a_place_that_is_not_judged_is_named(first: str, second: str) -> None:
     with pytest.raises(SystemExit, match="place 1"):
         blind.judge(_places("PPF201"), _verdicts(first, ""), _verdicts(second, ""))
 
 
-def test_a_table_counts_by_rule(blind: ModuleType) -> None:
+def test_a_table_counts_by_rule() -> None:
     places = _places("PPF201", "PPF101", "PPF201")
     blind.judge(places, _verdicts("RWR", ""), _verdicts("RWR", ""))
     drawn = {"perflint": "0123456789", "places": places, "repositories": [{"findings": 3, "lines": 2000}]}
