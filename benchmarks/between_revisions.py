@@ -28,11 +28,11 @@ ROOT = Path(__file__).resolve().parent.parent
 def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory() as scratch:
-        revisions = {name: _unpacked(name, Path(scratch) / str(at)) for at, name in enumerate(options.revisions)}
+        revisions = {name: unpacked(name, Path(scratch) / str(at)) for at, name in enumerate(options.revisions)}
         result = {tree.name: _compared(tree.resolve(), revisions, options.runs) for tree in options.trees}
     content = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "revisions": {name: _commit(name) for name in options.revisions},
+        "revisions": {name: commit(name) for name in options.revisions},
         "runs": options.runs,
         "trees": result,
     }
@@ -51,14 +51,16 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _commit(revision: str) -> str:
+def commit(revision: str) -> str:
+    """The short hash of what git calls ``revision``."""
     run = subprocess.run(
         ["git", "rev-parse", "--short", revision], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return run.stdout.strip()
 
 
-def _unpacked(revision: str, directory: Path) -> Path:
+def unpacked(revision: str, directory: Path) -> Path:
+    """Lay out the files of a revision in a directory, so that nothing uncommitted is measured."""
     archive = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=True)
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(directory)
