@@ -152,7 +152,16 @@ def test_a_log_costs_what_the_read_costs_that_it_shows() -> None:
         ("x[: y.max().item()]", LOW),
         ("for row in range(y.max().item()):\n    pass", LOW),
         ("args.sums[y.max().item()] = step", MEDIUM),
+        ("['a', 'b'][y.max().item()]", LOW),
+        ("{0: 'a'}[y.max().item()]", LOW),
         ("args.limit = y.max().item()", MEDIUM),
+        ("n = int(y.max().item()) + 1\npaddle.zeros([n, 4])", LOW),
+        ("n = y.max().item()\nn = 4\npaddle.zeros([n, 4])", MEDIUM),
+        ("n = F.relu(y.max().item())\npaddle.zeros([n, 4])", MEDIUM),
+        ("paddle.reshape(y.numpy(), [4, -1])", MEDIUM),
+        ("paddle.reshape(x, [y.max().item(), -1])", LOW),
+        ("np.random.choice(4, p=y.numpy())", LOW),
+        ("import pickle\npickle.dumps(y.numpy())", LOW),
     ],
 )
 def test_a_value_that_the_host_needs_to_go_on(body: str, level: ImpactLevel) -> None:
@@ -160,6 +169,40 @@ def test_a_value_that_the_host_needs_to_go_on(body: str, level: ImpactLevel) -> 
     assert {finding.impact.level for finding in found if finding.impact} == {level}
     said = any(finding.impact and "that the host needs to go on" in finding.impact.reason for finding in found)
     assert said == (level is LOW)
+
+
+def _reasons_in_forward(body: str) -> set[str]:
+    text = f"""\
+    import paddle
+
+
+    class Loss(paddle.nn.Layer):
+        def forward(self, x, y):
+            keep = paddle.not_equal(y, x)
+            loss = paddle.zeros([])
+            if keep.sum() > 0:
+                {body}
+            return loss
+    """
+    return {finding.impact.reason for finding in _found(text, "PPF203") if finding.impact}
+
+
+@pytest.mark.parametrize(
+    "body", ["loss = paddle.masked_select(x, keep).mean()", "loss = x[keep].mean()", "y = y[keep]; loss = x[y].mean()"]
+)
+def test_a_branch_that_selects_waits_for_a_size_anyway(body: str) -> None:
+    assert _reasons_in_forward(body) == {
+        "a wait for the device just before a branch that waits for it anyway, to learn a size"
+    }
+
+
+def test_a_large_branch_of_a_forward_pass_is_a_part_of_the_model() -> None:
+    chosen = {"a wait for the device that chooses what the model does next"}
+    usual = {"a wait for the device in each forward pass"}
+    assert _reasons_in_forward("x = x * 2; x = x + y; y = y - x; loss = x.mean()") == chosen
+    assert _reasons_in_forward("for part in self.parts: loss = loss + part(x)") == chosen
+    assert _reasons_in_forward("x = x * 2; loss = x.mean()") == usual
+    assert _reasons_in_forward("x[keep] = 0.0; loss = x.mean()") == usual
 
 
 @pytest.mark.parametrize(("answer", "level"), [("return x", MEDIUM), ("raise ValueError(x)", LOW)])

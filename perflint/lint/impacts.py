@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from perflint.facts.host_need import is_needed
+from perflint.facts.host_need import needed_for
 from perflint.findings import Impact
 from perflint.measuring import Event
 from perflint.training.repeats import is_repeated
@@ -36,8 +36,9 @@ def cost(event: Event, node: ast.expr | None, point: Point | None, step: Step | 
     """
     if point is None or step is None:
         return Cost(event, event.milliseconds, "")
-    if event.name == _WAIT and node is not None and is_needed(point, node, step.forward):
-        return Cost(event, 0.0, "that the host needs to go on")
+    need = needed_for(point, node, step.forward) if event.name == _WAIT and node is not None else ""
+    if need:
+        return Cost(event, 0.0, need)
     project = point.file.project
     repeated = is_repeated(project, point, step)
     milliseconds = event.forward if step.forward else event.milliseconds
