@@ -220,6 +220,26 @@ def test_a_forward_pass_that_returns_early_could_choose_on_the_device(answer: st
     assert {finding.impact.level for finding in _found(text, "PPF203") if finding.impact} == {level}
 
 
+@pytest.mark.parametrize(
+    ("name", "level"), [("sample_batch", LOW), ("visualize", LOW), ("fit_statistics", MEDIUM), ("evaluate", MEDIUM)]
+)
+def test_a_wait_outside_of_training_costs_training_nothing(name: str, level: ImpactLevel) -> None:
+    text = f"""\
+    import paddle
+
+
+    def {name}(count):
+        chain = paddle.rand([8, count, 4])
+        return [chain[:, i, :].numpy() for i in range(count)]
+
+
+    def {name}_all(chain):
+        for i in range(chain.shape[1]):
+            print(chain[:, i, :].numpy())
+    """
+    assert {impact.level for impact in _impacts(text, "PPF209") if impact} == {level}
+
+
 # -- who is shown what -------------------------------------------------------------------------------------------------
 
 
