@@ -117,6 +117,18 @@ def test_waits_of_one_step_are_not_added_up() -> None:
     assert len({impact.milliseconds for impact in impacts if impact}) == 1
 
 
+def test_the_second_wait_on_a_row_is_a_short_one() -> None:
+    impacts = _impacts(in_step("args.seen(x.numpy(), y.numpy())\nargs.last(loss.numpy())"), "PPF201")
+    assert [(impact.level, impact.reason) for impact in impacts if impact] == [
+        (MEDIUM, "a wait for the device at each step"),
+        (LOW, "a wait for the device right behind another one"),
+        (MEDIUM, "a wait for the device at each step"),
+    ]
+    low, high = _impacts(in_step("args.seen(args.acc.numpy(), y.numpy())"), "PPF201")
+    assert low and high
+    assert (low.level, high.level) == (LOW, MEDIUM)  # the surest stays
+
+
 def test_a_loop_around_the_call_of_a_helper_counts() -> None:
     helper = "def tell(name):\n    print(name)\n\n\n"
     once, often = (helper + in_step(body) for body in ("tell(step)", "for name in args.names:\n    tell(name)"))
