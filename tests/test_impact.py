@@ -129,6 +129,18 @@ def test_the_second_wait_on_a_row_is_a_short_one() -> None:
     assert (low.level, high.level) == (LOW, MEDIUM)  # the surest stays
 
 
+@pytest.mark.parametrize(
+    ("body", "level"),
+    [
+        ("one = paddle.to_tensor(1.0)\npaddle.distributed.all_reduce(one)", LOW),
+        ("paddle.distributed.all_reduce(paddle.to_tensor([1.0]))", LOW),
+        ("one = paddle.to_tensor(1.0)\npaddle.distributed.all_reduce(loss)\nargs.seen(one)", MEDIUM),
+    ],
+)
+def test_a_copy_for_a_collective_costs_little_beside_it(body: str, level: ImpactLevel) -> None:
+    assert [impact.level for impact in _impacts(in_step(body), "PPF205") if impact] == [level]
+
+
 def test_a_loop_around_the_call_of_a_helper_counts() -> None:
     helper = "def tell(name):\n    print(name)\n\n\n"
     once, often = (helper + in_step(body) for body in ("tell(step)", "for name in args.names:\n    tell(name)"))

@@ -12,6 +12,7 @@ from perflint.dataflow.evaluate import Evaluator
 from perflint.facts.unknown_size import dynamic_op
 from perflint.syntax.bindings import loads_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Statement, own_parts, terminal
 from perflint.syntax.tree import children, walk
@@ -35,6 +36,7 @@ _ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
 """Modules that send a value elsewhere, or draw by it."""
 _DRAWS = "numpy.random."
 
+_COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
 _KEEPS_THE_NUMBER = frozenset({"int", "float", "max", "min", "round", "abs", "sum"})
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
 _LARGE = 4
@@ -52,6 +54,22 @@ def needed_for(point: Point, node: ast.expr, forward: bool) -> str:
         return _needed_to_branch(point, statement, forward)
     is_test = isinstance(statement, ast.Assert) or (isinstance(statement, ast.While) and not forward)
     return GO_ON if is_test or node in _sizes(point) or _becomes_a_size(point, node) else ""
+
+
+def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
+    """Whether a statement makes a value for ``all_reduce`` or its kind, which waits for the other processes anyway."""
+    if any(terminal(call) in _COLLECTIVES for call in point.statement.calls):
+        return True
+    statement = point.statement.node
+    if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
+        return False
+    name = dotted(statement.targets[0])
+    readers = _loads_after(point, name) if name is not None else iter(())
+    return any(
+        terminal(call) in _COLLECTIVES and name in map(dotted, arguments_of(call))
+        for reader in readers
+        for call in reader.calls
+    )
 
 
 def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from perflint.facts.host_need import needed_for
+from perflint.facts.host_need import goes_into_a_collective, needed_for
 from perflint.findings import Impact
 from perflint.measuring import Event
 from perflint.syntax.vocabulary import evaluates, is_no_training
 from perflint.training.repeats import is_repeated
 from perflint.training.steps import Point, Step
 
-_WAIT = "wait"
+_WAIT, _COPY = "wait", "copy"
 _REPEATED = 8
 """How often a loop inside a step is taken to run."""
 
@@ -40,6 +40,8 @@ def cost(event: Event, node: ast.expr | None, point: Point | None, step: Step | 
     need = needed_for(point, node, step.forward) if event.name == _WAIT and node is not None else ""
     if need:
         return Cost(event, 0.0, need)
+    if event.name == _COPY and node is not None and goes_into_a_collective(point, node):
+        return Cost(event, 0.0, "beside a collective, which waits anyway")
     project = point.file.project
     repeated = is_repeated(project, point, step)
     milliseconds = event.forward if step.forward else event.milliseconds
