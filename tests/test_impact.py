@@ -226,6 +226,7 @@ def test_a_large_branch_of_a_forward_pass_is_a_part_of_the_model() -> None:
     assert _reasons_in_forward("x = x * 2; x = x + y; y = y - x; loss = x.mean()") == chosen
     assert _reasons_in_forward("for part in self.parts: loss = loss + part(x)") == chosen
     assert _reasons_in_forward("x = x * 2; loss = x.mean()") == usual
+    assert _reasons_in_forward("print(keep)") == {"a wait for the device for a message"}
     assert _reasons_in_forward("x[keep] = 0.0; loss = x.mean()") == usual
 
 

@@ -20,6 +20,7 @@ from perflint.training.steps import Point, of_point, points_of
 
 GO_ON = "that the host needs to go on"
 _BEFORE_A_SIZE = "just before a branch that waits for it anyway, to learn a size"
+_TELLS = "for a message"
 _STRUCTURE = "that chooses what the model does next"
 
 _SHAPED = frozenset(
@@ -36,6 +37,7 @@ _ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
 """Modules that send a value elsewhere, or draw by it."""
 _DRAWS = "numpy.random."
 
+_TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
 _COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
 _KEEPS_THE_NUMBER = frozenset({"int", "float", "max", "min", "round", "abs", "sum"})
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
@@ -78,6 +80,8 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
     arms = [arm for arm in (statement.body, statement.orelse) if arm]
     if any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement):
         return GO_ON
+    if forward and all(_only_tells(arm) for arm in arms):
+        return _TELLS
     if any(_asks_for_a_size(point, arm) for arm in arms):
         return _BEFORE_A_SIZE
     returns = any(isinstance(item, ast.Return) for item in walk(statement))
@@ -88,6 +92,12 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
 def _trains(statement: ast.If) -> bool:
     """Whether a branch has the ``backward`` of the step."""
     return any(isinstance(item, ast.Attribute) and item.attr == "backward" for item in walk(statement))
+
+
+def _only_tells(arm: list[ast.stmt]) -> bool:
+    """Whether a branch does nothing but warn or print: ``if x.max() > 15: warnings.warn(...)``."""
+    calls = (node.value if isinstance(node, ast.Expr) else None for node in arm)
+    return all(isinstance(call, ast.Call) and terminal(call) in _TELLING for call in calls)
 
 
 def _is_large(arm: list[ast.stmt]) -> bool:
