@@ -8,7 +8,7 @@ from perflint.dataflow.opening import opened
 from perflint.facts.evaluation_loops import evaluations
 from perflint.findings import Confidence
 from tests.evaluation_samples import EVALUATE, RULE, confidences, expect_quiet, only
-from tests.support import expect_marked, sources
+from tests.support import expect_marked, places, sources
 
 
 def test_message_names_the_model_call_and_the_finding_stands_at_the_header() -> None:
@@ -47,6 +47,25 @@ def test_eval_switched_back_before_the_loop() -> None:
 def test_eval_in_another_branch() -> None:
     text = EVALUATE.replace("evaluate", "main").replace("model.eval()", "if freeze:\n        model.eval()")
     expect_quiet(text)
+
+
+@pytest.mark.parametrize(("batches", "row"), [("for x in loader:", 6), ("with paddle.no_grad():", None)])
+def test_a_loop_over_loaders_leaves_the_finding_to_the_loop_over_batches(batches: str, row: int | None) -> None:
+    text = f"""\
+    import paddle
+
+
+    def evaluate(model, loader):
+        model.eval()
+        {batches}
+            model(x)
+
+
+    def evaluate_all(model, valid_loaders):
+        for valid_loader in valid_loaders:
+            evaluate(model, valid_loader)
+    """
+    assert [row for _, row, _ in places(text, RULE)] == ([] if row is None else [row])
 
 
 def test_no_loop_no_finding() -> None:

@@ -117,6 +117,30 @@ def test_waits_of_one_step_are_not_added_up() -> None:
     assert len({impact.milliseconds for impact in impacts if impact}) == 1
 
 
+def test_the_second_wait_on_a_row_is_a_short_one() -> None:
+    impacts = _impacts(in_step("args.seen(x.numpy(), y.numpy())\nargs.last(loss.numpy())"), "PPF201")
+    assert [(impact.level, impact.reason) for impact in impacts if impact] == [
+        (MEDIUM, "a wait for the device at each step"),
+        (LOW, "a wait for the device right behind another one"),
+        (MEDIUM, "a wait for the device at each step"),
+    ]
+    low, high = _impacts(in_step("args.seen(args.acc.numpy(), y.numpy())"), "PPF201")
+    assert low and high
+    assert (low.level, high.level) == (LOW, MEDIUM)  # the surest stays
+
+
+@pytest.mark.parametrize(
+    ("body", "level"),
+    [
+        ("one = paddle.to_tensor(1.0)\npaddle.distributed.all_reduce(one)", LOW),
+        ("paddle.distributed.all_reduce(paddle.to_tensor([1.0]))", LOW),
+        ("one = paddle.to_tensor(1.0)\npaddle.distributed.all_reduce(loss)\nargs.seen(one)", MEDIUM),
+    ],
+)
+def test_a_copy_for_a_collective_costs_little_beside_it(body: str, level: ImpactLevel) -> None:
+    assert [impact.level for impact in _impacts(in_step(body), "PPF205") if impact] == [level]
+
+
 def test_a_loop_around_the_call_of_a_helper_counts() -> None:
     helper = "def tell(name):\n    print(name)\n\n\n"
     once, often = (helper + in_step(body) for body in ("tell(step)", "for name in args.names:\n    tell(name)"))
@@ -152,7 +176,16 @@ def test_a_log_costs_what_the_read_costs_that_it_shows() -> None:
         ("x[: y.max().item()]", LOW),
         ("for row in range(y.max().item()):\n    pass", LOW),
         ("args.sums[y.max().item()] = step", MEDIUM),
+        ("['a', 'b'][y.max().item()]", LOW),
+        ("{0: 'a'}[y.max().item()]", LOW),
         ("args.limit = y.max().item()", MEDIUM),
+        ("n = int(y.max().item()) + 1\npaddle.zeros([n, 4])", LOW),
+        ("n = y.max().item()\nn = 4\npaddle.zeros([n, 4])", MEDIUM),
+        ("n = F.relu(y.max().item())\npaddle.zeros([n, 4])", MEDIUM),
+        ("paddle.reshape(y.numpy(), [4, -1])", MEDIUM),
+        ("paddle.reshape(x, [y.max().item(), -1])", LOW),
+        ("np.random.choice(4, p=y.numpy())", LOW),
+        ("import pickle\npickle.dumps(y.numpy())", LOW),
     ],
 )
 def test_a_value_that_the_host_needs_to_go_on(body: str, level: ImpactLevel) -> None:
@@ -160,6 +193,41 @@ def test_a_value_that_the_host_needs_to_go_on(body: str, level: ImpactLevel) -> 
     assert {finding.impact.level for finding in found if finding.impact} == {level}
     said = any(finding.impact and "that the host needs to go on" in finding.impact.reason for finding in found)
     assert said == (level is LOW)
+
+
+def _reasons_in_forward(body: str) -> set[str]:
+    text = f"""\
+    import paddle
+
+
+    class Loss(paddle.nn.Layer):
+        def forward(self, x, y):
+            keep = paddle.not_equal(y, x)
+            loss = paddle.zeros([])
+            if keep.sum() > 0:
+                {body}
+            return loss
+    """
+    return {finding.impact.reason for finding in _found(text, "PPF203") if finding.impact}
+
+
+@pytest.mark.parametrize(
+    "body", ["loss = paddle.masked_select(x, keep).mean()", "loss = x[keep].mean()", "y = y[keep]; loss = x[y].mean()"]
+)
+def test_a_branch_that_selects_waits_for_a_size_anyway(body: str) -> None:
+    assert _reasons_in_forward(body) == {
+        "a wait for the device just before a branch that waits for it anyway, to learn a size"
+    }
+
+
+def test_a_large_branch_of_a_forward_pass_is_a_part_of_the_model() -> None:
+    chosen = {"a wait for the device that chooses what the model does next"}
+    usual = {"a wait for the device in each forward pass"}
+    assert _reasons_in_forward("x = x * 2; x = x + y; y = y - x; loss = x.mean()") == chosen
+    assert _reasons_in_forward("for part in self.parts: loss = loss + part(x)") == chosen
+    assert _reasons_in_forward("x = x * 2; loss = x.mean()") == usual
+    assert _reasons_in_forward("print(keep)") == {"a wait for the device for a message"}
+    assert _reasons_in_forward("x[keep] = 0.0; loss = x.mean()") == usual
 
 
 @pytest.mark.parametrize(("answer", "level"), [("return x", MEDIUM), ("raise ValueError(x)", LOW)])
@@ -175,6 +243,26 @@ def test_a_forward_pass_that_returns_early_could_choose_on_the_device(answer: st
             return x * 2
     """
     assert {finding.impact.level for finding in _found(text, "PPF203") if finding.impact} == {level}
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [("sample_batch", LOW), ("visualize", LOW), ("fit_statistics", MEDIUM), ("evaluate", MEDIUM)]
+)
+def test_a_wait_outside_of_training_costs_training_nothing(name: str, level: ImpactLevel) -> None:
+    text = f"""\
+    import paddle
+
+
+    def {name}(count):
+        chain = paddle.rand([8, count, 4])
+        return [chain[:, i, :].numpy() for i in range(count)]
+
+
+    def {name}_all(chain):
+        for i in range(chain.shape[1]):
+            print(chain[:, i, :].numpy())
+    """
+    assert {impact.level for impact in _impacts(text, "PPF209") if impact} == {level}
 
 
 # -- who is shown what -------------------------------------------------------------------------------------------------

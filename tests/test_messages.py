@@ -39,6 +39,28 @@ def test_one_other_read_is_singular_and_a_row_counts_once() -> None:
     assert "(1 more host read there: line 12)" in found[2].message
 
 
+@pytest.mark.parametrize(
+    ("body", "others"),
+    [
+        ("if args.a:\n    p.update(loss.item())\nelse:\n    q.update(loss.item())", [0, 0]),
+        ("if args.a:\n    p.update(loss.item())\nelif args.b:\n    q.update(loss.item())", [0, 0]),
+        ("if args.a:\n    p.update(loss.item())\nif args.b:\n    q.update(loss.item())", [1, 1]),
+        ("for a in args.all:\n    if a:\n        p.update(x.item())\n    else:\n        q.update(x.item())", [1, 1]),
+        ("p.update(loss.item())\nif args.a:\n    q.update(loss.item())\nelse:\n    r.update(loss.item())", [2, 1, 1]),
+    ],
+)
+def test_the_other_arm_of_a_test_does_not_run_in_the_same_step(body: str, others: list[int]) -> None:
+    for found, count in zip(check(in_step(body), "PPF201"), others, strict=True):
+        assert (f"({count} more host read" in found.message) == (count > 0)
+
+
+def test_arms_count_on_the_way_to_a_helper() -> None:
+    text = in_step("if args.a:\n    note(loss)\nelse:\n    seen.update(loss.item())")
+    found = check(text.replace("def train", "def note(value):\n    value.item()\n\n\ndef train"), "PPF201")
+    assert len(found) == 2
+    assert not any("more host read" in item.message for item in found)
+
+
 def test_many_reads_are_cut_short() -> None:
     found = check(in_step("a.update(loss.item())\n" * 9), "PPF201")
     assert "(8 more host reads there: lines 13, 14, 15, 16, 17, 18, ...)" in found[0].message

@@ -7,8 +7,7 @@ import ast
 import libcst as cst
 
 from perflint.checks.untrained import is_untrained
-from perflint.dataflow.evaluate import Evaluator
-from perflint.dataflow.values import Values
+from perflint.facts.unknown_size import COMPARING, MASK, dynamic_op
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.lint.context import Context, method_of
 from perflint.lint.registry import forward_clues, step_check, step_gate
@@ -16,10 +15,9 @@ from perflint.syntax.names import dotted
 from perflint.syntax.scopes import headers, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import picks
-from perflint.training.steps import Point, Step, of_point
+from perflint.training.steps import Point, Step
 
 CODE = "PPF207"
-MASK = "x[mask]"
 _MASKED = "multiply by `mask.astype(x.dtype)`, or `paddle.where(mask, x, paddle.zeros_like(x))`"
 _ADVICE = {
     "nonzero": f"where the indices only pick values, use the mask: {_MASKED}",
@@ -36,66 +34,10 @@ _MEAN_REASON = (
     "only where the mask has the shape of the values, and none of those left out is nan or inf; sums are added in "
     "another order, and an empty mask gives 0 where it gave nan"
 )
-_LOGICAL = frozenset({"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isfinite", "isinf"})
-_COMPARING = _LOGICAL | {"equal", "not_equal", "greater_than", "greater_equal", "less_than", "less_equal"}
 # What a forward pass has to call to be worth a look: a mask alone calls nothing, so what goes with one counts too.
-_BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | _COMPARING
+_BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | COMPARING
 
 forward_clues[CODE] |= (_ADVICE.keys() - {MASK}) | _BESIDE
-
-
-@of_point
-def dynamic_op(point: Point, node: ast.expr) -> tuple[str, Confidence] | None:
-    """Which operation of unknown size an expression is, and how sure that is; None for any other."""
-    evaluator = Evaluator(point.file, point.full_env)
-    if isinstance(node, ast.Subscript):
-        return _masked(node, point, evaluator)
-    if not isinstance(node, ast.Call):
-        return None
-    owner, _, last = point.file.names.resolve(dotted(node.func) or "").rpartition(".")
-    if owner in ("paddle", "paddle.tensor", "paddle.fluid.layers"):
-        is_found = last in _ADVICE and _is_dynamic(last, node.args, node.keywords, evaluator)
-        return (last, Confidence.HIGH) if is_found else None
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in _ADVICE:
-        return None
-    kind = evaluator.kind(node.func.value)
-    if not kind.is_tensor or not _is_dynamic(node.func.attr, [node.func.value, *node.args], node.keywords, evaluator):
-        return None
-    return node.func.attr, Confidence.MEDIUM if kind.guess else Confidence.HIGH
-
-
-def _is_dynamic(name: str, args: list[ast.expr], keywords: list[ast.keyword], evaluator: Evaluator) -> bool:
-    if name == "where":
-        return len(args) + len(keywords) == 1
-    if name == "repeat_interleave":
-        repeats = args[1] if len(args) > 1 else next((item.value for item in keywords if item.arg == "repeats"), None)
-        return repeats is not None and evaluator.kind(repeats).is_tensor
-    return True
-
-
-def _masked(node: ast.Subscript, point: Point, evaluator: Evaluator) -> tuple[str, Confidence] | None:
-    base, mask = evaluator.kind(node.value), evaluator.kind(node.slice)
-    if not base.is_tensor or not mask.is_tensor or not _is_mask(node.slice, point, evaluator):
-        return None
-    return MASK, Confidence.MEDIUM if base.guess or mask.guess else Confidence.HIGH
-
-
-def _is_mask(index: ast.expr, point: Point, evaluator: Evaluator, depth: int = 0) -> bool:
-    """Whether an index is a tensor of truth values: a comparison, or what such are put together with."""
-    if depth > 4:
-        return False
-    if isinstance(index, ast.Compare):
-        return True
-    if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.BitAnd, ast.BitOr)):
-        return all(_is_mask(part, point, evaluator, depth + 1) for part in (index.left, index.right))
-    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
-        return _is_mask(index.operand, point, evaluator, depth + 1)
-    if isinstance(index, ast.Call):
-        asked = [item.value for item in index.args if isinstance(item, ast.Constant)]
-        return terminal(index) in _COMPARING or (terminal(index) in ("astype", "cast") and "bool" in asked)
-    name = dotted(index)
-    definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
-    return definition is not None and _is_mask(definition, point, evaluator, depth + 1)
 
 
 @step_gate(CODE)

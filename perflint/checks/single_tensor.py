@@ -28,6 +28,8 @@ _TENSOR_METHODS = frozenset(
 )
 # Their kernels leave the result in host memory, so that reading it waits for nothing.
 _ON_THE_HOST = frozenset({"numel", "shape", "rank", "is_empty", "get_shape"})
+_OF_HOST_VALUES = frozenset({"sum", "max", "min", "int", "paddle.sum", "paddle.max", "paddle.min", "paddle.prod"})
+"""Functions whose result is where their arguments are: ``sum(paddle.shape(x))`` never leaves the host."""
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _EQUALITY = (ast.Eq, ast.NotEq)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
@@ -173,6 +175,9 @@ class Evidence:
     def _is_on_the_host(self, node: ast.expr) -> bool:
         node = base_of(node)
         node = base_of(self._definitions.get(dotted(node) or "", node))
+        if isinstance(node, ast.Call) and self.builtin(node.func) in _OF_HOST_VALUES:
+            given = [item for item in node.args if not isinstance(item, ast.Constant)]
+            return bool(given) and all(map(self._is_on_the_host, given))
         if not isinstance(node, ast.Call):
             return False
         return self._names.resolve(terminal(node) or "").rpartition(".")[2] in _ON_THE_HOST

@@ -6,7 +6,7 @@ import ast
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph, Certainty
@@ -116,8 +116,13 @@ def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
 
 
 def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
-    """What a finding says of a candidate; None where its models are given arrays, or where its gradients are needed."""
+    """What a finding says of a candidate.
+
+    None where its models are given arrays, where its gradients are needed, or where it is a loop over loaders and the
+    function that it calls has the loop over batches, which is a candidate of its own.
+    """
     scope, asks = found.scope, Gradients.of(file.project)
+    found = replace(found, calls=[item for item in found.calls if not _has_its_own_loop(file, scope, item.call)])
     first = _first_with_tensors(file, found)
     if first is None:
         return None
@@ -133,6 +138,16 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
     whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
     risk = _MAY_ASK if asks_inside is None else _risk(file, found)
     return Evaluation(found.loop, scope, first.call, confidence, whole, risk)
+
+
+def _has_its_own_loop(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+    """Whether a call reaches a function with an evaluation loop that is reported there."""
+    return any(
+        inner.scope is reached and inner.confidence > Confidence.LOW
+        for home, reached in CallGraph.of(file.project).reached(file, scope, call)
+        if reached is not scope
+        for inner in evaluations(home).values()
+    )
 
 
 def _asks_for_gradients(file: FileIndex, found: Candidate) -> bool | None:

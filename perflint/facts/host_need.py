@@ -6,41 +6,87 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from perflint.dataflow.evaluate import Evaluator
+from perflint.facts.unknown_size import dynamic_op
+from perflint.syntax.bindings import loads_of
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import own_parts
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.reaching import before
+from perflint.syntax.scopes import LOOPS, Statement, own_parts, terminal
 from perflint.syntax.tree import children, walk
-from perflint.training.steps import Point, of_point
+from perflint.training.steps import Point, of_point, points_of
+
+GO_ON = "that the host needs to go on"
+_BEFORE_A_SIZE = "just before a branch that waits for it anyway, to learn a size"
+_TELLS = "for a message"
+_STRUCTURE = "that chooses what the model does next"
 
 _SHAPED = frozenset(
     {"zeros", "ones", "full", "empty", "arange", "linspace", "eye", "rand", "randn", "randint", "randperm", "one_hot"}
     | {"reshape", "view", "expand", "tile", "broadcast_to", "split", "chunk", "narrow", "repeat"}
 )
 """Functions whose numbers are shapes, or counts of what they make."""
+_OF_A_TENSOR = frozenset(
+    {"reshape", "view", "expand", "tile", "broadcast_to", "split", "chunk", "narrow", "repeat", "one_hot"}
+)
+"""Those that are handed a tensor first, where they are no methods of it."""
 
+_ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
+"""Modules that send a value elsewhere, or draw by it."""
+_DRAWS = "numpy.random."
+
+_TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
+_COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
+_KEEPS_THE_NUMBER = frozenset({"int", "float", "max", "min", "round", "abs", "sum"})
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
+_LARGE = 4
+"""Statements from which on a branch of a forward pass is a part of the model, and not a choice of two values."""
 
 
-def is_needed(point: Point, node: ast.expr, forward: bool) -> bool:
-    """Whether the host needs the value of an expression of a statement to go on.
+def needed_for(point: Point, node: ast.expr, forward: bool) -> str:
+    """What the host needs the value of an expression of a statement for, in words; ``""`` where it could do without.
 
     ``forward``: the statement belongs to a forward pass, where ``if paddle.all(mask): return x`` may be a choice that
     the device can make as well.
     """
-    return _decides_where_to_go(point.statement.node, forward) or node in _sizes(point)
+    statement = point.statement.node
+    if isinstance(statement, ast.If) and node not in _sizes(point):
+        return _needed_to_branch(point, statement, forward)
+    is_test = isinstance(statement, ast.Assert) or (isinstance(statement, ast.While) and not forward)
+    return GO_ON if is_test or node in _sizes(point) or _becomes_a_size(point, node) else ""
 
 
-def _decides_where_to_go(statement: ast.stmt, forward: bool) -> bool:
-    """Whether all that a statement asks for is in a test that leads out of the step, or raises."""
-    if isinstance(statement, ast.Assert):
+def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
+    """Whether a statement makes a value for ``all_reduce`` or its kind, which waits for the other processes anyway."""
+    if any(terminal(call) in _COLLECTIVES for call in point.statement.calls):
         return True
-    if isinstance(statement, ast.While):
-        return not forward
-    if not isinstance(statement, ast.If):
+    statement = point.statement.node
+    if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
         return False
+    name = dotted(statement.targets[0])
+    readers = _loads_after(point, name) if name is not None else iter(())
+    return any(
+        terminal(call) in _COLLECTIVES and name in map(dotted, arguments_of(call))
+        for reader in readers
+        for call in reader.calls
+    )
+
+
+def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
+    """What the test of an ``if`` has to be known for."""
     leaves = ast.Raise if forward else _LEAVES_STEP
     arms = [arm for arm in (statement.body, statement.orelse) if arm]
-    return any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement)
+    if any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement):
+        return GO_ON
+    if forward and all(_only_tells(arm) for arm in arms):
+        return _TELLS
+    if any(_asks_for_a_size(point, arm) for arm in arms):
+        return _BEFORE_A_SIZE
+    returns = any(isinstance(item, ast.Return) for item in walk(statement))
+    is_part = forward and not returns and any(_is_large(arm) for arm in arms)
+    return _STRUCTURE if is_part else ""
 
 
 def _trains(statement: ast.If) -> bool:
@@ -48,21 +94,115 @@ def _trains(statement: ast.If) -> bool:
     return any(isinstance(item, ast.Attribute) and item.attr == "backward" for item in walk(statement))
 
 
+def _only_tells(arm: list[ast.stmt]) -> bool:
+    """Whether a branch does nothing but warn or print: ``if x.max() > 15: warnings.warn(...)``."""
+    calls = (node.value if isinstance(node, ast.Expr) else None for node in arm)
+    return all(isinstance(call, ast.Call) and terminal(call) in _TELLING for call in calls)
+
+
+def _is_large(arm: list[ast.stmt]) -> bool:
+    """Whether a branch is no choice of two values that the device could make: it has many statements, or a loop."""
+    inside = [item for node in arm for item in walk(node) if isinstance(item, ast.stmt)]
+    return len(inside) >= _LARGE or any(isinstance(item, LOOPS) for item in inside)
+
+
+def _asks_for_a_size(point: Point, arm: list[ast.stmt]) -> bool:
+    """Whether a branch selects by a mask, or does anything else whose result has a size that the host has to read."""
+    known = points_of(point.file)
+    inside = (known.get(item) for node in arm for item in walk(node) if isinstance(item, ast.stmt))
+    return any(
+        dynamic_op(here, item) is not None
+        for here in inside
+        if here is not None
+        for part in own_parts(here.statement.node)
+        for item in walk(part)
+        if isinstance(item, ast.expr) and isinstance(getattr(item, "ctx", ast.Load()), ast.Load)
+    )
+
+
 @of_point
-def _sizes(point: Point) -> frozenset[ast.AST]:
-    """The expressions of a statement that are part of a shape or a count which a call is given, or bound a slice."""
+def _sizes(point: Point, items: bool = True) -> frozenset[ast.AST]:
+    """The expressions of a statement that only a number on the host can stand for.
+
+    They are part of a shape or a count, bound a slice, are drawn by or sent to another process, or (``items``) choose
+    an item of a list, a dict or an array.
+    """
     found: set[ast.AST] = set()
-    waiting = [(part, False) for part in own_parts(point.statement.node)]
+    waiting: list[tuple[ast.AST, bool]] = [(part, False) for part in own_parts(point.statement.node)]
     while waiting:
         node, is_size = waiting.pop()
         if is_size:
             found.add(node)
-        makes = isinstance(node, ast.Slice) or (isinstance(node, ast.Call) and _takes_sizes(node))
-        function = node.func if isinstance(node, ast.Call) else None
-        waiting += [(child, is_size or (makes and child is not function)) for child in children(node)]
+        wanted = _wanted(node, point, items)
+        waiting += [(child, is_size or child in wanted) for child in children(node)]
     return frozenset(found)
 
 
-def _takes_sizes(call: ast.Call) -> bool:
+def _wanted(node: ast.AST, point: Point, items: bool) -> list[ast.AST]:
+    """The parts of an expression that have to be on the host."""
+    if isinstance(node, ast.Slice):
+        return children(node)
+    if isinstance(node, ast.Call):
+        return _numbers_of(node, point)
+    if items and isinstance(node, ast.Subscript) and _is_on_the_host(node.value, point):
+        return [node.slice]
+    return []
+
+
+def _numbers_of(call: ast.Call, point: Point) -> list[ast.AST]:
+    """What a call is handed that has to be numbers, or arrays, on the host."""
     name = dotted(call.func) or (call.func.attr if isinstance(call.func, ast.Attribute) else "")
-    return name == "range" or name.rpartition(".")[2] in _SHAPED
+    last, resolved = name.rpartition(".")[2], point.file.names.resolve(name)
+    given = [child for child in children(call) if child is not call.func]
+    if name == "range" or resolved.partition(".")[0] in _ON_HOST or resolved.startswith(_DRAWS):
+        return given
+    if last not in _SHAPED:
+        return []
+    is_function = resolved.startswith(("paddle.", "numpy."))
+    return given[1:] if is_function and last in _OF_A_TENSOR else given
+
+
+def _is_on_the_host(node: ast.expr, point: Point) -> bool:
+    """Whether items are taken of a list, a dict or an array: only a tensor takes a tensor as an index."""
+    return isinstance(node, (ast.List, ast.Tuple, ast.Dict)) or Evaluator(point.file, point.full_env).kind(node).is_host
+
+
+def _becomes_a_size(point: Point, node: ast.expr) -> bool:
+    """Whether a statement only gives a value a name that a later one takes as a size: ``n = x.max().item()``."""
+    statement = point.statement.node
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or not _is_part_of_number(statement.value, node):
+        return False
+    known = points_of(point.file)
+    later = (known.get(statement.node) for statement in _loads_after(point, target.id))
+    return any(_is_a_size_in(reader, target.id) for reader in later if reader is not None)
+
+
+def _loads_after(point: Point, name: str) -> Iterator[Statement]:
+    """The statements that may read what the current one gives a name."""
+    start, scope = point.statement.start, point.scope
+    for statement, _ in loads_of(scope).get(name, ()):
+        if statement.start > start and any(
+            found.statement is point.statement for found in before(name, statement, scope)
+        ):
+            yield statement
+
+
+def _is_a_size_in(point: Point, name: str) -> bool:
+    return any(isinstance(item, ast.Name) and item.id == name for item in _sizes(point, items=False))
+
+
+def _is_part_of_number(value: ast.AST, node: ast.expr) -> bool:
+    """Whether a value is an expression, or arithmetic with it."""
+    if value is node:
+        return True
+    if isinstance(value, ast.Call):
+        name = terminal(value)
+        if isinstance(value.func, ast.Attribute):
+            return name in ("item", "astype", "tolist", "detach", "cpu") and _is_part_of_number(value.func.value, node)
+        return name in _KEEPS_THE_NUMBER and any(_is_part_of_number(item, node) for item in value.args)
+    return isinstance(value, (ast.BinOp, ast.UnaryOp)) and any(
+        _is_part_of_number(item, node) for item in children(value)
+    )

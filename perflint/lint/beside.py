@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from itertools import chain, islice
 
 from perflint.lint.context import Draft
+from perflint.training.arms import Arms, exclude
 from perflint.training.steps import Step
 
 HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF206", "PPF208", "PPF209"})
@@ -46,7 +48,7 @@ def is_read(draft: Draft) -> bool:
 class LoopReads:
     """The host reads of one loop, by the ways that lead to them."""
 
-    def __init__(self, trails: Sequence[Trail]) -> None:
+    def __init__(self, trails: Mapping[Trail, Arms]) -> None:
         self._trails = trails
         self._places: dict[tuple[object, ...], LoopPlaces] = {}
         self._files: dict[Trail, set[str]] = defaultdict(set)
@@ -56,14 +58,26 @@ class LoopReads:
                 self._files[trail[:at]].add(path)
 
     def beside(self, trail: Trail) -> LoopPlaces:
-        """The reads that a program pays for together with one of them, which is among them."""
-        # Which ones those are depends on nothing but the calls that lead to several files, and where this one goes.
+        """The reads that a program pays for together with one of them, in the same step; it is among them."""
+        # Which ones those are depends on nothing but the calls that lead to several files, where this one goes, and in
+        # which arms of the tests it stands that not all of them have in common.
         forks = [at for at in range(len(trail)) if len(self._files.get(trail[:at], ())) > 1]
-        way = tuple((trail[:at], trail[at][0]) for at in forks)
+        arms = {test: value for test, value in self._trails[trail].items() if test in self._divided}
+        way = (tuple((trail[:at], trail[at][0]) for at in forks), tuple(arms.items()))
         if way not in self._places:
-            met = self._trails if not way else [other for other in self._trails if may_meet(trail, other)]
-            self._places[way] = LoopPlaces(other[-1] for other in met)
+            met = [other for other in self._trails if not forks or may_meet(trail, other)]
+            self._places[way] = LoopPlaces(other[-1] for other in met if not exclude(arms, self._trails[other]))
         return self._places[way]
+
+    @cached_property
+    def _divided(self) -> frozenset[tuple[str, int]]:
+        """The tests of which some of the reads stand in one arm, and others in the other."""
+        known = self._trails if len(self._trails) <= _MOST_TRAILS else {}
+        values: dict[tuple[str, int], set[bool]] = defaultdict(set)
+        for arms in known.values():
+            for test, value in arms.items():
+                values[test].add(value)
+        return frozenset(test for test, found in values.items() if len(found) > 1)
 
 
 class LoopPlaces:

@@ -27,6 +27,7 @@ from perflint.syntax.scopes import Statement, own_parts
 from perflint.syntax.tree import children
 from perflint.text.source import LineTable
 from perflint.training import guards
+from perflint.training.arms import Arms, arms_of
 from perflint.training.steps import Point, Step
 
 _Answer = TypeVar("_Answer")
@@ -60,6 +61,9 @@ class Draft:
     """What is offered instead if one of those logs has no fix that makes it run more rarely."""
 
     cost: Cost | None = None
+
+    arms: Arms = field(default_factory=dict)
+    """The arms of tests that lead to it in a step."""
 
 
 @dataclass
@@ -265,8 +269,10 @@ class Context:
         place = (code, path, start, end, row)
         known = catalogue.events()[event] if event else self.rules[code].event
         costs = cost(known, self._asked(node), self.point, step) if known is not None else None
+        project, point = self.file.project, self.point
+        arms = arms_of(project, point, step) if point is not None and step is not None else {}
         self.drafts.append(
-            Draft(*place, fields, step, fix, related, around, confidence, silenced, logs, otherwise, costs)
+            Draft(*place, fields, step, fix, related, around, confidence, silenced, logs, otherwise, costs, arms)
         )
 
     def _asked(self, node: cst.CSTNode) -> ast.expr | None:

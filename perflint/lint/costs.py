@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 
 from perflint.findings import Impact
 from perflint.lint.beside import Loop, is_read, loop_of
 from perflint.lint.context import Draft
 from perflint.lint.impacts import Cost, impact
+
+_BEHIND = "right behind another one"
 
 
 class Costs:
@@ -17,12 +20,15 @@ class Costs:
     A log line without a tensor costs little.  It costs as much as a read where a read at each step is made for its sake
     alone: the fix of that read leaves nothing to read only if the line, too, is written more rarely.
 
+    A wait costs little right behind another one: ``print(float(a), float(b))`` waits for ``a``, and only copies ``b``.
+
     Args:
         drafts: all of them.
     """
 
     def __init__(self, drafts: Iterable[Draft]) -> None:
         drafts = list(drafts)
+        self._waiting = _first_waits(drafts)
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
         self._counts = Counter[tuple[Loop, str]]()
         self._milliseconds: dict[tuple[Loop, str], float] = defaultdict(float)
@@ -44,6 +50,28 @@ class Costs:
         return impact(cost, self._counts[event], self._milliseconds[event])
 
     def _cost(self, draft: Draft) -> Cost | None:
+        if _waits(draft) and self._waiting[draft.path, draft.line] != draft.start:
+            assert draft.cost is not None
+            return replace(draft.cost, milliseconds=0.0, often=_BEHIND)
         if draft.statement is None or draft.logs or is_read(draft):
             return draft.cost
         return self._shown.get((draft.path, draft.statement[0])) or draft.cost
+
+
+def _first_waits(drafts: Iterable[Draft]) -> dict[tuple[str, int], int]:
+    """Where the wait stands that a row is reported for: the surest, and of several the first."""
+    found: dict[tuple[str, int], Draft] = {}
+    for draft in drafts:
+        if _waits(draft):
+            known = found.setdefault((draft.path, draft.line), draft)
+            if (-draft.confidence, draft.start) < (-known.confidence, known.start):
+                found[draft.path, draft.line] = draft
+    return {row: draft.start for row, draft in found.items()}
+
+
+def _waits(draft: Draft) -> bool:
+    """Whether a finding is about a wait in a step that is a short one where another one comes right before it."""
+    cost = draft.cost
+    if cost is None or cost.event.adds_up or not cost.milliseconds:
+        return False
+    return is_read(draft) and draft.step is not None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from perflint.facts.host_need import is_needed
+from perflint.facts.host_need import goes_into_a_collective, needed_for
 from perflint.findings import Impact
 from perflint.measuring import Event
+from perflint.syntax.vocabulary import evaluates, is_no_training
 from perflint.training.repeats import is_repeated
 from perflint.training.steps import Point, Step
 
-_WAIT = "wait"
+_WAIT, _COPY = "wait", "copy"
 _REPEATED = 8
 """How often a loop inside a step is taken to run."""
 
@@ -35,9 +36,12 @@ def cost(event: Event, node: ast.expr | None, point: Point | None, step: Step | 
         step: the step that it belongs to; None where it belongs to none, as a loader does.
     """
     if point is None or step is None:
-        return Cost(event, event.milliseconds, "")
-    if event.name == _WAIT and node is not None and is_needed(point, node, step.forward):
-        return Cost(event, 0.0, "that the host needs to go on")
+        return _outside_of_steps(event, point)
+    need = needed_for(point, node, step.forward) if event.name == _WAIT and node is not None else ""
+    if need:
+        return Cost(event, 0.0, need)
+    if event.name == _COPY and node is not None and goes_into_a_collective(point, node):
+        return Cost(event, 0.0, "beside a collective, which waits anyway")
     project = point.file.project
     repeated = is_repeated(project, point, step)
     milliseconds = event.forward if step.forward else event.milliseconds
@@ -45,6 +49,20 @@ def cost(event: Event, node: ast.expr | None, point: Point | None, step: Step | 
         milliseconds *= _REPEATED
     often = "several times at each step" if repeated else "in each forward pass" if step.forward else "at each step"
     return Cost(event, milliseconds, often)
+
+
+def _outside_of_steps(event: Event, point: Point | None) -> Cost:
+    """What a finding costs that belongs to no step: a wait costs training nothing where code samples or predicts."""
+    if event.name != _WAIT or point is None or not _belongs_to_no_training(point):
+        return Cost(event, event.milliseconds, "")
+    return Cost(event, 0.0, "in code that does not train")
+
+
+def _belongs_to_no_training(point: Point) -> bool:
+    """Whether names say that code samples, draws or predicts.  Evaluation is a part of training."""
+    owner = point.scope.owner
+    names = [point.file.parts[-1], point.scope.name, owner.name if owner is not None else ""]
+    return any(map(is_no_training, names)) and not any(map(evaluates, names))
 
 
 def impact(own: Cost, count: int, milliseconds: float) -> Impact:

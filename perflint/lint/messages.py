@@ -12,16 +12,17 @@ from perflint.lint import loop_fixes
 from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail_of
 from perflint.lint.context import Draft
 from perflint.lint.costs import Costs
+from perflint.training.arms import Arms
 from perflint.training.steps import Step
 
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
-    trails: dict[Loop, dict[Trail, None]] = defaultdict(dict)
+    trails: dict[Loop, dict[Trail, Arms]] = defaultdict(dict)
     for draft in drafts:
         if draft.step is not None and is_read(draft):
-            trails[loop_of(draft.step)][trail_of(draft, draft.step)] = None
-    reads = {loop: LoopReads(list(found)) for loop, found in trails.items()}
+            trails[loop_of(draft.step)][trail_of(draft, draft.step)] = draft.arms
+    reads = {loop: LoopReads(found) for loop, found in trails.items()}
     costs = Costs(drafts)
     return [_finding(draft, rules[draft.code], reads, costs, settings) for draft in loop_fixes.joined(drafts)]
 
