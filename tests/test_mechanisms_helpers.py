@@ -261,3 +261,34 @@ def test_many_calls_that_tell_different_things_leave_nothing_out() -> None:
     calls = [*(f"convert(loss, 'kind {number}')" for number in range(12)), "convert(loss, 'number')"]
     text = CONVERT + in_step("\n".join(calls))
     assert {text[item.start : item.end] for item in check(text, "PPF201")} == {"value.item()", "value.numpy()"}
+
+
+CHOOSE = """\
+def choose(value, kind="tensor", verbose=False):
+    shown = verbose and value.tolist()
+    return value.item() if kind == "number" else value.numpy() if kind == "array" else value
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "reads"),
+    [
+        (["choose(loss)"], set()),
+        (["choose(loss, 'number')"], {"value.item()"}),
+        (["choose(loss, 'number')", "choose(loss, 'array')"], {"value.item()", "value.numpy()"}),
+        (["choose(loss, verbose=True)"], {"value.tolist()"}),
+        (["choose(loss, args.kind)"], {"value.item()", "value.numpy()"}),
+    ],
+)
+def test_what_a_call_tells_decides_the_parts_of_an_expression(calls: list[str], reads: set[str]) -> None:
+    text = CHOOSE + in_step("\n".join(calls))
+    assert {text[item.start : item.end] for item in check(text, "PPF201") if item.start < len(CHOOSE)} == reads
+
+
+def test_a_helper_in_another_file_reads_nothing_that_its_call_turns_off() -> None:
+    for kind, reads in (("tensor", 0), ("number", 1)):
+        text = in_step(f"choose(loss, '{kind}')").replace("import paddle\n", "import paddle\nfrom helper import choose\n", 1)
+        found = check({"helper.py": CHOOSE, "train.py": text}, "PPF201")
+        assert len([item for item in found if item.path == "train.py"]) == reads

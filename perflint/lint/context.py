@@ -311,8 +311,8 @@ class Context:
                 self._rare[key] = all(parts) if isinstance(test.operator, cst.And) != value else any(parts)
             else:
                 expression = self.expression(test)
-                definitions = Known(self.file, self.here.scope)
-                self._rare[key] = expression is not None and guards.rare(expression, value, definitions)
+                ways = (Known(self.file, self.here.scope, dict(told)) for told in self.here.ways)
+                self._rare[key] = expression is not None and all(guards.rare(expression, value, way) for way in ways)
         return self._rare[key]
 
 

@@ -158,6 +158,7 @@ class _Looking:
         self._clues = clues
         self._forward = forward
         self._follows = follows
+        self._told = told
         self._definitions = {**Values.of(file.project).definitions(file, scope), **dict(told)}
         self._inner: dict[str, Kind] | None = None
         self._known: tuple[Statement | None, Env] = (None, {})
@@ -191,7 +192,7 @@ class _Looking:
     def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
         """Whether a conditional expression makes a call of a statement only on a few steps."""
         if self._guarded[0] is not statement:  # it may have thousands of calls
-            definitions = Known(self._file, self._scope)
+            definitions = Known(self._file, self._scope, dict(self._told))
             self._guarded = statement, guards.within_expressions(statement.node, definitions)
         return call in self._guarded[1]
 
