@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 from perflint.dataflow import paddle_api
 from perflint.dataflow.environment import Environment
+from perflint.dataflow.type_tests import narrowed
 from perflint.index import registries
 from perflint.index.kinds import (
     DATASET_TAG,
@@ -185,7 +187,23 @@ class Evaluator:
         return HOST if isinstance(node.op, ast.Not) else self.kind(node.operand)
 
     def _conditional(self, node: ast.IfExp) -> Kind:
-        return self._joined([node.body, node.orelse])
+        """Each branch with what the test says of the values: ``x.item() if isinstance(x, Tensor) else x``."""
+        branches = ((node.body, True), (node.orelse, False))
+        return reduce(join, (self._where(node.test, value).kind(branch) for branch, value in branches))
+
+    def _where(self, test: ast.expr, value: bool) -> Evaluator:
+        """An evaluator for where a test has come out as ``value``."""
+        told = narrowed(test, value, self.env, self._file)
+        if not told:
+            return self
+        env = Environment(self.env)
+        env.update(told)
+        return self._within(env)
+
+    def _within(self, env: Env) -> Evaluator:
+        inner = Evaluator(self._file, env)
+        inner._depth = self._depth
+        return inner
 
     def _joined(self, nodes: list[ast.expr]) -> Kind:
         result = self.kind(nodes[0])
@@ -217,10 +235,11 @@ class Evaluator:
     def inside(self, generators: list[ast.comprehension]) -> Evaluator:
         """An evaluator that also knows the targets of a comprehension."""
         env = Environment(self.env)
-        inner = Evaluator(self._file, env)
-        inner._depth = self._depth
+        inner = self._within(env)
         for generator in generators:
             bind(generator.target, inner.iterated(generator.iter), env)
+            for test in generator.ifs:
+                env.update(narrowed(test, True, env, self._file))
         return inner
 
     def iterated(self, node: ast.expr) -> Kind:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator, bind
+from perflint.dataflow.type_tests import impossible, narrowed
 from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join, tuple_of
 from perflint.index.project import FileIndex
 from perflint.query import query
@@ -110,6 +111,10 @@ class Flow:
         self.final = self._block(self._scope.node.body, Environment(self.final))
         return self
 
+    def rules_out(self, node: ast.If, value: bool) -> bool:
+        """Whether the kinds of values, once known, rule out that the test of an ``if`` comes out as ``value``."""
+        return impossible(node.test, value, self._evaluator(self.before.get(node, _NO_KINDS)).kind, self._file)
+
     def _block(self, body: list[ast.stmt], env: Environment) -> Environment:
         for node in body:
             self.before[node] = env
@@ -142,6 +147,16 @@ class Flow:
         if isinstance(node, ast.Match):
             for case in node.cases:
                 env = env.merged(self._block(case.body, env.copy()))
+        if isinstance(node, ast.Assert):
+            return self._where(node.test, True, env)
+        return env
+
+    def _where(self, test: ast.expr, value: bool, env: Environment) -> Environment:
+        """What is known where a test has come out as ``value``."""
+        told = narrowed(test, value, env, self._file)
+        if told:
+            env = env.copy()
+            env.update(told)
         return env
 
     def _evaluator(self, env: Env) -> Evaluator:
@@ -221,11 +236,13 @@ class Flow:
         self.result = kind if self.result is None else join(self.result, kind)
 
     def _if(self, node: ast.If, env: Environment) -> Environment:
-        chain = [node]
+        chain, bodies = [node], [self._block(node.body, self._where(node.test, True, env).copy())]
+        env = self._where(node.test, False, env)
         while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If):  # hundreds of ``elif``
             chain.append(chain[-1].orelse[0])
             self.before[chain[-1]] = env
-        bodies = [self._block(each.body, env.copy()) for each in chain]
+            bodies.append(self._block(chain[-1].body, self._where(chain[-1].test, True, env).copy()))
+            env = self._where(chain[-1].test, False, env)
         result = self._block(chain[-1].orelse, env.copy()) if chain[-1].orelse else env
         for number, each in reversed(list(enumerate(chain))):
             if leaves(each.body):

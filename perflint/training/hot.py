@@ -139,9 +139,7 @@ class _Hot:
             look = looks.at_function(call.file, call.scope, handed, told, step.forward, follows, self._clues)
             self._take(look, call.file, call.scope, step, call.depth, told)
 
-    def _take(
-        self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int, told: Told = ()
-    ) -> None:
+    def _take(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int, told: Told = ()) -> None:
         """Enter what a look has found; ``step`` is the one that led to the function, None where steps begin there."""
         path = file.path
         if self._only is None or file in self._only:

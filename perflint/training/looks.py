@@ -91,7 +91,7 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     project = file.project
     env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
     flow = Flow(scope, file, env, guess_losses=True).run()
-    path = around.HotPath(Known(file, scope), scope)
+    path = around.HotPath(Known(file, scope), scope, flow)
     looking = _Looking(file, scope, flow, clues)
     for statement in scope.statements:
         around_it = list(_loops_around(statement, loops))
@@ -128,7 +128,7 @@ def at_function(
             env[name] = GUESS
     flow = Flow(scope, file, env, guess_losses=True).run()
     drawn = yielding_loops(scope) if is_generator(scope) else None
-    path = around.HotPath(Known(file, scope, dict(told)), scope)
+    path = around.HotPath(Known(file, scope, dict(told)), scope, flow)
     failing = around.leading_to_an_error(scope)
     looking = _Looking(file, scope, flow, clues, forward, follows, told)
     for statement in scope.statements:
@@ -193,7 +193,8 @@ class _Looking:
         """Whether a conditional expression makes a call of a statement only on a few steps."""
         if self._guarded[0] is not statement:  # it may have thousands of calls
             definitions = Known(self._file, self._scope, dict(self._told))
-            self._guarded = statement, guards.within_expressions(statement.node, definitions)
+            kind = Evaluator(self._file, self._known_at(statement)).kind
+            self._guarded = statement, guards.within_expressions(statement.node, definitions, kind, self._file)
         return call in self._guarded[1]
 
     def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:

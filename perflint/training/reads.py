@@ -58,15 +58,15 @@ class Reads(Part):
         if len(scope.statements) > _MOST_STATEMENTS:
             return None
         start = Values.of(self._project).base_env(file, scope, dict(handed))
-        before = Flow(scope, file, start, guess_losses=False).run().before
+        flow = Flow(scope, file, start, guess_losses=False).run()
         known = Known(file, scope, dict(told))
-        path = around.HotPath(known, scope)
+        path = around.HotPath(known, scope, flow)
         possible: Read | None = None
         for statement in scope.statements:
             if not statement.calls or path.is_off(statement.place, None):
                 continue
-            env = with_comprehensions(statement.node, before.get(statement.node, {}), file)
-            guarded = guards.within_expressions(statement.node, known)
+            env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), file)
+            guarded = guards.within_expressions(statement.node, known, Evaluator(file, env).kind, file)
             calls = [call for call in statement.calls if call not in guarded]
             found = self._in_calls(file, scope, calls, env, depth)
             if found is not None and found.sure and not _asks_for_a_key(statement, scope):
