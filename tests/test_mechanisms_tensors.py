@@ -9,7 +9,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from tests.support import expect_reads
+from tests.support import check, expect_reads, in_step
 
 FIT = """\
 import numpy as np
@@ -537,3 +537,41 @@ def test_loss_like_names_that_are_no_tensors() -> None:
                 history.append(float(best_loss))
         """
     )
+
+
+# --- the entries of a dict
+
+
+@pytest.mark.parametrize(
+    ("lines", "reads"),
+    [
+        ('logs = {"loss": loss, "took": time.time()}\nseen.add(float(logs["took"]))', []),
+        ('logs = {"loss": loss, "took": seconds()}\nseen.add(float(logs.get("took")))', []),
+        ('logs = {"loss": loss, "took": seconds()}\nseen.add(float(logs["loss"]))', ['float(logs["loss"])']),
+        (
+            'logs = {"took": seconds()}\nlogs["loss"] = loss\nseen.add(float(logs["loss"]))',
+            ['float(logs["loss"])'],
+        ),
+        ('logs = dict(loss=loss, took=1.0)\nseen.add(float(logs["loss"]))', ['float(logs["loss"])']),
+        ('logs = {"loss": loss}\nlogs.update({"out": False})\nseen.add(float(logs["out"]))', []),
+        ('logs = {"loss": loss}\nlogs.update(took=1.0)\nseen.add(float(logs["took"]))', []),
+        # What is not known by its key may be any of them.
+        ('logs = {"loss": loss, "took": 1.0}\nseen.add(float(logs[name]))', ["float(logs[name])"]),
+        ('logs = {"took": 1.0}\nlogs["loss"] = loss\nseen += [float(v) for v in logs.values()]', ["float(v)"]),
+        ('logs = {"took": 1.0}\nlogs["loss"] = 2.0\nseen += [float(v) for v in logs.values()]', []),
+        # A loop over the keys leaves numbers alone.
+        ('logs = {"loss": loss}\nfor k in logs:\n    logs[k] = 1.0\nseen.add(float(logs["loss"]))', []),
+        (
+            'logs = {"loss": loss}\nfor k in list(logs.keys()):\n    logs[k] = 1.0\nseen.add(float(logs["loss"]))',
+            [],
+        ),
+        (
+            'logs = {"loss": loss}\nfor k, v in logs.items():\n    logs[k] = v * 2\nseen.add(float(logs["loss"]))',
+            1,
+        ),
+    ],
+)
+def test_the_entries_of_a_dict(lines: str, reads: list[str] | int) -> None:
+    text = "import time\n" + in_step(lines)
+    found = [text[item.start : item.end] for item in check(text, "PPF201")]
+    assert (len(found) if isinstance(reads, int) else found) == reads

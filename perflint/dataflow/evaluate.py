@@ -25,6 +25,7 @@ from perflint.index.kinds import (
     TENSOR_TAG,
     TUPLE_TAG,
     UNKNOWN,
+    UNKNOWN_TAG,
     Kind,
     element,
     function,
@@ -35,7 +36,8 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.index.registries import Registries
 from perflint.syntax.names import dotted
-from perflint.syntax.vocabulary import means_layer, means_loader
+from perflint.syntax.tree import string_of
+from perflint.syntax.vocabulary import means_layer, means_loader, means_loss
 
 Env = Mapping[str, Kind]
 
@@ -154,7 +156,7 @@ class Evaluator:
         item = item_name(node)
         if item is not None and item in self.env:
             return self.env[item]
-        base = self.kind(node.value)
+        base = self._whole(node.value)
         if base.tag == TUPLE_TAG and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
             index = node.slice.value
             if -len(base.items) <= index < len(base.items):
@@ -162,6 +164,20 @@ class Evaluator:
         if base.tag == LOADER_TAG:
             return LOADER
         return element(base)
+
+    def _whole(self, node: ast.expr) -> Kind:
+        """The kind of a container: one of tensors, if any of its entries that are known by their keys is a tensor."""
+        kind, name = self.kind(node), dotted(node)
+        if name is None or kind.is_tensor or not isinstance(self.env, Environment):
+            return kind
+        return next((TENSOR for item in self.env.items_of(name) if item.tag == TENSOR_TAG), kind)
+
+    def _entry(self, node: ast.Call, func: ast.Attribute) -> Kind | None:
+        """What ``logs.get("cost")`` gives, where the entry is known."""
+        if func.attr not in ("get", "pop") or not node.args:
+            return None
+        item = item_name(ast.Subscript(func.value, node.args[0]))
+        return self.env.get(item) if item is not None else None
 
     def _binary(self, node: ast.BinOp) -> Kind:
         left, right = self.kind(node.left), self.kind(node.right)
@@ -256,7 +272,7 @@ class Evaluator:
             if name in _WRAPPERS or last in ("tqdm", "track"):
                 return self.iterated(node.args[0]) if node.args else UNKNOWN
             if isinstance(node.func, ast.Attribute) and last in ("items", "values", "keys"):
-                base = self.kind(node.func.value)
+                base = self._whole(node.func.value)
                 if last == "keys":
                     return HOST
                 value = element(base)
@@ -353,6 +369,9 @@ class Evaluator:
         return arguments, keywords
 
     def _call_method(self, node: ast.Call, func: ast.Attribute, name: str | None) -> Kind:
+        entry = self._entry(node, func)
+        if entry is not None:
+            return entry
         base = self.kind(func.value)
         method = func.attr
         if base.tag == TENSOR_TAG:
@@ -494,6 +513,24 @@ def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
             env[name] = TENSOR
     elif kind.type and name in env and env[name].tag in (TENSOR_TAG, "host"):
         env[name] = UNKNOWN
+
+
+def bind_entries(target: ast.expr, value: ast.expr, evaluator: Evaluator, env: Environment) -> None:
+    """Enter the kinds of the entries that a name gets by their keys: ``logs = {"loss": loss, "lr": 0.1}``."""
+    for key, entry in entries_in(value):
+        item, kind = item_name(ast.Subscript(target, ast.Constant(key))), evaluator.kind(entry)
+        if item is not None and (kind.tag != UNKNOWN_TAG or not means_loss(key)):
+            env[item] = kind
+
+
+def entries_in(value: ast.expr) -> list[tuple[str, ast.expr]]:
+    """The entries of ``{"loss": loss}`` or ``dict(loss=loss)`` whose keys are written there."""
+    if isinstance(value, ast.Dict):
+        keys = ((string_of(key) if key is not None else None) for key in value.keys)
+        return [(key, entry) for key, entry in zip(keys, value.values, strict=True) if key is not None]
+    if isinstance(value, ast.Call) and dotted(value.func) == "dict":
+        return [(keyword.arg, keyword.value) for keyword in value.keywords if keyword.arg]
+    return []
 
 
 def item_name(node: ast.Subscript) -> str | None:
