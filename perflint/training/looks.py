@@ -23,6 +23,7 @@ from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, is_generator, with_comprehensions, yielding_loops
 from perflint.dataflow.handed import Handed, Told, default_values, in_order, parameter_env
+from perflint.dataflow.object_fields import told_to_method
 from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
@@ -215,9 +216,14 @@ class _Looking:
             if is_generator(target.scope):
                 continue  # calling one runs nothing yet: ``drawn`` follows those that a step draws from
             parameters = parameter_env(target.scope, *(given if target.bound else _NO_HANDED))
-            told = in_order(default_values(target.scope, call, self._definitions)) if target.bound else ()
+            told = in_order(self._told_to(target.scope, call)) if target.bound else ()
             self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
+
+    def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
+        """What a call makes the parameters of a function stand for, and the attributes of its object."""
+        fields = told_to_method(self._file, self._scope, call, self._told, target)
+        return {**fields, **default_values(target, call, self._definitions)}
 
     def _known_at(self, statement: Statement) -> Env:
         """What is known at a statement, with the functions inside of those around it."""
