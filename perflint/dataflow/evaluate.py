@@ -79,6 +79,8 @@ HOST_MODULES = (
     "scipy.",
     "pandas.",
 )
+_OTHER_FRAMEWORKS = ("torch.", "tensorflow.", "jax.", "mxnet.")
+"""What these make is no tensor of Paddle's, whatever it waits for."""
 _WRAPPERS = frozenset(
     {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
 )
@@ -166,11 +168,17 @@ class Evaluator:
         return element(base)
 
     def _whole(self, node: ast.expr) -> Kind:
-        """The kind of a container: one of tensors, if any of its entries that are known by their keys is a tensor."""
+        """The kind of a container, with what is known of its entries by their keys: one tensor makes it one of tensors.
+
+        Where nothing else is known of it, and all these entries are numbers, it is one of numbers.
+        """
         kind, name = self.kind(node), dotted(node)
         if name is None or kind.is_tensor or not isinstance(self.env, Environment):
             return kind
-        return next((TENSOR for item in self.env.items_of(name) if item.tag == TENSOR_TAG), kind)
+        items = self.env.items_of(name)
+        if any(item.tag == TENSOR_TAG for item in items):
+            return TENSOR
+        return HOST if kind.tag == UNKNOWN_TAG and items and all(item.is_host for item in items) else kind
 
     def _entry(self, node: ast.Call, func: ast.Attribute) -> Kind | None:
         """What ``logs.get("cost")`` gives, where the entry is known."""
@@ -317,6 +325,8 @@ class Evaluator:
             return self._call_of_paddle(node, qualified)
         if qualified in _HOST_CALLS or qualified.startswith(HOST_MODULES):
             return HOST
+        if qualified.startswith(_OTHER_FRAMEWORKS) and self._file.names.is_bound(name.partition(".")[0]):
+            return HOST  # where nothing imports it, the call was left over when the file was ported
         known = self._call_of_python(qualified, node.args[0] if node.args else None)
         if known is not None:
             return known
@@ -329,8 +339,20 @@ class Evaluator:
             wrapped = self.kind(node.args[0])
             if wrapped.tag == LAYER_TAG:
                 return wrapped  # it calls the layer that it wraps
+        if self._is_on_cpu(node):
+            return HOST
         result = paddle_api.call_result(qualified, node)
         return result if result is not UNKNOWN else self._call_project(qualified, node)
+
+    def _is_on_cpu(self, node: ast.Call) -> bool:
+        """Whether a call says that what it makes stays in host memory: ``to_tensor(x, place=paddle.CPUPlace())``."""
+        places = (keyword.value for keyword in node.keywords if keyword.arg == "place")
+        return any(
+            self._file.names.resolve(dotted(place.func) or "").endswith("CPUPlace")
+            if isinstance(place, ast.Call)
+            else string_of(place) == "cpu"
+            for place in places
+        )
 
     def _call_of_python(self, qualified: str, first: ast.expr | None) -> Kind | None:
         """What a function of Python, or one that hands its first argument on, gives; None for any other function."""

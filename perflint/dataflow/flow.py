@@ -183,7 +183,7 @@ class Flow:
             return
         if name in self._tensors:
             env[name] = TENSOR
-        elif self._guess and means_loss(name) and isinstance(value, (ast.Call, ast.Subscript)):
+        elif self._guess and means_loss(name) and _may_be_tensor(value, self._file):
             env[name] = GUESS
 
     def _augmented(self, node: ast.AugAssign, env: Environment) -> Environment:
@@ -228,6 +228,8 @@ class Flow:
             env = env.copy()
             for value in (*call.args[:1], given):
                 bind_entries(target, value, evaluator, env)
+            if call.args and not isinstance(call.args[0], ast.Dict):  # entries whose keys are not written there
+                bind(ast.Subscript(target, ast.Constant("**")), evaluator.iterated(call.args[0]), env)
         return env
 
     def _fill(self, target: ast.expr, name: str, value: ast.expr, env: Environment) -> Environment:
@@ -322,6 +324,17 @@ class Flow:
                 before = after if is_shared else before.merged(handled)
         after = self._block(node.orelse, after)
         return self._block(node.finalbody, after)
+
+
+def _may_be_tensor(value: ast.expr, file: FileIndex) -> bool:
+    """Whether a value may be the loss that its name says: no object of an imported class is (``losses = Meter()``)."""
+    name = dotted(value.func) if isinstance(value, ast.Call) else None
+    if name is None:
+        return isinstance(value, (ast.Call, ast.Subscript))
+    if not file.names.is_bound(name.partition(".")[0]):
+        return name not in ("dict", "list", "set", "tuple")
+    last = name.rpartition(".")[2]
+    return last not in ("defaultdict", "deque") and (not last[:1].isupper() or last.isupper())
 
 
 def _dict_of(node: ast.expr) -> ast.expr | None:

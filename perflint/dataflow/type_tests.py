@@ -93,13 +93,14 @@ def _asked(test: ast.expr, file: FileIndex) -> _Asked | None:
     if not isinstance(test, ast.Call) or not test.args or test.keywords:
         return None
     name = dotted(test.func) or ""
-    if name == "isinstance" and len(test.args) == 2:
-        types = test.args[1].elts if isinstance(test.args[1], ast.Tuple) else [test.args[1]]
-        names = [file.names.resolve(dotted(each) or "") for each in types]
-        if names and all(map(_is_tensor, names)):
-            return _Asked(test.args[0], True)
-        return _Asked(test.args[0], False) if names and all(map(_is_on_host, names)) else None
-    return _Asked(test.args[0], True) if file.names.resolve(name) == "paddle.is_tensor" else None
+    if name != "isinstance" or len(test.args) != 2:
+        return _Asked(test.args[0], True) if file.names.resolve(name) == "paddle.is_tensor" else None
+    types = test.args[1].elts if isinstance(test.args[1], ast.Tuple) else [test.args[1]]
+    names = [file.names.resolve(dotted(each) or "") for each in types]
+    for are, is_tensor in ((_is_tensor, True), (_is_on_host, False)):
+        if names and all(map(are, names)):
+            return _Asked(test.args[0], is_tensor)
+    return None
 
 
 def _is_tensor(name: str) -> bool:
