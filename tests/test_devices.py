@@ -61,3 +61,28 @@ def test_files_that_import_each_other_run_where_they_are_brought_in() -> None:
 def test_the_name_of_a_file_in_other_places_is_no_import() -> None:
     main = "# from lib import engine\nengine = 'import engine'\nfrom engine.lib import train\n"
     assert on_cpu({"cpu.py": CPU + "import lib.engine\n", "main.py": main})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Somebody else trains on the GPU, whose name is put together.
+        (
+            'if args.cuda == -1:\n    paddle.set_device("cpu")\nelse:\n    paddle.set_device(f"gpu:{args.cuda}")\n',
+            False,
+        ),
+        ('if args.cpu:\n    paddle.set_device("cpu")\n', False),
+        ('for _ in range(2):\n    paddle.set_device("cpu")\n', False),
+        ('def main(cpu=False):\n    if cpu:\n        paddle.set_device("cpu")\n', False),
+        # Constants decide.
+        ('ON_CPU = True\nif ON_CPU:\n    paddle.set_device("cpu")\nelse:\n    paddle.set_device("gpu")\n', True),
+        ('ON_CPU = False\nif ON_CPU:\n    paddle.set_device("cpu")\nelse:\n    paddle.set_device("gpu")\n', False),
+        ('DEVICE = "cpu"\npaddle.set_device(DEVICE)\n', True),
+        ('def main():\n    paddle.set_device("cpu")\n', True),
+        # The default of an option is no decision.
+        ('parser.add_argument("--device", default="cpu")\npaddle.set_device(parser.parse_args().device)\n', False),
+    ],
+)
+def test_a_choice_that_a_test_makes(text: str, expected: bool) -> None:
+    setup = "import argparse\nimport paddle\n\nparser = argparse.ArgumentParser()\nargs = parser.parse_args()\n"
+    assert on_cpu({"lib/engine.py": setup + text}) is expected

@@ -261,3 +261,82 @@ def test_many_calls_that_tell_different_things_leave_nothing_out() -> None:
     calls = [*(f"convert(loss, 'kind {number}')" for number in range(12)), "convert(loss, 'number')"]
     text = CONVERT + in_step("\n".join(calls))
     assert {text[item.start : item.end] for item in check(text, "PPF201")} == {"value.item()", "value.numpy()"}
+
+
+CHOOSE = """\
+def choose(value, kind="tensor", verbose=False):
+    shown = verbose and value.tolist()
+    return value.item() if kind == "number" else value.numpy() if kind == "array" else value
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "reads"),
+    [
+        (["choose(loss)"], set()),
+        (["choose(loss, 'number')"], {"value.item()"}),
+        (["choose(loss, 'number')", "choose(loss, 'array')"], {"value.item()", "value.numpy()"}),
+        (["choose(loss, verbose=True)"], {"value.tolist()"}),
+        (["choose(loss, args.kind)"], {"value.item()", "value.numpy()"}),
+    ],
+)
+def test_what_a_call_tells_decides_the_parts_of_an_expression(calls: list[str], reads: set[str]) -> None:
+    text = CHOOSE + in_step("\n".join(calls))
+    assert {text[item.start : item.end] for item in check(text, "PPF201") if item.start < len(CHOOSE)} == reads
+
+
+def test_a_helper_in_another_file_reads_nothing_that_its_call_turns_off() -> None:
+    imports = "import paddle\nfrom helper import choose\n"
+    for kind, reads in (("tensor", 0), ("number", 1)):
+        text = in_step(f"choose(loss, '{kind}')").replace("import paddle\n", imports, 1)
+        found = check({"helper.py": CHOOSE, "train.py": text}, "PPF201")
+        assert len([item for item in found if item.path == "train.py"]) == reads
+
+
+@pytest.mark.parametrize(
+    ("given", "reads"),
+    [
+        # Numbers and arrays are no tensors.
+        ("lr = 0.1 * step", set()),
+        ("lr = np.zeros(3)", set()),
+        ("lr = loss", {"value.item()"}),
+    ],
+)
+def test_a_test_of_the_type_of_what_is_handed_over(given: str, reads: set[str]) -> None:
+    helper = """\
+import numpy as np
+
+
+def note(value):
+    if isinstance(value, paddle.Tensor):
+        history.append(value.item())
+    shown = [value.numpy() for _ in range(1) if isinstance(value, paddle.Tensor) and verbose]
+
+
+"""
+    text = helper.replace("    shown", "    return\n    shown") + in_step(f"{given}\nnote(lr)")
+    assert {text[item.start : item.end] for item in check(text, "PPF201") if item.start < len(helper)} == reads
+
+
+@pytest.mark.parametrize(
+    ("after", "reads"),
+    [
+        # What follows sees a number.
+        ("if isinstance(loss, paddle.Tensor):\n    loss = float(loss)\nnumbers.append(float(loss))", ["float(loss)"]),
+        (
+            "value = loss.item() if isinstance(loss, paddle.Tensor) else loss\nnumbers.append(float(value))",
+            ["loss.item()"],
+        ),
+        ("value = loss if isinstance(loss, float) else loss.item()\nnumbers.append(float(value))", ["loss.item()"]),
+        ("if isinstance(x, np.ndarray):\n    numbers.append(float(x))", []),
+        ("if not isinstance(x, np.ndarray):\n    numbers.append(float(x))", ["float(x)"]),
+        ("assert isinstance(x, (int, float))\nnumbers.append(float(x))", []),
+        ("if paddle.is_tensor(x) or flag:\n    numbers.append(float(x))", ["float(x)"]),
+        ("numbers += [float(v) for v in (loss, 1.0) if isinstance(v, float)]", []),
+    ],
+)
+def test_what_a_test_of_a_type_says_of_the_value(after: str, reads: list[str]) -> None:
+    text = "import numpy as np\n" + in_step(after)
+    assert [text[item.start : item.end] for item in check(text, "PPF201")] == reads

@@ -9,7 +9,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from tests.support import expect_reads
+from tests.support import check, expect_reads, in_step
 
 FIT = """\
 import numpy as np
@@ -537,3 +537,67 @@ def test_loss_like_names_that_are_no_tensors() -> None:
                 history.append(float(best_loss))
         """
     )
+
+
+# --- the entries of a dict
+
+
+@pytest.mark.parametrize(
+    ("lines", "reads"),
+    [
+        ('logs = {"loss": loss, "took": time.time()}\nseen.add(float(logs["took"]))', []),
+        ('logs = {"loss": loss, "took": seconds()}\nseen.add(float(logs.get("took")))', []),
+        ('logs = {"loss": loss, "took": seconds()}\nseen.add(float(logs["loss"]))', ['float(logs["loss"])']),
+        (
+            'logs = {"took": seconds()}\nlogs["loss"] = loss\nseen.add(float(logs["loss"]))',
+            ['float(logs["loss"])'],
+        ),
+        ('logs = dict(loss=loss, took=1.0)\nseen.add(float(logs["loss"]))', ['float(logs["loss"])']),
+        ('logs = {"loss": loss}\nlogs.update({"out": False})\nseen.add(float(logs["out"]))', []),
+        ('logs = {"loss": loss}\nlogs.update(took=1.0)\nseen.add(float(logs["took"]))', []),
+        # What is not known by its key may be any of them.
+        ('logs = {"loss": loss, "took": 1.0}\nseen.add(float(logs[name]))', ["float(logs[name])"]),
+        ('logs = {"took": 1.0}\nlogs["loss"] = loss\nseen += [float(v) for v in logs.values()]', ["float(v)"]),
+        ('logs = {"took": 1.0}\nlogs["loss"] = 2.0\nseen += [float(v) for v in logs.values()]', []),
+        # A loop over the keys leaves numbers alone.
+        ('logs = {"loss": loss}\nfor k in logs:\n    logs[k] = 1.0\nseen.add(float(logs["loss"]))', []),
+        (
+            'logs = {"loss": loss}\nfor k in list(logs.keys()):\n    logs[k] = 1.0\nseen.add(float(logs["loss"]))',
+            [],
+        ),
+        (
+            'logs = {"loss": loss}\nfor k, v in logs.items():\n    logs[k] = v * 2\nseen.add(float(logs["loss"]))',
+            1,
+        ),
+    ],
+)
+def test_the_entries_of_a_dict(lines: str, reads: list[str] | int) -> None:
+    text = "import time\n" + in_step(lines)
+    found = [text[item.start : item.end] for item in check(text, "PPF201")]
+    assert (len(found) if isinstance(reads, int) else found) == reads
+
+
+@pytest.mark.parametrize(
+    ("lines", "reads"),
+    [
+        # Another framework's values, and tensors that stay in host memory.
+        ("value = torch.zeros([3])\nseen.add(value.sum().item())", []),
+        ("loss_value = torch.nn.functional.mse_loss(a, b)\nseen.add(float(loss_value))", []),
+        ("value = tensorflow.zeros([3])\nseen.add(value.sum().item())", ["value.sum().item()"]),  # left over
+        ("value = paddle.to_tensor(x, place=paddle.CPUPlace())\nseen.add(value.item())", []),
+        ('value = paddle.to_tensor(x, place="cpu")\nseen.add(value.item())', []),
+        ("value = paddle.to_tensor(x, place=paddle.CUDAPlace(0))\nseen.add(value.item())", ["value.item()"]),
+        # An object of an imported class is no loss, whatever its name says; a function may give one.
+        ("losses = Meter()\nlosses.update(1.0)\nseen.add(float(losses))", []),
+        ("loss_dict = OrderedDict()\nloss_dict['a'] = 1.0\nseen.add(float(loss_dict['b']))", []),
+        ("losses = measure(x)\nseen.add(float(losses))", ["float(losses)"]),
+        ("losses = MSE(x)\nseen.add(float(losses))", ["float(losses)"]),
+        # Numbers by all their keys.
+        ("d = {}\nd['a'] = 1.0\nfor k, v in d.items():\n    seen.add(v.item())", []),
+        ("d = {}\nd['a'] = 1.0\nd.update(others)\nfor k, v in d.items():\n    seen.add(v.item())", ["v.item()"]),
+    ],
+)
+def test_what_is_no_tensor_of_the_device(lines: str, reads: list[str]) -> None:
+    imports = "import torch\nfrom collections import OrderedDict\nfrom metrics import MSE, Meter, measure\n"
+    text = imports + in_step(lines)
+    assert [text[item.start : item.end] for item in check(text, "PPF201")] == reads

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from perflint.dataflow.settled import Known
+from perflint.index.kinds import UNKNOWN
 from perflint.syntax import vocabulary
 from perflint.training import counting, guards
-from tests.support import module
+from tests.support import PATH, module, project
 
 
 def expression(text: str) -> ast.expr:
@@ -547,7 +548,7 @@ def test_the_count_of_a_loop_over_an_asynchronous_source() -> None:
 
 def made_rarely(text: str) -> list[str]:
     """The calls of a statement that a conditional expression makes only now and then."""
-    found = guards.within_expressions(statement(text), {})
+    found = guards.within_expressions(statement(text), {}, lambda _: UNKNOWN, project("").files[PATH])
     return sorted(ast.unparse(item) for item in found if isinstance(item, ast.Call))
 
 

@@ -461,7 +461,7 @@ class Constants(Part):
         assigned = assigned or list(body)
         if not assigned:
             return self._inherited(name, file, owner, bound) if want is Want.DEFAULT else OPEN
-        is_sole = len(assigned) == 1 and (want is Want.DEFAULT or self._is_kept(name, file, owner))
+        is_sole = len(assigned) == 1 and (want is Want.DEFAULT or self.is_kept(name, file, owner))
         if want is not Want.POSSIBLE and not is_sole:
             return OPEN
         if want is Want.CERTAIN and not self._is_set_up(name, file, owner):
@@ -483,7 +483,7 @@ class Constants(Part):
         where = [scope.name for _, scope in owner.attributes.get(name, ())]
         return where == ["__init__"] and name != "training" and Hierarchy.of(self._project).is_plain(file, owner)
 
-    def _is_kept(self, name: str, file: FileIndex, owner: Class) -> bool:
+    def is_kept(self, name: str, file: FileIndex, owner: Class) -> bool:
         """Whether no code but that of the class itself gives an attribute of its objects a value."""
         below = Hierarchy.of(self._project).descendants(owner)
         is_body = name not in owner.attributes

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 from perflint.dataflow import paddle_api
 from perflint.dataflow.environment import Environment
+from perflint.dataflow.type_tests import narrowed
 from perflint.index import registries
 from perflint.index.kinds import (
     DATASET_TAG,
@@ -23,6 +25,7 @@ from perflint.index.kinds import (
     TENSOR_TAG,
     TUPLE_TAG,
     UNKNOWN,
+    UNKNOWN_TAG,
     Kind,
     element,
     function,
@@ -33,7 +36,8 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.index.registries import Registries
 from perflint.syntax.names import dotted
-from perflint.syntax.vocabulary import means_layer, means_loader
+from perflint.syntax.tree import string_of
+from perflint.syntax.vocabulary import means_layer, means_loader, means_loss
 
 Env = Mapping[str, Kind]
 
@@ -75,6 +79,8 @@ HOST_MODULES = (
     "scipy.",
     "pandas.",
 )
+_OTHER_FRAMEWORKS = ("torch.", "tensorflow.", "jax.", "mxnet.")
+"""What these make is no tensor of Paddle's, whatever it waits for."""
 _WRAPPERS = frozenset(
     {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
 )
@@ -152,7 +158,7 @@ class Evaluator:
         item = item_name(node)
         if item is not None and item in self.env:
             return self.env[item]
-        base = self.kind(node.value)
+        base = self._whole(node.value)
         if base.tag == TUPLE_TAG and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
             index = node.slice.value
             if -len(base.items) <= index < len(base.items):
@@ -160,6 +166,26 @@ class Evaluator:
         if base.tag == LOADER_TAG:
             return LOADER
         return element(base)
+
+    def _whole(self, node: ast.expr) -> Kind:
+        """The kind of a container, with what is known of its entries by their keys: one tensor makes it one of tensors.
+
+        Where nothing else is known of it, and all these entries are numbers, it is one of numbers.
+        """
+        kind, name = self.kind(node), dotted(node)
+        if name is None or kind.is_tensor or not isinstance(self.env, Environment):
+            return kind
+        items = self.env.items_of(name)
+        if any(item.tag == TENSOR_TAG for item in items):
+            return TENSOR
+        return HOST if kind.tag == UNKNOWN_TAG and items and all(item.is_host for item in items) else kind
+
+    def _entry(self, node: ast.Call, func: ast.Attribute) -> Kind | None:
+        """What ``logs.get("cost")`` gives, where the entry is known."""
+        if func.attr not in ("get", "pop") or not node.args:
+            return None
+        item = item_name(ast.Subscript(func.value, node.args[0]))
+        return self.env.get(item) if item is not None else None
 
     def _binary(self, node: ast.BinOp) -> Kind:
         left, right = self.kind(node.left), self.kind(node.right)
@@ -185,7 +211,23 @@ class Evaluator:
         return HOST if isinstance(node.op, ast.Not) else self.kind(node.operand)
 
     def _conditional(self, node: ast.IfExp) -> Kind:
-        return self._joined([node.body, node.orelse])
+        """Each branch with what the test says of the values: ``x.item() if isinstance(x, Tensor) else x``."""
+        branches = ((node.body, True), (node.orelse, False))
+        return reduce(join, (self._where(node.test, value).kind(branch) for branch, value in branches))
+
+    def _where(self, test: ast.expr, value: bool) -> Evaluator:
+        """An evaluator for where a test has come out as ``value``."""
+        told = narrowed(test, value, self.env, self._file)
+        if not told:
+            return self
+        env = Environment(self.env)
+        env.update(told)
+        return self._within(env)
+
+    def _within(self, env: Env) -> Evaluator:
+        inner = Evaluator(self._file, env)
+        inner._depth = self._depth
+        return inner
 
     def _joined(self, nodes: list[ast.expr]) -> Kind:
         result = self.kind(nodes[0])
@@ -217,10 +259,11 @@ class Evaluator:
     def inside(self, generators: list[ast.comprehension]) -> Evaluator:
         """An evaluator that also knows the targets of a comprehension."""
         env = Environment(self.env)
-        inner = Evaluator(self._file, env)
-        inner._depth = self._depth
+        inner = self._within(env)
         for generator in generators:
             bind(generator.target, inner.iterated(generator.iter), env)
+            for test in generator.ifs:
+                env.update(narrowed(test, True, env, self._file))
         return inner
 
     def iterated(self, node: ast.expr) -> Kind:
@@ -237,7 +280,7 @@ class Evaluator:
             if name in _WRAPPERS or last in ("tqdm", "track"):
                 return self.iterated(node.args[0]) if node.args else UNKNOWN
             if isinstance(node.func, ast.Attribute) and last in ("items", "values", "keys"):
-                base = self.kind(node.func.value)
+                base = self._whole(node.func.value)
                 if last == "keys":
                     return HOST
                 value = element(base)
@@ -282,6 +325,8 @@ class Evaluator:
             return self._call_of_paddle(node, qualified)
         if qualified in _HOST_CALLS or qualified.startswith(HOST_MODULES):
             return HOST
+        if qualified.startswith(_OTHER_FRAMEWORKS) and self._file.names.is_bound(name.partition(".")[0]):
+            return HOST  # where nothing imports it, the call was left over when the file was ported
         known = self._call_of_python(qualified, node.args[0] if node.args else None)
         if known is not None:
             return known
@@ -294,8 +339,20 @@ class Evaluator:
             wrapped = self.kind(node.args[0])
             if wrapped.tag == LAYER_TAG:
                 return wrapped  # it calls the layer that it wraps
+        if self._is_on_cpu(node):
+            return HOST
         result = paddle_api.call_result(qualified, node)
         return result if result is not UNKNOWN else self._call_project(qualified, node)
+
+    def _is_on_cpu(self, node: ast.Call) -> bool:
+        """Whether a call says that what it makes stays in host memory: ``to_tensor(x, place=paddle.CPUPlace())``."""
+        places = (keyword.value for keyword in node.keywords if keyword.arg == "place")
+        return any(
+            self._file.names.resolve(dotted(place.func) or "").endswith("CPUPlace")
+            if isinstance(place, ast.Call)
+            else string_of(place) == "cpu"
+            for place in places
+        )
 
     def _call_of_python(self, qualified: str, first: ast.expr | None) -> Kind | None:
         """What a function of Python, or one that hands its first argument on, gives; None for any other function."""
@@ -334,6 +391,9 @@ class Evaluator:
         return arguments, keywords
 
     def _call_method(self, node: ast.Call, func: ast.Attribute, name: str | None) -> Kind:
+        entry = self._entry(node, func)
+        if entry is not None:
+            return entry
         base = self.kind(func.value)
         method = func.attr
         if base.tag == TENSOR_TAG:
@@ -475,6 +535,24 @@ def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
             env[name] = TENSOR
     elif kind.type and name in env and env[name].tag in (TENSOR_TAG, "host"):
         env[name] = UNKNOWN
+
+
+def bind_entries(target: ast.expr, value: ast.expr, evaluator: Evaluator, env: Environment) -> None:
+    """Enter the kinds of the entries that a name gets by their keys: ``logs = {"loss": loss, "lr": 0.1}``."""
+    for key, entry in entries_in(value):
+        item, kind = item_name(ast.Subscript(target, ast.Constant(key))), evaluator.kind(entry)
+        if item is not None and (kind.tag != UNKNOWN_TAG or not means_loss(key)):
+            env[item] = kind
+
+
+def entries_in(value: ast.expr) -> list[tuple[str, ast.expr]]:
+    """The entries of ``{"loss": loss}`` or ``dict(loss=loss)`` whose keys are written there."""
+    if isinstance(value, ast.Dict):
+        keys = ((string_of(key) if key is not None else None) for key in value.keys)
+        return [(key, entry) for key, entry in zip(keys, value.values, strict=True) if key is not None]
+    if isinstance(value, ast.Call) and dotted(value.func) == "dict":
+        return [(keyword.arg, keyword.value) for keyword in value.keywords if keyword.arg]
+    return []
 
 
 def item_name(node: ast.Subscript) -> str | None:

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterable
 
 from perflint.dataflow.environment import Environment
-from perflint.dataflow.evaluate import Env, Evaluator, bind
+from perflint.dataflow.evaluate import Env, Evaluator, bind, bind_entries
+from perflint.dataflow.type_tests import impossible, narrowed
 from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join, tuple_of
 from perflint.index.project import FileIndex
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import LOOPS, TRIES, Scope, headers, leaves
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_loss, means_scaler
@@ -110,6 +111,10 @@ class Flow:
         self.final = self._block(self._scope.node.body, Environment(self.final))
         return self
 
+    def rules_out(self, node: ast.If, value: bool) -> bool:
+        """Whether the kinds of values, once known, rule out that the test of an ``if`` comes out as ``value``."""
+        return impossible(node.test, value, self._evaluator(self.before.get(node, _NO_KINDS)).kind, self._file)
+
     def _block(self, body: list[ast.stmt], env: Environment) -> Environment:
         for node in body:
             self.before[node] = env
@@ -142,6 +147,16 @@ class Flow:
         if isinstance(node, ast.Match):
             for case in node.cases:
                 env = env.merged(self._block(case.body, env.copy()))
+        if isinstance(node, ast.Assert):
+            return self._where(node.test, True, env)
+        return env
+
+    def _where(self, test: ast.expr, value: bool, env: Environment) -> Environment:
+        """What is known where a test has come out as ``value``."""
+        told = narrowed(test, value, env, self._file)
+        if told:
+            env = env.copy()
+            env.update(told)
         return env
 
     def _evaluator(self, env: Env) -> Evaluator:
@@ -149,10 +164,12 @@ class Flow:
 
     def _assign(self, targets: list[ast.expr], value: ast.expr, env: Environment) -> Environment:
         self._yield(value, env)
-        kind = self._evaluator(env).kind(value)
+        evaluator = self._evaluator(env)
+        kind = evaluator.kind(value)
         env = env.copy()
         for target in targets:
             bind(target, kind, env)
+            bind_entries(target, value, evaluator, env)
             self._name_unknown(target, value, env)
         return env
 
@@ -166,7 +183,7 @@ class Flow:
             return
         if name in self._tensors:
             env[name] = TENSOR
-        elif self._guess and means_loss(name) and isinstance(value, (ast.Call, ast.Subscript)):
+        elif self._guess and means_loss(name) and _may_be_tensor(value, self._file):
             env[name] = GUESS
 
     def _augmented(self, node: ast.AugAssign, env: Environment) -> Environment:
@@ -195,16 +212,33 @@ class Flow:
     def _expression(self, node: ast.expr, env: Environment) -> Environment:
         self._yield(node, env)
         call = node.value if isinstance(node, ast.Await) else node
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             return env
         name = dotted(call.func.value)
         if name is None or call.func.attr not in ("append", "extend", "update", "insert"):
             return env
+        if call.func.attr == "update":
+            env = self._update(call.func.value, call, env)
+        return self._fill(call.func.value, name, call.args[-1], env) if call.args else env
+
+    def _update(self, target: ast.expr, call: ast.Call, env: Environment) -> Environment:
+        """``logs.update({"loss": loss})``, ``logs.update(lr=0.1)``"""
+        evaluator, given = self._evaluator(env), ast.Call(ast.Name("dict"), [], call.keywords)
+        if evaluator.kind(target).tag in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
+            env = env.copy()
+            for value in (*call.args[:1], given):
+                bind_entries(target, value, evaluator, env)
+            if call.args and not isinstance(call.args[0], ast.Dict):  # entries whose keys are not written there
+                bind(ast.Subscript(target, ast.Constant("**")), evaluator.iterated(call.args[0]), env)
+        return env
+
+    def _fill(self, target: ast.expr, name: str, value: ast.expr, env: Environment) -> Environment:
+        """Something more comes into a container."""
         known = env.get(name)
         evaluator = self._evaluator(env)
-        if evaluator.kind(call.func.value).tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
+        if evaluator.kind(target).tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
             return env  # an object with methods of its own, such as a meter
-        kind = evaluator.kind(call.args[-1])
+        kind = evaluator.kind(value)
         env = env.copy()
         if kind.is_tensor:
             env[name] = Kind("tensor", guess=kind.guess)
@@ -221,11 +255,13 @@ class Flow:
         self.result = kind if self.result is None else join(self.result, kind)
 
     def _if(self, node: ast.If, env: Environment) -> Environment:
-        chain = [node]
+        chain, bodies = [node], [self._block(node.body, self._where(node.test, True, env).copy())]
+        env = self._where(node.test, False, env)
         while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If):  # hundreds of ``elif``
             chain.append(chain[-1].orelse[0])
             self.before[chain[-1]] = env
-        bodies = [self._block(each.body, env.copy()) for each in chain]
+            bodies.append(self._block(chain[-1].body, self._where(chain[-1].test, True, env).copy()))
+            env = self._where(chain[-1].test, False, env)
         result = self._block(chain[-1].orelse, env.copy()) if chain[-1].orelse else env
         for number, each in reversed(list(enumerate(chain))):
             if leaves(each.body):
@@ -250,7 +286,24 @@ class Flow:
                 break
             env = merged
         self._loops -= 1
+        env = self._converted(node, env)
         return self._block(node.orelse, env) if node.orelse else env
+
+    def _converted(self, node: ast.For | ast.AsyncFor | ast.While, env: Environment) -> Environment:
+        """``for key in logs: logs[key] = logs[key].item()`` leaves nothing but numbers in ``logs``."""
+        looped = None if isinstance(node, ast.While) else _dict_of(node.iter)
+        name = dotted(looped) if looped is not None else None
+        if name is None or isinstance(node, ast.While):
+            return env
+        keys = plain_names(node.target)
+        for statement in node.body:
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            if isinstance(target, ast.Subscript) and dotted(target.value) == name and dotted(target.slice) in keys:
+                assert isinstance(statement, ast.Assign)
+                if self._evaluator(self.before[statement]).kind(statement.value).is_host:
+                    env = env.copy()
+                    env.bind(name, HOST)
+        return env
 
     def _with(self, node: ast.With | ast.AsyncWith, env: Environment) -> Environment:
         env = env.copy()
@@ -271,6 +324,27 @@ class Flow:
                 before = after if is_shared else before.merged(handled)
         after = self._block(node.orelse, after)
         return self._block(node.finalbody, after)
+
+
+def _may_be_tensor(value: ast.expr, file: FileIndex) -> bool:
+    """Whether a value may be the loss that its name says: no object of an imported class is (``losses = Meter()``)."""
+    name = dotted(value.func) if isinstance(value, ast.Call) else None
+    if name is None:
+        return isinstance(value, (ast.Call, ast.Subscript))
+    if not file.names.is_bound(name.partition(".")[0]):
+        return name not in ("dict", "list", "set", "tuple")
+    last = name.rpartition(".")[2]
+    return last not in ("defaultdict", "deque") and (not last[:1].isupper() or last.isupper())
+
+
+def _dict_of(node: ast.expr) -> ast.expr | None:
+    """What a loop over the keys of a dict goes through: ``logs``, ``logs.items()``, ``list(logs.keys())``."""
+    if isinstance(node, ast.Call) and dotted(node.func) in ("list", "sorted", "tuple") and node.args:
+        return _dict_of(node.args[0])
+    if isinstance(node, ast.Call):
+        method = node.func if isinstance(node.func, ast.Attribute) else None
+        return method.value if method is not None and method.attr in ("items", "keys") else None
+    return node
 
 
 def is_generator(scope: Scope) -> bool:

@@ -41,10 +41,15 @@ class Switches(Part):
 
     def state_of_place(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> State:
         """Whether a call is reached by default, as far as the tests around it in its function say."""
-        place = ReadPlace(file, scope)
-        tests = [(test, place.at(scope, at), truth) for test, at, truth in _tests_around(statement, scope)]
-        tests += [(test, place.at(scope, statement), truth) for test, truth in _tests_within(call, statement)]
+        tests = _tests_of(call, statement, ReadPlace(file, scope))
         return min((self.state(*test) for test in tests), default=State.ON)
+
+    def is_certain(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+        """Whether a call is reached whenever its function is called: constants decide the tests around it."""
+        if any(not isinstance(link.node, (ast.If, ast.With)) for link in statement.around):
+            return False
+        tests = _tests_of(call, statement, ReadPlace(file, scope))
+        return all(self.state(test, place, not truth) is State.OFF for test, place, truth in tests)
 
     @query
     def state_of_calls(self, scope: Scope, file: FileIndex, callers: int = _MOST_CALLERS) -> State:
@@ -83,6 +88,13 @@ def _state_of(value: Value, truth: bool) -> State:
     if not value.is_constant:
         return State.OPTIONAL
     return State.ON if bool(value.value) is truth else _OFF[value.setter]
+
+
+def _tests_of(call: ast.Call, statement: Statement, place: ReadPlace) -> list[tuple[ast.expr, ReadPlace, bool]]:
+    """The tests that a call stands under, each with where it is asked and how it comes out."""
+    scope = place.scope
+    tests = [(test, place.at(scope, at), truth) for test, at, truth in _tests_around(statement, scope)]
+    return tests + [(test, place.at(scope, statement), truth) for test, truth in _tests_within(call, statement)]
 
 
 def _tests_around(statement: Statement, scope: Scope) -> Iterator[tuple[ast.expr, Statement | None, bool]]:

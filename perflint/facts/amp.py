@@ -15,7 +15,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.query import query
 from perflint.syntax.names import Names, dotted
-from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.vocabulary import is_no_training
 
 if TYPE_CHECKING:
@@ -111,23 +111,31 @@ def _uses_amp(file: FileIndex, scope: Scope) -> bool:
 
 
 def amp_calls(scopes: Iterable[Scope], names: Names) -> Iterator[tuple[Scope, Statement, ast.Call]]:
-    """The calls that set AMP up, ``Model.prepare`` with ``amp_configs`` among them."""
+    """The calls that set AMP up, ``Model.prepare`` with ``amp_configs`` and ``partial(auto_cast, ...)`` among them."""
     for scope in scopes:
         for statement in scope.statements:
             for call in statement.calls:
-                name = dotted(call.func)
-                if name is None:
-                    continue
-                configured = name.endswith(".prepare") and any(k.arg == "amp_configs" for k in call.keywords)
-                if configured or names.resolve(name) in _AMP_CALLS:
+                configured = terminal(call) == "prepare" and any(k.arg == "amp_configs" for k in call.keywords)
+                if configured or _made_by(call, names) in _AMP_CALLS:
                     yield scope, statement, call
+
+
+def _made_by(call: ast.Call, names: Names) -> str:
+    """The name of what a call makes, or of what it makes when it is called in turn."""
+    name = names.resolve(dotted(call.func) or "")
+    return names.resolve(dotted(call.args[0]) or "") if _is_partial(name) and call.args else name
+
+
+def _is_partial(name: str) -> bool:
+    return name in ("functools.partial", "partial")
 
 
 def _enabled(call: ast.Call, place: ReadPlace) -> State:
     """What the call's own arguments say."""
-    first = place.file.names.resolve(dotted(call.func) or "") in _ENABLES_FIRST
+    names = place.file.names
+    given = call.args[1:] if _is_partial(names.resolve(dotted(call.func) or "")) else call.args
     values = [keyword.value for keyword in call.keywords if keyword.arg in ("enable", "amp_configs")]
-    values += call.args[:1] if first and not values else []
+    values += given[:1] if _made_by(call, names) in _ENABLES_FIRST and not values else []
     levels = [keyword.value for keyword in call.keywords if keyword.arg == "level"]
     if any(isinstance(level, ast.Constant) and level.value == "O0" for level in levels):
         return State.OFF

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from perflint.dataflow.constant_values import Setter
+from perflint.dataflow.constants import Constants
+from perflint.dataflow.sole_binding import ReadPlace
+from perflint.dataflow.switches import State, Switches
 from perflint.index.imports import Imports
 from perflint.index.part import Part
 from perflint.query import query
@@ -22,10 +26,9 @@ class Devices(Part):
     @query
     def runs_on_cpu(self, file: FileIndex) -> bool:
         """Whether a run of this file is pinned to the CPU, where a host read costs nothing."""
-        calls = [call for _, call in _set_device_calls(file)]
-        devices = [device for device in map(_literal, calls) if device is not None]
-        if calls:
-            return bool(devices) and all(device == "cpu" for device in devices)
+        choices = _choices(file)
+        if choices:
+            return _all_on_cpu(choices) and any(choice.always for choice in choices)
         return bool(self._pinned) and self._is_driven(file)
 
     @property
@@ -54,29 +57,53 @@ class Devices(Part):
     @query
     def _may_start(self, file: FileIndex) -> bool:
         """Whether a run may begin in a file that is not pinned: nobody imports it, or it chooses a device itself."""
-        return any(_set_device_calls(file)) or not any(self._importers(file))
+        return bool(_choices(file)) or not any(self._importers(file))
 
     def _importers(self, file: FileIndex) -> Iterator[FileIndex]:
         return (other for other in Imports.of(self._project).importers(file) if not other.is_quiet)
 
 
+class _Choice(NamedTuple):
+    """A call of ``set_device`` that may run.
+
+    ``cpu``: it names the CPU.  ``always``: whoever calls its function gets there.
+    """
+
+    cpu: bool
+    always: bool
+
+
 def _pins(file: FileIndex) -> bool:
-    calls = list(_set_device_calls(file))
-    return bool(calls) and all(_literal(call) == "cpu" and _is_unconditional(statement) for statement, call in calls)
+    choices = _choices(file)
+    return bool(choices) and _all_on_cpu(choices) and all(choice.always for choice in choices)
 
 
-def _set_device_calls(file: FileIndex) -> Iterator[tuple[Statement, ast.Call]]:
+def _all_on_cpu(choices: list[_Choice]) -> bool:
+    return all(choice.cpu for choice in choices)
+
+
+@query
+def _choices(file: FileIndex) -> list[_Choice]:
+    """The calls of ``set_device`` in a file, but for those under a test that constants decide against them."""
     if not file.has("set_device"):
-        return
+        return []
+    found: list[_Choice] = []
+    switches = Switches.of(file.project)
     for scope in file.scopes.scopes:
         for statement in scope.statements:
             for call in statement.calls:
-                if call.args and (dotted(call.func) or "").endswith("set_device"):
-                    yield statement, call
+                is_choice = bool(call.args) and (dotted(call.func) or "").endswith("set_device")
+                if is_choice and switches.state_of_place(call, statement, scope, file) is not State.OFF:
+                    always = _is_unconditional(statement) or switches.is_certain(call, statement, scope, file)
+                    place = ReadPlace(file, scope, statement)
+                    found.append(_Choice(_is_cpu(call.args[0], place), always))
+    return found
 
 
-def _literal(call: ast.Call) -> object:
-    return call.args[0].value if isinstance(call.args[0], ast.Constant) else None
+def _is_cpu(device: ast.expr, place: ReadPlace) -> bool:
+    """Whether a device is the CPU, whatever the user asks for."""
+    values = Constants.of(place.file.project).possible(device, place)
+    return all(value.is_known and value.value == "cpu" and value.setter is not Setter.USER for value in values)
 
 
 def _is_unconditional(statement: Statement) -> bool:

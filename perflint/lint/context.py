@@ -15,6 +15,7 @@ from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.settled import Known
+from perflint.dataflow.type_tests import impossible
 from perflint.facts import doubt
 from perflint.facts.devices import Devices
 from perflint.findings import Confidence, Finding, Fix, Related
@@ -307,6 +308,8 @@ class Context:
             return self._is_rare(parent.test, inner is parent.body)
         if isinstance(parent, cst.BooleanOperation) and inner is parent.right:
             return self._is_rare(parent.left, isinstance(parent.operator, cst.And))
+        if isinstance(parent, cst.BaseComp) and not isinstance(inner, cst.CompFor):
+            return any(self._is_rare(test.test, True) for test in _tests_of(parent.for_in))
         return isinstance(parent, cst.Lambda)
 
     def _is_rare(self, test: cst.BaseExpression, value: bool) -> bool:
@@ -317,9 +320,19 @@ class Context:
                 self._rare[key] = all(parts) if isinstance(test.operator, cst.And) != value else any(parts)
             else:
                 expression = self.expression(test)
-                definitions = Known(self.file, self.here.scope)
-                self._rare[key] = expression is not None and guards.rare(expression, value, definitions)
+                ways = (Known(self.file, self.here.scope, dict(told)) for told in self.here.ways)
+                self._rare[key] = expression is not None and (
+                    all(guards.rare(expression, value, way) for way in ways)
+                    or impossible(expression, value, Evaluator(self.file, self.here.full_env).kind, self.file)
+                )
         return self._rare[key]
+
+
+def _tests_of(part: cst.CompFor | None) -> Iterator[cst.CompIf]:
+    """The tests that decide for which items a comprehension works out its element."""
+    while part is not None:
+        yield from part.ifs
+        part = part.inner_for_in
 
 
 def _by_range(statement: Statement, lines: LineTable) -> Mapping[tuple[int, int], ast.expr]:

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.flow import Flow
 from perflint.dataflow.settled import Known
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, plain_names
@@ -37,11 +38,13 @@ class HotPath:
         definitions: what the names in the tests stand for.
         scope: the function around the places, where all of it counts: what else it binds tells whether a test is
             turned off by its own branch (log once).
+        flow: the kinds of names before each statement, where they are known: a number passes no test for a tensor.
     """
 
-    def __init__(self, definitions: Definitions, scope: Scope | None = None) -> None:
+    def __init__(self, definitions: Definitions, scope: Scope | None = None, flow: Flow | None = None) -> None:
         self._definitions = definitions
         self._scope = scope
+        self._flow = flow
         self._known: dict[tuple[Place, ast.stmt | None], bool] = {}
 
     def is_off(self, place: Place | None, loop: ast.stmt | None) -> bool:
@@ -66,6 +69,8 @@ class HotPath:
         if not isinstance(node, ast.If):
             return False
         value, scope = branch == "body", self._scope
+        if self._flow is not None and self._flow.rules_out(node, value):
+            return True
         if rare(node.test, value, self._definitions, counted_by(loop)):
             return True
         if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):

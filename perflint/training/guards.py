@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from perflint.dataflow.type_tests import impossible
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import headers
 from perflint.syntax.tree import walk
@@ -16,6 +18,11 @@ from perflint.syntax.vocabulary import asks_to_record, fills_up, is_rarely_true,
 from perflint.training import comparisons
 from perflint.training.counting import NO_NAMES, Definitions, as_remainder, counts_steps, key_of, spaces_steps, written
 
+if TYPE_CHECKING:
+    from perflint.index.kinds import Kind
+    from perflint.index.project import FileIndex
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _IS_THERE = frozenset({"exists", "is_not_none", "not_none"})
 _MISSING = frozenset({"isfinite", "exists", "is_file", "isfile"})
 """What is asked of something that is there nearly always: what is made when it is missing is made once."""
@@ -137,19 +144,36 @@ def _is_told(name: str, definitions: Definitions) -> bool:
     return isinstance(written(definitions).get(receiver), ast.Call)
 
 
-def within_expressions(node: ast.stmt, definitions: Definitions) -> frozenset[ast.AST]:
-    """The parts of a statement's own expressions that a conditional expression runs only on a few steps."""
+def within_expressions(
+    node: ast.stmt, definitions: Definitions, kind: Callable[[ast.expr], Kind], file: FileIndex
+) -> frozenset[ast.AST]:
+    """The parts of a statement's own expressions that a conditional expression runs only on a few steps.
+
+    Args:
+        node: the statement.
+        definitions: what names stand for.
+        kind: the kinds of expressions there: a number passes no test for a tensor.
+        file: that of the statement.
+    """
+
+    def is_off(test: ast.expr, value: bool) -> bool:
+        return rare(test, value, definitions) or impossible(test, value, kind, file)
+
     found: set[ast.AST] = set()
     for header in headers(node):
         for item in walk(header):
             branches: list[ast.expr] = []
             if isinstance(item, ast.IfExp):
                 both = ((item.body, True), (item.orelse, False))
-                branches = [part for part, value in both if rare(item.test, value, definitions)]
+                branches = [part for part, value in both if is_off(item.test, value)]
             elif isinstance(item, ast.BoolOp):
                 truth = isinstance(item.op, ast.And)
-                first = next((at for at, part in enumerate(item.values, 1) if rare(part, truth, definitions)), None)
+                first = next((at for at, part in enumerate(item.values, 1) if is_off(part, truth)), None)
                 branches = item.values[first:] if first is not None else []
+            elif isinstance(item, COMPREHENSIONS):
+                tests = (test for generator in item.generators for test in generator.ifs)
+                if any(is_off(test, True) for test in tests):
+                    branches = [item.key, item.value] if isinstance(item, ast.DictComp) else [item.elt]
             for branch in branches:
                 found.update(walk(branch))
     return frozenset(found)

@@ -137,19 +137,19 @@ class _Hot:
         handed, follows = in_order(known.handed), call.depth < _MAX_DEPTH
         for told, step in known.ways.items():
             look = looks.at_function(call.file, call.scope, handed, told, step.forward, follows, self._clues)
-            self._take(look, call.file, call.scope, step, call.depth)
+            self._take(look, call.file, call.scope, step, call.depth, told)
 
-    def _take(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int) -> None:
+    def _take(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int, told: Told = ()) -> None:
         """Enter what a look has found; ``step`` is the one that led to the function, None where steps begin there."""
         path = file.path
         if self._only is None or file in self._only:
-            self._put(look, file, scope, step)
+            self._put(look, file, scope, step, told)
         for way in look.ways:
             base = _step_at(file, way.root, step)
             reached = replace(base, calls=(*base.calls, (path, way.at)), sure=base.sure and way.sure)
             self._queue.append(_Call(way.file, way.scope, way.handed, way.told, reached, depth + 1))
 
-    def _put(self, look: Look, file: FileIndex, scope: Scope, step: Step | None) -> None:
+    def _put(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, told: Told) -> None:
         """Enter the points of a function."""
         steps: dict[Loop | None, Step] = {}
         points = points_of(file)
@@ -161,9 +161,11 @@ class _Hot:
                 if seen.is_hot and seen.root not in steps:
                     steps[seen.root] = _step_at(file, seen.root, step)
                 at = steps[seen.root] if seen.is_hot else None
+                ways: tuple[Told, ...] = (told,)
                 if at is not None and known is not None and known.step is not None:
                     at = max(known.step, at, key=_rank)
-                points[seen.statement.node] = Point(seen.statement, scope, at, seen.env, seen.loop, file)
+                    ways = known.ways if told in known.ways else (*known.ways, told)
+                points[seen.statement.node] = Point(seen.statement, scope, at, seen.env, seen.loop, file, ways)
         for call, read in look.reads:
             reads_of(file)[file.source.lines.offset(call.lineno, call.col_offset)] = read
 

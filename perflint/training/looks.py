@@ -23,6 +23,7 @@ from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, is_generator, with_comprehensions, yielding_loops
 from perflint.dataflow.handed import Handed, Told, default_values, in_order, parameter_env
+from perflint.dataflow.object_fields import told_to_method
 from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
@@ -91,7 +92,7 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     project = file.project
     env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
     flow = Flow(scope, file, env, guess_losses=True).run()
-    path = around.HotPath(Known(file, scope), scope)
+    path = around.HotPath(Known(file, scope), scope, flow)
     looking = _Looking(file, scope, flow, clues)
     for statement in scope.statements:
         around_it = list(_loops_around(statement, loops))
@@ -128,7 +129,7 @@ def at_function(
             env[name] = GUESS
     flow = Flow(scope, file, env, guess_losses=True).run()
     drawn = yielding_loops(scope) if is_generator(scope) else None
-    path = around.HotPath(Known(file, scope, dict(told)), scope)
+    path = around.HotPath(Known(file, scope, dict(told)), scope, flow)
     failing = around.leading_to_an_error(scope)
     looking = _Looking(file, scope, flow, clues, forward, follows, told)
     for statement in scope.statements:
@@ -158,6 +159,7 @@ class _Looking:
         self._clues = clues
         self._forward = forward
         self._follows = follows
+        self._told = told
         self._definitions = {**Values.of(file.project).definitions(file, scope), **dict(told)}
         self._inner: dict[str, Kind] | None = None
         self._known: tuple[Statement | None, Env] = (None, {})
@@ -191,8 +193,9 @@ class _Looking:
     def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
         """Whether a conditional expression makes a call of a statement only on a few steps."""
         if self._guarded[0] is not statement:  # it may have thousands of calls
-            definitions = Known(self._file, self._scope)
-            self._guarded = statement, guards.within_expressions(statement.node, definitions)
+            definitions = Known(self._file, self._scope, dict(self._told))
+            kind = Evaluator(self._file, self._known_at(statement)).kind
+            self._guarded = statement, guards.within_expressions(statement.node, definitions, kind, self._file)
         return call in self._guarded[1]
 
     def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:
@@ -213,9 +216,14 @@ class _Looking:
             if is_generator(target.scope):
                 continue  # calling one runs nothing yet: ``drawn`` follows those that a step draws from
             parameters = parameter_env(target.scope, *(given if target.bound else _NO_HANDED))
-            told = in_order(default_values(target.scope, call, self._definitions)) if target.bound else ()
+            told = in_order(self._told_to(target.scope, call)) if target.bound else ()
             self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
+
+    def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
+        """What a call makes the parameters of a function stand for, and the attributes of its object."""
+        fields = told_to_method(self._file, self._scope, call, self._told, target)
+        return {**fields, **default_values(target, call, self._definitions)}
 
     def _known_at(self, statement: Statement) -> Env:
         """What is known at a statement, with the functions inside of those around it."""

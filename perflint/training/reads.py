@@ -19,7 +19,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
-from perflint.training import around, evidence
+from perflint.training import around, evidence, guards
 from perflint.training.steps import Read
 from perflint.training.training_calls import TrainingCalls
 
@@ -58,22 +58,25 @@ class Reads(Part):
         if len(scope.statements) > _MOST_STATEMENTS:
             return None
         start = Values.of(self._project).base_env(file, scope, dict(handed))
-        before = Flow(scope, file, start, guess_losses=False).run().before
-        path = around.HotPath(Known(file, scope, dict(told)), scope)
+        flow = Flow(scope, file, start, guess_losses=False).run()
+        known = Known(file, scope, dict(told))
+        path = around.HotPath(known, scope, flow)
         possible: Read | None = None
         for statement in scope.statements:
             if not statement.calls or path.is_off(statement.place, None):
                 continue
-            env = with_comprehensions(statement.node, before.get(statement.node, {}), file)
-            found = self._in_statement(file, scope, statement, env, depth)
+            env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), file)
+            guarded = guards.within_expressions(statement.node, known, Evaluator(file, env).kind, file)
+            calls = [call for call in statement.calls if call not in guarded]
+            found = self._in_calls(file, scope, calls, env, depth)
             if found is not None and found.sure and not _asks_for_a_key(statement, scope):
                 return found
             if found is not None and possible is None:
                 possible = replace(found, sure=False)
         return possible
 
-    def _in_statement(self, file: FileIndex, scope: Scope, statement: Statement, env: Env, depth: int) -> Read | None:
-        for call in statement.calls:
+    def _in_calls(self, file: FileIndex, scope: Scope, calls: list[ast.Call], env: Env, depth: int) -> Read | None:
+        for call in calls:
             if reads_tensor(call, Evaluator(file, env), file):
                 return Read(file, call)
             if depth < _MAX_DEPTH:

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from perflint.dataflow.evaluate import Env
 from perflint.dataflow.flow import with_comprehensions
+from perflint.dataflow.handed import Told
 from perflint.index.part import Part
 from perflint.index.project import FileIndex, Project
 from perflint.syntax.scopes import Loop, Scope, Statement
@@ -66,6 +67,8 @@ class Point:
     env: Env
     loop: Loop | None
     file: FileIndex
+    ways: tuple[Told, ...] = ((),)
+    """What the function's parameters stand for in the calls that run the statement at a step, each way once."""
     answers: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     """What ``of_point`` remembers."""
 

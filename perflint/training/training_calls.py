@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph
 from perflint.dataflow.dispatch import Dispatch
+from perflint.dataflow.handed import Told, in_order
+from perflint.dataflow.object_fields import told_to_method
+from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
 from perflint.index.kinds import FUNCTION_TAG
 from perflint.index.modules import Modules, knows_paddle
@@ -16,7 +19,7 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, is_abstract
 from perflint.syntax.vocabulary import is_no_training
-from perflint.training import evidence
+from perflint.training import around, evidence
 from perflint.training.live import FUNCTION_VALUES, live
 
 if TYPE_CHECKING:
@@ -45,13 +48,38 @@ class TrainingCalls(Part):
             return True
         if evidence.runs_program(call):
             return self._trains_statically(file, scope, call)
-        return any(self.trains(*place) for place in self._reached(file, scope, call))
+        return any(self._may_train(*place, file, scope, call) for place in self._reached(file, scope, call))
+
+    def _may_train(self, home: FileIndex, function: Scope, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        """Whether a function trains that a call reaches, with what is known of the object that it is called on."""
+        if not self.trains(home, function):
+            return False
+        told = in_order(told_to_method(file, scope, call, (), function))
+        return not told or self._trains_told(home, function, told)
+
+    @query(cycle=False)
+    def _trains_told(self, file: FileIndex, scope: Scope, told: Told) -> bool:
+        """Whether a method makes a training step on an object whose attributes are known."""
+        path = around.HotPath(Known(file, scope, dict(told)), scope)
+        on = {call for each in scope.statements if not path.is_off(each.place, None) for call in each.calls}
+        return evidence.trains_outside_loops(
+            scope, lambda call: call in on and self._trains_on_the_way(file, scope, call, told)
+        )
+
+    def _trains_on_the_way(self, file: FileIndex, scope: Scope, call: ast.Call, told: Told) -> bool:
+        if not self.call_trains(file, scope, call):
+            return False
+        places = [place for place in self._reached(file, scope, call) if self.trains(*place)]
+        if not places:
+            return True  # it makes the step itself
+        known = [(place, in_order(told_to_method(file, scope, call, told, place[1]))) for place in places]
+        return any(self._trains_told(*place, kept) if kept else True for place, kept in known)
 
     def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool:
         """Whether a call in a file that does not know Paddle leads to a training step in one that does."""
         for target, function in self._reached(file, scope, call):
             if knows_paddle(target):
-                if self.trains(target, function):
+                if self._may_train(target, function, file, scope, call):
                     return True
             elif depth < _MAX_DEPTH and function is not scope and self._leads_elsewhere(target, function, depth + 1):
                 return True

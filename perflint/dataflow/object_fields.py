@@ -1,0 +1,153 @@
+"""What the attributes of one object are set to, from what the function that makes it does with it.
+
+``Meter(sync=False)`` never takes the branch ``if self.sync:``, whatever other meters do; neither does an executor take
+``if self.mode == "train":`` in a function that has called its ``load_inference_model``, which sets the mode.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from perflint.dataflow.constants import Constants
+from perflint.dataflow.handed import Told, in_order
+from perflint.dataflow.values import Values
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
+from perflint.query import query
+from perflint.syntax.bindings import bindings_of, targets_of
+from perflint.syntax.names import dotted, dotted_names
+from perflint.syntax.parameters import argument_of, default_of, is_spread, position_of
+from perflint.syntax.scopes import Class, Scope
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+
+class _Made(NamedTuple):
+    """An object: the call that makes it, with its class."""
+
+    call: ast.Call
+    home: FileIndex
+    owner: Class
+
+
+def told_to_method(file: FileIndex, scope: Scope, call: ast.Call, told: Told, target: Scope) -> dict[str, ast.expr]:
+    """What is known of the attributes of the object that a method is called on, as the method names them.
+
+    Args:
+        file: that of the caller.
+        scope: the caller.
+        call: the call of the method.
+        told: what the caller itself has been told, which counts as well where the object is its own (``self.step()``).
+        target: the method.
+    """
+    receiver = (dotted(call.func) or "").rpartition(".")[0]
+    if target.owner is None or not receiver:
+        return {}
+    if receiver == "self":
+        known = {name: value for name, value in told if name.startswith("self.")}
+    else:
+        known = dict(fields_of(file, scope, receiver))
+    bound = bindings_of(target) if known else {}
+    return {name: value for name, value in known.items() if name not in bound}
+
+
+@query
+def fields_of(file: FileIndex, scope: Scope, receiver: str) -> Told:
+    """The constants that attributes of an object have which a function makes and keeps under a name."""
+    made = _made(file, scope, receiver)
+    tested = _tested(made.home, made.owner) if made is not None else frozenset()
+    if made is None or not tested:
+        return ()
+    found = {name: _set_at_the_start(name, made) for name in tested}
+    found.update(_set_by_calls(scope, receiver, made, tested))
+    return in_order({f"self.{name}": value for name, value in found.items() if value is not None})
+
+
+def _made(file: FileIndex, scope: Scope, receiver: str) -> _Made | None:
+    """The object that a name stands for, if the function binds it once, to a call of a class of the project."""
+    call = Values.of(file.project).own_definitions(scope).get(receiver)
+    if not isinstance(call, ast.Call):
+        return None
+    found = Modules.of(file.project).find(file.names.resolve(dotted(call.func) or ""), file)
+    return _Made(call, found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
+
+
+@query
+def _tested(file: FileIndex, owner: Class) -> frozenset[str]:
+    """The attributes of its object that the methods of a class ask for in the tests of an ``if``."""
+    tests = (
+        statement.node.test
+        for method in owner.methods.values()
+        for statement in method.statements
+        if isinstance(statement.node, ast.If)
+    )
+    names = (name for test in tests for name in dotted_names(test))
+    return frozenset(name[5:] for name in names if name.startswith("self.") and "." not in name[5:])
+
+
+def _set_at_the_start(name: str, made: _Made) -> ast.Constant | None:
+    """The constant that ``__init__`` gives an attribute of an object, if nothing else gives it a value."""
+    owner, init = made.owner, made.owner.methods.get("__init__")
+    assigned = [item for _, each in _family(made.home, owner) for item in each.attributes.get(name, ())]
+    if init is None or len(assigned) != 1 or assigned[0][1] is not init:
+        return None
+    statements = bindings_of(init).get(f"self.{name}", [])
+    if len(statements) != 1 or statements[0].place is not None:
+        return None
+    if not Constants.of(made.home.project).is_kept(name, made.home, owner):
+        return None
+    value = assigned[0][0]
+    return _constant(_handed(value.id, init, made.call) if isinstance(value, ast.Name) else value)
+
+
+def _handed(parameter: str, init: Scope, call: ast.Call) -> ast.expr | None:
+    if parameter not in init.parameters or parameter in bindings_of(init) or is_spread(call):
+        return None
+    return argument_of(call, parameter, position_of(init, parameter)) or default_of(init, parameter)
+
+
+def _constant(node: ast.expr | None) -> ast.Constant | None:
+    is_flag = isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, str)))
+    return node if is_flag and isinstance(node, ast.Constant) else None
+
+
+def _set_by_calls(
+    scope: Scope, receiver: str, made: _Made, tested: frozenset[str]
+) -> Mapping[str, ast.Constant | None]:
+    """The attributes that methods set which a function calls on an object; None where they do not agree."""
+    found: dict[str, ast.Constant | None] = {}
+    for call in scope.calls:
+        owner, _, name = (dotted(call.func) or "").rpartition(".")
+        method = Modules.of(made.home.project).method_of(made.home, made.owner, name) if owner == receiver else None
+        for attribute, value in _sets(method[1]) if method is not None else ():
+            if attribute in tested:
+                known = found.get(attribute, value)
+                agrees = known is not None and known.value == value.value and not _may_change(attribute, made)
+                found[attribute] = value if agrees else None
+    return found
+
+
+def _sets(method: Scope) -> Iterator[tuple[str, ast.Constant]]:
+    """The attributes that a method sets to a text or a truth value whenever it is called."""
+    for statement in method.statements:
+        if statement.place is None and isinstance(statement.node, ast.Assign):
+            value = _constant(statement.node.value)
+            for target in targets_of(statement.node):
+                name = dotted(target) or ""
+                if value is not None and name.startswith("self.") and "." not in name[5:]:
+                    yield name[5:], value
+
+
+def _may_change(name: str, made: _Made) -> bool:
+    """Whether the object itself calls a method that sets an attribute, so that it may change on the way."""
+    family = [each for _, each in _family(made.home, made.owner)]
+    setters = {scope.name for each in family for _, scope in each.attributes.get(name, ())}
+    called = (dotted(call.func) for each in family for method in each.methods.values() for call in method.calls)
+    return any(each is not None and each[:5] == "self." and each[5:] in setters for each in called)
+
+
+def _family(file: FileIndex, owner: Class) -> list[tuple[FileIndex, Class]]:
+    return [(file, owner), *Hierarchy.of(file.project).ancestors(file, owner)]
