@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Confidence
+from perflint.findings import Confidence, ImpactLevel
 from perflint.run import engine
 from tests.support import Files, check, expect_marked, sources
 
@@ -23,7 +23,7 @@ TRAINING = """
 def rows(files: Files, least: Confidence = Confidence.MEDIUM, code: str = "PPF101") -> list[tuple[str, int]]:
     """Path and row of the findings, which are the same with the gates and without."""
     given = sources(files)
-    settings = Settings(select=(code,), min_confidence=least)
+    settings = Settings(select=(code,), min_confidence=least, min_impact=ImpactLevel.LOW)
     findings = engine.check(given, settings)
     assert engine.check(given, settings, gated=False) == findings
     return [(item.path, given[item.path].lines.position(item.start)[0]) for item in findings]
