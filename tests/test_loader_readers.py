@@ -107,6 +107,13 @@ def test_samples_that_lie_in_memory_are_little_work(dataset: str, level: ImpactL
     assert trained(dataset)[0] is level
 
 
+def test_a_dataset_that_is_converted_in_place() -> None:
+    text = "words = read(path)\nwords.map(convert, batched=True{lazy})\n"
+    loader = "loader = DataLoader(words, batch_size=8)\n" + dedent(LOOP.format(loader="loader"))
+    assert one(text.format(lazy=", lazy=False") + loader)[0] is LOW
+    assert one(text.format(lazy="") + loader)[0] is HIGH
+
+
 def test_the_dataset_is_followed_through_names_and_parameters() -> None:
     text = """
         def build(data{hint}):
@@ -141,6 +148,8 @@ def test_an_evaluation_that_training_waits_for() -> None:
     assert level is MEDIUM
     assert "so the evaluation at line 45, which training waits for, loads each batch itself; " in message
     assert one(text.format(dataset="Noise()"))[0] is LOW
+    assert one(text.format(dataset="words.map(convert)"))[0] is LOW
+    assert one(text.format(dataset="paddle.vision.datasets.ImageFolder(root)"))[0] is MEDIUM
     assert one(text.format(dataset="unknown"))[0] is LOW
     level, message = one(text.format(dataset="Images(paths)").replace("    train_epoch(model)\n", ""))
     assert level is LOW
@@ -165,7 +174,6 @@ def test_nobody_is_seen() -> None:
         ("model.fit(loader, epochs=2)", HIGH),
         ("model.fit(train_data=data, eval_data=loader)", MEDIUM),
         ("model.evaluate(loader)", LOW),
-        ("PostTrainingQuantization(data_loader=loader)", LOW),
     ],
 )
 def test_calls_that_lead_nowhere_are_read_by_their_names(call: str, level: ImpactLevel) -> None:

@@ -93,6 +93,7 @@ def test_loaders_that_are_tried_once_or_looked_at(body: str) -> None:
         "model.predict(test_data=loader)",
         "Predictor(loader).run()",
         "ptq.quant_post_static(exe, data_loader=loader)",
+        "PostTrainingQuantization(exe, data_loader=loader).quantize()",
         "def infer(batches):\n    return [network(image) for image in batches]\n\n\ninfer(loader)",
         "def measure_latency():\n    for image in loader:\n        network(image)\n\n\nmeasure_latency()",
         "for noise in loader:\n    image = diffusion.sample(noise)",

@@ -103,17 +103,18 @@ def reading(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call)
         return LoaderReading(Worth.NOTHING)
     said = batch_loops.says_predict(scope.name, *bound_by(statement.node))
     worth, best = Worth.PREDICTS if said else Worth.NOTHING, _UNSEEN
+    predicts = is_unseen = False
     for use in _Follower(scope, statement).of(file, scope, statement, call, 0):
         found = _worth(use, said)
-        if found is Worth.UNKNOWN and _is_for_training(file, scope, statement, call):
-            found = Worth.TRAINS
+        predicts, is_unseen = predicts or found is Worth.PREDICTS, is_unseen or found is Worth.UNKNOWN
         if found < worth:
             worth, best = found, use
-        if use.kind is BatchUse.TRAINS:
-            worth, best = Worth.TRAINS, use
+        if found is Worth.TRAINS:
             break
     if worth is Worth.NOTHING:
         return LoaderReading(worth)
+    if worth is not Worth.TRAINS and is_unseen and not predicts and _is_for_training(file, scope, statement, call):
+        worth, best = Worth.TRAINS, _UNSEEN
     path, line = best.place
     work = work_of(file, scope, statement, argument_of(call, "dataset", 0))
     return LoaderReading(worth, work, path, line, has_no_gpu(file))

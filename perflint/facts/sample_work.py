@@ -2,7 +2,7 @@
 
 A list, a ``__getitem__`` that only takes an item of an array, random numbers for a demonstration, or PaddleNLP's
 ``dataset.map(convert, lazy=False)``, which has converted all samples beforehand: nothing is left to do for a batch but
-to put it together.  A file that is read, a picture that is decoded, a text that is tokenized are work.
+to put it together.  A file that is read, a picture that is decoded, a text that ``__getitem__`` tokenizes are work.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ _IN_MEMORY = re.compile(r"paddle\.io\.TensorDataset$|paddle\.text\.(?:datasets\.
 _WRAPS = re.compile(
     r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|random_split)$|paddlenlp\.datasets\.MapDataset$"
 )
-_PICTURES = re.compile(r"paddle\.vision\.datasets\.\w+$")
+_FOLDERS = re.compile(r"paddle\.vision\.datasets\.(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")
 _READS = re.compile(
     r"(?i)(?:open|loads?|loadtxt|genfromtxt|fromfile|memmap|im(?:read|decode|resize)|resize|cvtcolor|warp\w+|rotate"
     r"|sleep|read(?:_\w+)?|decode(?:_\w+)?|encode(?:_\w+)?|tokeni[sz]e\w*|\w*tokenizer|convert_tokens_to_ids|stft|mfcc"
@@ -119,7 +119,13 @@ class _Search:
         return self._name(there, there.scopes.module, None, last, depth + 1)
 
     def _bound(self, file: FileIndex, scope: Scope, at: Statement | None, name: str, depth: int) -> Work:
-        """What the assignments give that reach a statement, or all of them where none is given."""
+        """What the assignments give that reach a statement, or all of them where none is given.
+
+        ``dataset.map(convert, lazy=False)`` of PaddleNLP changes the dataset itself.
+        """
+        in_place = [call for call in _maps_in_place(scope, name) if at is None or call.lineno < at.node.lineno]
+        if in_place:
+            return _mapped(in_place[-1])
         reaching_here = [found.statement for found in reaching.before(name, at, scope)] if at is not None else []
         statements = reaching_here or bindings_of(scope)[name]
         return _joined(
@@ -182,8 +188,8 @@ class _Search:
         qualified = file.names.resolve(name)
         if _IN_MEMORY.match(qualified):
             return Work.NONE
-        if _PICTURES.match(qualified):
-            return Work.SOME if any(keyword.arg == "transform" for keyword in call.keywords) else Work.UNKNOWN
+        if _FOLDERS.match(qualified):
+            return Work.SOME
         if _WRAPS.match(qualified) and call.args:
             inner = call.args[0]
             parts = inner.elts if isinstance(inner, ast.List) and "MapDataset" not in qualified else [inner]
@@ -265,9 +271,15 @@ class _Search:
         return found if found is not Work.UNKNOWN or _DATASET.search(name) else Work.NONE
 
 
+def _maps_in_place(scope: Scope, name: str) -> Iterator[ast.Call]:
+    """The calls of ``map`` that are made for what they do to a name, in order."""
+    for statement in scope.statements:
+        call = statement.node.value if isinstance(statement.node, ast.Expr) else None
+        if isinstance(call, ast.Call) and dotted(call.func) == f"{name}.map":
+            yield call
+
+
 def _mapped(call: ast.Call) -> Work:
     """``dataset.map(convert)`` of PaddleNLP converts a sample when it is asked for, unless ``lazy=False``."""
     lazy = argument_of(call, "lazy", 1)
-    if isinstance(lazy, ast.Constant) and lazy.value is False:
-        return Work.NONE
-    return Work.UNKNOWN if argument_of(call, "batched", 2) is not None else Work.SOME
+    return Work.NONE if isinstance(lazy, ast.Constant) and lazy.value is False else Work.UNKNOWN

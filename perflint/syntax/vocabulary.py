@@ -41,7 +41,7 @@ _EVALUATION = re.compile(
     rf"(?:^|_)(?:eval|valid|testing|tests?(?:$|_|\d|{_DATA}))"
     rf"|^{_SHORT}(?:$|_|\d)|(?:^|_){_SHORT}_?{_DATA}|(?:{_DATA}|run|do|for|is|on|epoch|step)_{_SHORT}$"
 )
-_CALIBRATION = r"(?:^|_)(?:calib|(?:ptq|quant_(?:post|error|recon)|post_quant|observer)(?:$|_))"
+_CALIBRATION = r"(?:^|_)(?:calib|(?:ptq|quant_(?:post|error|recon)|post_(?:training_)?quant\w*|observer)(?:$|_))"
 _PREDICTION = re.compile(
     rf"(?:^|_)(?:infer|predict|preds?(?:$|_?{_DATA})|export|deploy|serv(?:e|ing)(?:$|_)|demo)|{_CALIBRATION}"
 )
