@@ -60,7 +60,7 @@ def whole(finding: Finding) -> list[object]:
 
 def test_findings_come_back_as_they_were() -> None:
     settings = Settings(select=("ALL",), min_confidence=Confidence.LOW)
-    given = sources({**FILES, "data.py": "import paddle\nloader = paddle.io.DataLoader(data, batch_size=8)\n"})
+    given = sources({**FILES, "data.py": "import paddle\ntrain_loader = paddle.io.DataLoader(data, batch_size=8)\n"})
     found = engine.check(given, settings)
     cache.store("a", found)
     assert {item.code for item in found} >= {"PPF201", "PPF202"}

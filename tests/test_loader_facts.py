@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -509,3 +509,35 @@ def test_a_comment_beside_the_zero_gives_the_reason() -> None:
         train_loader = paddle.io.DataLoader(train_set, batch_size=8, num_workers=WORKERS)
         """
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "is_found"),
+    [
+        ("if number == 'auto':\n    number = 2\nreturn number", True),
+        ("if platform.system() != 'Linux':\n    return 0\nassert number is not None\nreturn number", True),
+        ("if number <= 0:\n    number = 4\nreturn number", False),
+        ("if not number:\n    return 4\nreturn number", False),
+        ("if cores < 4:\n    number = cores\nreturn number", False),
+        ("number = max(number, 1)\nreturn number", False),
+        ("return number + 1", False),
+    ],
+)
+def test_a_helper_that_may_rewrite_the_number(body: str, is_found: bool) -> None:
+    text = f"""\
+import paddle
+
+
+def workers(number):
+{indent(body, "    ")}
+
+
+class Images(paddle.io.Dataset):
+    def __init__(self, number="auto"):
+        self.number = workers(number)
+
+
+train_set = Images(number=0){" #: PPF101" if is_found else ""}
+train_loader = paddle.io.DataLoader(train_set, batch_size=8, shuffle=True, num_workers=train_set.number)
+"""
+    expect(text)

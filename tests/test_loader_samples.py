@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, ImpactLevel, Level
 from perflint.run.session import Session
 from perflint.text.source import Source
 from tests.support import check
@@ -208,7 +208,9 @@ def test_an_edit_of_the_dataset_brings_the_edit_of_the_loader_back() -> None:
         "train.py": "from paddle.io import DataLoader\nfrom data import Images\n" + TRAIN.format(loader=LOADER),
     }
     session = Session(
-        {path: Source(path, text) for path, text in texts.items()}, Settings(select=("PPF101",)), ["data.py"]
+        {path: Source(path, text) for path, text in texts.items()},
+        Settings(select=("PPF101",), min_impact=ImpactLevel.LOW),
+        ["data.py"],
     )
     assert [item.fix and item.fix.level for item in session.findings()] == [Level.DISPLAY]
     session.edit("data.py", texts["data.py"].replace("paddle.to_tensor(index)", "index"))

@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Confidence
+from perflint.findings import Confidence, ImpactLevel
 from perflint.run import engine
 from tests.support import Files, check, expect_marked, sources
 
@@ -23,7 +23,7 @@ TRAINING = """
 def rows(files: Files, least: Confidence = Confidence.MEDIUM, code: str = "PPF101") -> list[tuple[str, int]]:
     """Path and row of the findings, which are the same with the gates and without."""
     given = sources(files)
-    settings = Settings(select=(code,), min_confidence=least)
+    settings = Settings(select=(code,), min_confidence=least, min_impact=ImpactLevel.LOW)
     findings = engine.check(given, settings)
     assert engine.check(given, settings, gated=False) == findings
     return [(item.path, given[item.path].lines.position(item.start)[0]) for item in findings]
@@ -93,6 +93,7 @@ def test_loaders_that_are_tried_once_or_looked_at(body: str) -> None:
         "model.predict(test_data=loader)",
         "Predictor(loader).run()",
         "ptq.quant_post_static(exe, data_loader=loader)",
+        "PostTrainingQuantization(exe, data_loader=loader).quantize()",
         "def infer(batches):\n    return [network(image) for image in batches]\n\n\ninfer(loader)",
         "def measure_latency():\n    for image in loader:\n        network(image)\n\n\nmeasure_latency()",
         "for noise in loader:\n    image = diffusion.sample(noise)",

@@ -8,11 +8,10 @@ import libcst as cst
 
 from perflint import catalogue
 from perflint.catalogue import NONZERO, ArgumentMatch, Rule
-from perflint.checks import excuses, loader_samples, rarer
+from perflint.checks import excuses, loader_readings, loader_samples, rarer
 from perflint.checks.arguments import callee, find_argument, is_bad, typed, value_of
 from perflint.checks.edits import insert_argument
 from perflint.checks.sibling_loader import WORKERS, sibling_workers
-from perflint.facts.loader_sites import LOADER
 from perflint.facts.loader_uses import Worth
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.project import FileIndex
@@ -68,25 +67,31 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
         return
     if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
         return
-    worth = excuses.worth_of_loader(call, context) if match.call == LOADER else Worth.FULL
-    if worth is Worth.NONE:
+    read = loader_readings.of_call(call, match.call, context)
+    if read is not None and read.worth is Worth.NOTHING:
         return
-    confidence = Confidence.HIGH if worth is Worth.FULL else Confidence.LOW
-    found, value = loader_samples.of_call(call, match.call, context), sibling_workers(call, match, context)
+    confidence = Confidence.LOW if read is not None and read.worth is Worth.PREDICTS else Confidence.HIGH
+    found, beside = loader_samples.of_call(call, match.call, context), sibling_workers(call, match, context)
+    workers = beside or str(context.settings.default_workers)
+    turns_on = match.parameter != WORKERS
     if found is not None:
-        turns_on = match.parameter != WORKERS
         fix = loader_samples.words(found, rule.fix_title, context, shared_memory=turns_on)
         confidence = Confidence.LOW if turns_on else confidence  # it was turned off for a reason
     else:
-        fix = _fix(call, argument, rule, match, value, context)
+        fix = _fix(call, argument, rule, match, beside, context)
+    advice = f"give it num_workers={workers} to load in the background"
+    event = "" if read is None else loader_readings.event(read)
     context.report(
         rule.code,
         argument or call,
         fix,
         confidence=confidence,
+        event="" if turns_on and event == "batch" else event,
         message=match.message,
         call=match.call.rpartition(".")[2],
-        workers=value or str(context.settings.default_workers),
+        workers=workers,
+        consequence=loader_readings.consequence(read, context),
+        advice=loader_readings.advice(found, advice, context),
     )
 
 

@@ -7,7 +7,6 @@ import re
 
 import libcst as cst
 
-from perflint.facts.loader_uses import Worth, worth
 from perflint.lint.context import Context
 from perflint.syntax.names import dotted
 from perflint.syntax.vocabulary import tests_itself
@@ -78,11 +77,3 @@ def goes_nowhere(context: Context) -> bool:
     if isinstance(point.scope.node, ast.Module):
         return False  # another file may read it
     return not any(isinstance(read.node, ast.Name) for read in point.file.loads.get(node.targets[0].id, ()))
-
-
-def worth_of_loader(call: cst.Call, context: Context) -> Worth:
-    """What the speed of the loader that a call makes is worth to a training run."""
-    point, made = context.point, context.expression(call)
-    if point is None or not isinstance(made, ast.Call):
-        return Worth.FULL
-    return worth(point.file, point.scope, point.statement, made)

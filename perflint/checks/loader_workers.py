@@ -5,10 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint import catalogue
-from perflint.checks import loader_samples
+from perflint.checks import loader_readings, loader_samples
 from perflint.checks.edits import insert_argument
 from perflint.checks.excuses import explained
 from perflint.facts.loader_facts import WorkerDefault, worker_defaults_in
+from perflint.facts.loader_uses import Worth
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, shorten
@@ -16,16 +17,19 @@ from perflint.lint.registry import check, row_gate
 
 CODE = "PPF101"
 _MESSAGES = {
-    "option": "The default `{what}` leaves the loader at {place} without workers, so every batch is loaded in the "
-    "training process while the GPU waits; make {workers} the default.",
-    "fallback": "A configuration that does not say otherwise gets `{what}` from here, so the loader at {place} loads "
-    "every batch in the training process while the GPU waits; fall back to {workers}.",
-    "value": "`{what}` leaves the loader at {place} without workers, so every batch is loaded in the training process "
-    "while the GPU waits; write {workers}.",
-    "missing": "`{what}` makes a loader without workers, which loads every batch in the training process while the GPU "
-    "waits; give it {insert}={workers} to load in the background.",
+    "option": "The default `{what}` leaves the loader at {place} without workers, so {consequence}; {advice}.",
+    "fallback": "A configuration that does not say otherwise gets `{what}` from here, so the loader at {place} has no "
+    "workers, and {consequence}; {advice}.",
+    "value": "`{what}` leaves the loader at {place} without workers, so {consequence}; {advice}.",
+    "missing": "`{what}` makes a loader without workers, so {consequence}; {advice}.",
 }
-_MESSAGES |= {"unknown": _MESSAGES["fallback"], "parameter": _MESSAGES["option"]}
+_ADVICE = {
+    "option": "make {workers} the default",
+    "fallback": "fall back to {workers}",
+    "value": "write {workers}",
+    "missing": "give it {insert}={workers} to load in the background",
+}
+_LIKE = {"unknown": "fallback", "parameter": "option"}
 # A constant or a call is what it is; a default may be overruled on each start, and a configuration that nobody has
 # read mostly says how many workers it wants.
 _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": Confidence.LOW}
@@ -47,7 +51,8 @@ def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
         return
     shown = node if isinstance(node, cst.Call) else _shown(context) or node
     written = f"{shown.name.value}=0" if isinstance(shown, cst.Param) else shorten(context.text(shown))
-    path = context.file.path
+    path, kind = context.file.path, _LIKE.get(found.kind, found.kind)
+    advice = _ADVICE[kind].format(workers=context.settings.default_workers, insert=found.insert)
     where = f"line {found.line}" if found.path == path else f"{found.path}:{found.line}"
     related = () if isinstance(node, cst.Call) else (Related(found.path, found.line, f"feeds `{found.loader}` here"),)
     context.report(
@@ -56,12 +61,19 @@ def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
         _fix(node, found, context),
         related=related,
         claims=False,
-        confidence=Confidence.LOW if found.little else _CONFIDENCE.get(found.kind, Confidence.MEDIUM),
-        message=_MESSAGES[found.kind],
+        confidence=_confidence(found),
+        event=loader_readings.event(found.reading),
+        message=_MESSAGES[kind],
         what=written,
         place=where,
-        insert=found.insert,
+        consequence=loader_readings.consequence(found.reading, context),
+        advice=loader_readings.advice(found.obstacle, advice, context),
     )
+
+
+def _confidence(found: WorkerDefault) -> Confidence:
+    predicts = found.reading.worth is Worth.PREDICTS
+    return Confidence.LOW if predicts else _CONFIDENCE.get(found.kind, Confidence.MEDIUM)
 
 
 def _shown(context: Context) -> cst.CSTNode | None:

@@ -45,6 +45,7 @@ from perflint.dataflow.constant_values import (
     joined,
     parsed,
 )
+from perflint.dataflow.handed_back import comes_back, handed_back
 from perflint.dataflow.objects import Object, ObjectKind, class_body, entries_of, written_entries
 from perflint.dataflow.sole_binding import ReadPlace, binding
 from perflint.dataflow.values import Values
@@ -228,7 +229,19 @@ class Constants(Part):
                 return (Value(Object(ObjectKind.CLASS, place, node, (file, owner))),)
             return (Value(Object(ObjectKind.PARSER, ReadPlace(file, init))),) if init is not None else OPEN
         function = Values.of(self._project).callee(place.file, place.scope, name, {})
-        return self._returned(*function) if function is not None else OPEN
+        if function is None:
+            return OPEN
+        return self._passed_on(node, place, function[1]) or self._returned(*function)
+
+    def _passed_on(self, call: ast.Call, place: ReadPlace, scope: Scope) -> Found:
+        """What a function hands back as it was given, and that it may give something else; nothing otherwise."""
+        name = handed_back(scope)
+        argument = argument_of(call, name, position_of(scope, name)) if name is not None else None
+        if name is None or argument is None:
+            return ()
+        given = self._possible(argument, place)
+        kept = (value if value.is_constant and comes_back(scope, name, value.value) else OPEN[0] for value in given)
+        return joined((*after(kept, OriginStep(ValueOrigin.NAME, name)), *OPEN), Want.POSSIBLE)
 
     @query(cycle=())
     def _returned(self, file: FileIndex, scope: Scope) -> Found:

@@ -19,6 +19,8 @@ from perflint.syntax.scopes import Statement
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
+_ACCELERATORS = ("CUDA", "cuda", "XPUPlace", "NPUPlace", "CustomPlace", "set_device")
+
 
 class Devices(Part):
     """Which files of a project run on the CPU alone."""
@@ -113,3 +115,17 @@ def _is_unconditional(statement: Statement) -> bool:
 
 def _asks_for_main(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and dotted(test.left) == "__name__"
+
+
+@query
+def has_no_gpu(file: FileIndex) -> bool:
+    """Whether the code of a file, as far as it says, runs on the CPU: by ``set_device`` or by the only place it names.
+
+    Examples: ``set_device("cpu")`` whatever the program is told, ``place = fluid.CPUPlace()`` and no ``CUDAPlace``.
+    """
+    if Devices.of(file.project).runs_on_cpu(file):
+        return True
+    text = file.source.text if file.has("CPUPlace") else ""
+    if not text or any(word in text for word in _ACCELERATORS):
+        return False
+    return any(True for _ in file.calls_named("CPUPlace"))

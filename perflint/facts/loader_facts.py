@@ -12,7 +12,7 @@ from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import Flow
 from perflint.dataflow.values import Values
 from perflint.facts.loader_sites import LOADER, Purpose, Site, is_loader_class, purpose
-from perflint.facts.loader_uses import Worth, worth
+from perflint.facts.loader_uses import LoaderReading, Worth, reading
 from perflint.facts.samples import Obstacle, obstacle
 from perflint.facts.worker_values import WorkerOrigin, left_out, zeros
 from perflint.index.hierarchy import Hierarchy
@@ -39,7 +39,7 @@ class WorkerDefault:
 
     ``kind``: see ``WorkerOrigin``.  ``insert``: the keyword that a call has to be given, empty where there is a 0 to
     replace.
-    ``path``/``line``: the loader that gets it, ``loader`` its name there.  ``little``: that loader feeds predictions.
+    ``path``/``line``: the loader that gets it, ``loader`` its name there, ``reading`` what draws from it.
     ``obstacle``: what its workers could not hand over.
     """
 
@@ -48,7 +48,7 @@ class WorkerDefault:
     path: str
     line: int
     loader: str
-    little: bool = False
+    reading: LoaderReading
     obstacle: Obstacle | None = None
 
 
@@ -83,7 +83,7 @@ class _Loader:
 class _Facts:
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._worths: dict[ast.Call, Worth] = {}
+        self._readings: dict[ast.Call, LoaderReading] = {}
 
     def found(self) -> Found:
         """Follow the workers of every loader."""
@@ -173,28 +173,27 @@ class _Facts:
         certain = feeds is Purpose.TRAINING or (feeds is Purpose.UNKNOWN and origin.kind not in _DEFAULTS)
         if not certain or self._loads_iterable(loader):
             return
-        value = self._worth(origin)
-        if value is Worth.NONE:
+        read = self._reading(origin)
+        if read.worth is Worth.NOTHING:
             return
         start, end = file.source.lines.span(origin.node)
         made, scope, _, call = self._made(origin) or loader.site.calls[0]
         path, name = made.path, dotted(call.func) or "super().__init__"
-        little = value is Worth.LITTLE
         hinders = obstacle(loader.site.file, loader.site.scope, loader.call) or obstacle(made, scope, call)
-        default = WorkerDefault(origin.kind, origin.insert, path, made.row(call), name, little, hinders)
+        default = WorkerDefault(origin.kind, origin.insert, path, made.row(call), name, read, hinders)
         places = found.setdefault(file.path, {})
         known = places.get((start, end))
-        if known is None or (known.little and not little):
+        if known is None or known.reading.worth > read.worth:
             places[start, end] = default
 
-    def _worth(self, origin: WorkerOrigin) -> Worth:
-        """What the loader feeds."""
+    def _reading(self, origin: WorkerOrigin) -> LoaderReading:
+        """What draws from the loader."""
         made = self._made(origin)
         if made is None:
-            return Worth.FULL
-        if made[3] not in self._worths:
-            self._worths[made[3]] = worth(*made)
-        return self._worths[made[3]]
+            return LoaderReading(Worth.TRAINS)
+        if made[3] not in self._readings:
+            self._readings[made[3]] = reading(*made)
+        return self._readings[made[3]]
 
     @staticmethod
     def _made(origin: WorkerOrigin) -> tuple[FileIndex, Scope, Statement, ast.Call] | None:

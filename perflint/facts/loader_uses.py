@@ -1,7 +1,7 @@
 """What becomes of a loader: the places that read the name it is bound to, or what calls the function that returns it.
 
-A loader without workers is worth a word where its batches train a model, or evaluate one between the epochs.  Where
-everything that uses it is seen, and none of it does, the loader costs a training run nothing.
+A loader without workers costs most where its batches train a model, less where they evaluate one between the epochs.
+Where everything that uses it is seen, and none of it does, the loader costs a training run nothing.
 """
 
 from __future__ import annotations
@@ -9,22 +9,29 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from enum import Enum
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
+from perflint.dataflow.constants import Constants
+from perflint.dataflow.sole_binding import ReadPlace
 from perflint.dataflow.values import Values
+from perflint.facts.devices import has_no_gpu
+from perflint.facts.loader_sites import Purpose, Site, purpose
+from perflint.facts.sample_work import Work, work_of
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, argument_of, keyword_only
-from perflint.syntax.scopes import Class, Scope, Statement, headers
+from perflint.syntax.scopes import Class, Scope, Statement, headers, terminal
 from perflint.syntax.tree import children, walk
-from perflint.syntax.vocabulary import evaluates
+from perflint.syntax.vocabulary import evaluates, snake
 from perflint.training import batch_loops
 from perflint.training.batch_loops import BatchUse
+from perflint.training.repeated_evaluation import runs_while_training
 from perflint.training.training_calls import TrainingCalls
 
 if TYPE_CHECKING:
@@ -34,32 +41,102 @@ _PASSES_ON = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "track", "
 _ASKS = frozenset({"len", "print", "type", "isinstance", "repr", "str", "id", "bool", "hasattr"})
 _SETTINGS = frozenset({"dataset", "batch_sampler", "batch_size", "return_list", "num_workers", "drop_last", "__len__"})
 _MEMORY = frozenset({"paddle.io.TensorDataset", "list", "zip", "tuple"})
-_MAX_DEPTH = 4
+_MAX_DEPTH = 8
 _MOST_READS = 60
-_Uses = Iterator[BatchUse]
+_TRAINS = re.compile(r"_*(?:train|fit|fine_?tune|distill)(?:_|$)")
+_EVALUATION_DATA = frozenset({"eval_data", "valid_data", "val_data", "test_data", "eval_loader", "val_loader"})
 
 
-class Worth(Enum):
-    """How much a loader's speed is worth to a training run."""
+class Worth(IntEnum):
+    """What draws from a loader, and so how much its speed is worth to a training run: the least number counts most."""
 
-    FULL = 1
-    LITTLE = 2
+    TRAINS = 1
+    """A step loop, or nobody who is seen and the name or the shuffling of the loader says training."""
+    EVALUATES_OFTEN = 2
+    """An evaluation that training waits for again and again, as after each epoch."""
+    UNKNOWN = 3
+    """Nobody who is seen, and no name says what it is for."""
+    EVALUATES = 4
+    """An evaluation that runs once, or of which that is not known."""
+    PREDICTS = 5
     """It feeds predictions, an export or a measurement."""
-    NONE = 3
+    NOTHING = 6
     """Nothing draws more than a batch or two from it, or its samples lie in memory."""
 
 
-def worth(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> Worth:
+@dataclass(frozen=True)
+class LoaderReading:
+    """Who draws from a loader, and what its samples are.
+
+    ``path``, ``line``: where it is done, ``""`` and 0 where nobody is seen.  ``work``: what is to be done for a sample.
+    ``on_cpu``: no GPU waits, since the program runs on the CPU.
+    """
+
+    worth: Worth
+    work: Work = Work.UNKNOWN
+    path: str = ""
+    line: int = 0
+    on_cpu: bool = False
+
+
+class _Use(NamedTuple):
+    """One use of a loader, with the statement or call that is it; ``often``: while a model is trained."""
+
+    kind: BatchUse
+    file: FileIndex | None = None
+    node: ast.AST | None = None
+    often: bool = False
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Its path and row, ``""`` and 0 where it is not seen."""
+        return ("", 0) if self.file is None or self.node is None else (self.file.path, self.file.row(self.node))
+
+
+_Uses = Iterator[_Use]
+_UNSEEN = _Use(BatchUse.UNKNOWN)
+
+
+def reading(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> LoaderReading:
     """What workers could do for the loader that a call makes."""
     if loads_from_memory(file, scope, call) or _yields_whole_batches(call):
-        return Worth.NONE
+        return LoaderReading(Worth.NOTHING)
     said = batch_loops.says_predict(scope.name, *bound_by(statement.node))
-    predicts = said
-    for use in _Follower().of(file, scope, statement, call, 0):
-        if use is BatchUse.TRAINS or (not said and use in (BatchUse.EVALUATES, BatchUse.UNKNOWN)):
-            return Worth.FULL
-        predicts = predicts or use is BatchUse.PREDICTS
-    return Worth.LITTLE if predicts else Worth.NONE
+    worth, best = Worth.PREDICTS if said else Worth.NOTHING, _UNSEEN
+    predicts = is_unseen = False
+    for use in _Follower(scope, statement).of(file, scope, statement, call, 0):
+        found = _worth(use, said)
+        predicts, is_unseen = predicts or found is Worth.PREDICTS, is_unseen or found is Worth.UNKNOWN
+        if found < worth:
+            worth, best = found, use
+        if found is Worth.TRAINS:
+            break
+    if worth is Worth.NOTHING:
+        return LoaderReading(worth)
+    if worth is not Worth.TRAINS and is_unseen and not predicts and _is_for_training(file, scope, statement, call):
+        worth, best = Worth.TRAINS, _UNSEEN
+    path, line = best.place
+    work = work_of(file, scope, statement, argument_of(call, "dataset", 0))
+    return LoaderReading(worth, work, path, line, has_no_gpu(file))
+
+
+def _worth(use: _Use, predicts: bool) -> Worth:
+    """What one use is worth; ``predicts``: names say that the loader is for predictions."""
+    if use.kind is BatchUse.TRAINS:
+        return Worth.TRAINS
+    if use.kind in (BatchUse.ONCE, BatchUse.LOOKS):
+        return Worth.NOTHING
+    if predicts or use.kind is BatchUse.PREDICTS:
+        return Worth.PREDICTS
+    if use.kind is BatchUse.UNKNOWN:
+        return Worth.UNKNOWN
+    return Worth.EVALUATES_OFTEN if use.often else Worth.EVALUATES
+
+
+def _is_for_training(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
+    """Whether names, or the shuffling, say that a loader is for training."""
+    site = Site(file, scope, statement, ((file, scope, statement, call),))
+    return purpose(site, file.project) is Purpose.TRAINING
 
 
 def loads_from_memory(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
@@ -101,13 +178,15 @@ def _is_none(node: ast.expr) -> bool:
 class _Follower:
     """Follows one loader; names and functions that were met before add nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: Scope, made: Statement) -> None:
+        self._made_in = scope
+        self._made = made
         self._seen: set[tuple[object, ...]] = set()
 
     def of(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
         """The uses of a value where it stands in a statement."""
         if depth > _MAX_DEPTH:
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
             return
         parents = _parents(statement.node)
         while (parent := parents.get(node)) is not None:
@@ -131,7 +210,7 @@ class _Follower:
                 return
             if isinstance(parent, ast.Attribute):
                 if parent.attr not in _SETTINGS:
-                    yield BatchUse.UNKNOWN
+                    yield _UNSEEN
                 return
             if isinstance(parent, (ast.Compare, ast.FormattedValue)):
                 return
@@ -143,7 +222,7 @@ class _Follower:
             if isinstance(parent, ast.Tuple) and isinstance(statement.node, ast.Return):
                 yield from self._returned(file, scope, depth, parent.elts.index(node))
             else:
-                yield BatchUse.UNKNOWN
+                yield _UNSEEN
             return
         yield from self._whole(file, scope, statement, node, depth)
 
@@ -151,7 +230,7 @@ class _Follower:
         """The uses of what makes up all of a statement's expression."""
         outer = statement.node
         if isinstance(outer, (ast.For, ast.AsyncFor)):
-            yield batch_loops.use_of(file, scope, outer)
+            yield self._use(file, scope, statement, batch_loops.use_of(file, scope, outer), outer)
         elif isinstance(outer, ast.Return):
             yield from self._returned(file, scope, depth, None)
         elif isinstance(outer, (ast.Assign, ast.AnnAssign)):
@@ -161,9 +240,26 @@ class _Follower:
                 elif isinstance(target, ast.Attribute) and dotted(target.value) == "self" and scope.owner is not None:
                     yield from self._kept(file, scope.owner, target.attr, depth)
                 else:
-                    yield BatchUse.UNKNOWN
+                    yield _UNSEEN
         elif not isinstance(outer, (ast.Expr, ast.If, ast.Assert)) or isinstance(node, ast.Call):
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
+
+    @staticmethod
+    def _use(file: FileIndex, scope: Scope, statement: Statement, kind: BatchUse, node: ast.AST) -> _Use:
+        if kind is BatchUse.UNKNOWN:
+            return _UNSEEN
+        often = kind is BatchUse.EVALUATES and runs_while_training(file, scope, statement)
+        return _Use(kind, file, node, often)
+
+    def _named_use(self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, node: ast.expr) -> _Use:
+        """What the name of a call that leads nowhere says: ``model.fit(loader)``, ``model.evaluate(loader)``."""
+        last = terminal(call) or ""
+        keyword = next((item.arg for item in call.keywords if item.value is node), None)
+        if _TRAINS.match(snake(last)):
+            if keyword in _EVALUATION_DATA or any(map(evaluates, (dotted(node) or "").split("."))):
+                return _Use(BatchUse.EVALUATES, file, call, often=True)
+            return _Use(BatchUse.TRAINS, file, call)
+        return self._use(file, scope, statement, BatchUse.EVALUATES, call) if evaluates(last) else _UNSEEN
 
     def named(self, file: FileIndex, scope: Scope, name: str, depth: int) -> _Uses:
         """The uses of a name that a scope binds."""
@@ -174,19 +270,19 @@ class _Follower:
         self._seen.add((scope, name))
         reads = file.loads.get(name, ())
         if len(reads) > _MOST_READS:
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
             return
         is_read = False
         for read in reads:
             if not isinstance(read.node, ast.Name):
                 continue
             if read.statement is None or read.scope is None:
-                yield BatchUse.UNKNOWN  # a default or a decorator
+                yield _UNSEEN  # a default or a decorator
             elif _sees(read.scope, scope, name):
                 is_read = True
                 yield from self.of(file, read.scope, read.statement, read.node, depth + 1)
         if scope is file.scopes.module and not self._is_private(scope, name) and _is_for_others(file, name, is_read):
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
 
     @staticmethod
     def _is_private(module: Scope, name: str) -> bool:
@@ -201,27 +297,27 @@ class _Follower:
         project, getter = file.project, re.compile(rf"getattr\([^)]*[\"']{re.escape(name)}[\"']")
         related = _family(file, owner)
         if related is None:
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
             return
         reads: list[tuple[FileIndex, Load]] = []
         for there in project.mentions.of(name):
             if there.is_quiet:
                 continue
             if there.matches(getter):
-                yield BatchUse.UNKNOWN
+                yield _UNSEEN
             reads += [(there, read) for read in there.loads.get(name, ()) if isinstance(read.node, ast.Attribute)]
         if not 0 < len(reads) <= _MOST_READS:
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
             return
         for there, read in reads:
             if read.statement is None or read.scope is None:
-                yield BatchUse.UNKNOWN
+                yield _UNSEEN
             elif not _is_own(read) or read.scope.owner is None or _is_related(there, read.scope.owner, owner, related):
                 yield from self._read(there, read.scope, read.statement, read.node, depth)
 
     def _read(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
         if file.is_offline:
-            yield BatchUse.PREDICTS
+            yield _Use(BatchUse.PREDICTS, file, node)
         else:
             yield from self.of(file, scope, statement, node, depth + 1)
 
@@ -229,9 +325,9 @@ class _Follower:
         """``next(iter(loader))``: one batch, unless a loop asks for more or the batch goes elsewhere."""
         kept = isinstance(statement.node, ast.Return) or any("." in name for name in bound_by(statement.node))
         if kept or batch_loops.runs_on(statement) or not batch_loops.gives_nothing(file, scope):
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
         else:
-            yield BatchUse.ONCE
+            yield _Use(BatchUse.ONCE)
 
     def _handed(
         self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, node: ast.expr, depth: int
@@ -240,21 +336,18 @@ class _Follower:
         name = dotted(call.func)
         last = name.rpartition(".")[2] if name else ""
         if batch_loops.says_predict(last):
-            yield (
-                BatchUse.EVALUATES
-                if any(map(_is_between_epochs, (dotted(node) or "").split(".")))
-                else BatchUse.PREDICTS
-            )
+            kind = BatchUse.EVALUATES if _is_between_epochs(node) else BatchUse.PREDICTS
+            yield self._use(file, scope, statement, kind, call)
             return
         reached = CallGraph.of(file.project).reached(file, scope, call)
         if not reached:
-            yield BatchUse.UNKNOWN
+            yield self._named_use(file, scope, statement, call, node)
             return
         there, inner = reached[0]
         names = [*inner.parameters, *keyword_only(inner)]
         parameter = next((one for one in names if argument_for(inner, call, one) is node), None)
         if parameter is None:
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
         else:
             yield from self.named(there, inner, parameter, depth + 1)
 
@@ -267,11 +360,13 @@ class _Follower:
         sites = graph.calls(file, scope, Certainty.NAME)
         are_seen = sites and all(site.certainty > Certainty.NAME for site in sites)
         if not are_seen or graph.others(file, scope) is Certainty.SURE:
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
             return
         for site in sites:
+            if scope is self._made_in and _leaves_out(site, file, scope, self._made):
+                continue
             if site.file.is_offline:
-                yield BatchUse.PREDICTS
+                yield _Use(BatchUse.PREDICTS, site.file, site.call)
             elif position is None:
                 yield from self.of(site.file, site.scope, site.statement, site.call, depth + 1)
             else:
@@ -285,7 +380,22 @@ class _Follower:
         if isinstance(part, ast.Name):
             yield from self.named(site.file, site.scope, part.id, depth + 1)
         else:
-            yield BatchUse.UNKNOWN
+            yield _UNSEEN
+
+
+def _leaves_out(site: CallSite, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+    """Whether a call never runs a statement of the function that it reaches: ``build(data, is_test=False)``."""
+    tests = [link for link in statement.around if isinstance(link.node, ast.If)]
+    place = ReadPlace(site.file, site.scope, site.statement)
+    constants = Constants.of(file.project)
+    inside = constants.entered(site.call, place, file, scope) if tests else None
+    if inside is None:
+        return False
+    for link in tests:
+        values = constants.possible(link.node.test, inside)  # type: ignore[attr-defined]  # an `if`
+        if values and all(value.is_known and bool(value.value) != (link.branch == "body") for value in values):
+            return True
+    return False
 
 
 def _parents(node: ast.stmt) -> dict[ast.AST, ast.expr]:
@@ -367,6 +477,7 @@ def _is_related(file: FileIndex, reader: Class, owner: Class, related: set[Class
     return above is None or owner in above
 
 
-def _is_between_epochs(name: str) -> bool:
+def _is_between_epochs(node: ast.expr) -> bool:
     """Whether a loader is named as one for evaluation between epochs: a test set is often for after the training."""
-    return evaluates(name) and not name.lower().startswith("test")
+    names = (dotted(node) or "").split(".")
+    return any(evaluates(name) and not name.lower().startswith("test") for name in names)

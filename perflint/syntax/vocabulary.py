@@ -41,7 +41,7 @@ _EVALUATION = re.compile(
     rf"(?:^|_)(?:eval|valid|testing|tests?(?:$|_|\d|{_DATA}))"
     rf"|^{_SHORT}(?:$|_|\d)|(?:^|_){_SHORT}_?{_DATA}|(?:{_DATA}|run|do|for|is|on|epoch|step)_{_SHORT}$"
 )
-_CALIBRATION = r"(?:^|_)(?:calib|(?:ptq|quant_post|quant_error|post_quant|observer)(?:$|_))"
+_CALIBRATION = r"(?:^|_)(?:calib|(?:ptq|quant_(?:post|error|recon)|post_(?:training_)?quant\w*|observer)(?:$|_))"
 _PREDICTION = re.compile(
     rf"(?:^|_)(?:infer|predict|preds?(?:$|_?{_DATA})|export|deploy|serv(?:e|ing)(?:$|_)|demo)|{_CALIBRATION}"
 )
@@ -73,7 +73,7 @@ def is_no_training(name: str) -> bool:
     return not trains(last) and (evaluates(last) or predicts(last) or bool(_SHOWING.search(last)))
 
 
-_TRAINING = r"(?<!pre_)(?<!pre-)(?:is|re)?train(?!er|able)|(?:trn|fit)(?:_|$)|fine_?tun|distill"
+_TRAINING = r"(?<!pre_)(?<!pre-)(?<!post_)(?:is|re)?train(?!er|able)|(?:trn|fit)(?:_|$)|fine_?tun|distill"
 trains = _says(_TRAINING)
 """Whether a name says training (``train_epoch``, ``finetune``); ``pretrained`` and ``constraint`` do not."""
 

@@ -63,6 +63,8 @@ def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Batch
         return BatchUse.UNKNOWN
     if says_predict(scope.name) or any(_INFERS.search(dotted(call.func) or "") for call in calls):
         return BatchUse.PREDICTS
+    if not runs_on_around(scope, loop) and (_breaks(loop.body) or any(map(_breaks_early, loop.body))):
+        return BatchUse.ONCE
     if gives_nothing(file, scope) and not any(map(_keeps, inside)):
         if _stops(loop.body) or any(map(_stops_early, loop.body)):
             return BatchUse.ONCE
@@ -107,6 +109,20 @@ def _is_short(loop: ast.stmt) -> bool:
         return False
     last = loop.iter.args[-1] if loop.iter.args else None
     return isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value <= _FIRST_BATCHES
+
+
+def runs_on_around(scope: Scope, loop: ast.stmt) -> bool:
+    """Whether a loop stands in another that makes more than a few rounds."""
+    return any(runs_on(statement) for statement in scope.statements if statement.node is loop)
+
+
+def _breaks(body: list[ast.stmt]) -> bool:
+    """Whether a loop ends after its first round, whatever is done with what it has drawn."""
+    return any(isinstance(item, ast.Break) for item in body)
+
+
+def _breaks_early(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and _breaks(node.body) and _stops_early(node)
 
 
 def _stops(body: list[ast.stmt]) -> bool:

@@ -1,0 +1,285 @@
+"""How much work the samples of a loader are: workers have little to take over where samples lie in memory.
+
+A list, a ``__getitem__`` that only takes an item of an array, random numbers for a demonstration, or PaddleNLP's
+``dataset.map(convert, lazy=False)``, which has converted all samples beforehand: nothing is left to do for a batch but
+to put it together.  A file that is read, a picture that is decoded, a text that ``__getitem__`` tokenizes are work.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.call_graph import CallGraph
+from perflint.dataflow.values import Values
+from perflint.index.modules import Modules
+from perflint.syntax import reaching
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, argument_of
+from perflint.syntax.scopes import Class, Scope, Statement
+from perflint.syntax.tree import walk
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_IN_MEMORY = re.compile(r"paddle\.io\.TensorDataset$|paddle\.text\.(?:datasets\.)?\w+$|(?:list|zip|tuple)$")
+_WRAPS = re.compile(
+    r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|random_split)$|paddlenlp\.datasets\.MapDataset$"
+)
+_FOLDERS = re.compile(r"paddle\.vision\.datasets\.(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")
+_READS = re.compile(
+    r"(?i)(?:open|loads?|loadtxt|genfromtxt|fromfile|memmap|im(?:read|decode|resize)|resize|cvtcolor|warp\w+|rotate"
+    r"|sleep|read(?:_\w+)?|decode(?:_\w+)?|encode(?:_\w+)?|tokeni[sz]e\w*|\w*tokenizer|convert_tokens_to_ids|stft|mfcc"
+    r"|melspectrogram|\w*transforms?|aug\w*|preprocess\w*|load_\w+|batch_encode\w*)$"
+)
+_LAZY = re.compile(r"h5py|lmdb|memmap|mmap|zipfile|tarfile|load_dataset|open$")
+_DATASET = re.compile(r"(?i)data_?set|(?:^|_)ds$|(?:^|_)subset$")
+_QUICK_METHODS = frozenset(
+    {"astype", "reshape", "copy", "transpose", "unsqueeze", "squeeze", "item", "tolist", "cast", "numpy", "get", "view"}
+    | {"append", "clone", "flatten", "swapaxes", "keys", "values", "items", "float", "long", "tensor"}
+    | {"split", "strip", "lower", "join", "replace", "index", "startswith", "endswith"}
+)
+_QUICK = re.compile(r"(?:numpy|random|paddle)\.(?:\w+\.)*\w+$")
+_MAX_DEPTH = 8
+_MOST_PLACES = 200
+
+
+class Work(Enum):
+    """What is to be done for a sample."""
+
+    NONE = 1
+    """It lies in memory, or is made of random numbers."""
+    SOME = 2
+    """A file is read, a picture decoded or changed, a text tokenized."""
+    UNKNOWN = 3
+
+
+def work_of(file: FileIndex, scope: Scope, statement: Statement, dataset: ast.expr | None) -> Work:
+    """What is to be done for a sample of a dataset, which a statement hands to a loader."""
+    return Work.UNKNOWN if dataset is None else _Search().value(file, scope, statement, dataset, 0)
+
+
+def _joined(found: Iterable[Work]) -> Work:
+    """What holds where any of these may be meant."""
+    works = set(found)
+    if Work.SOME in works:
+        return Work.SOME
+    return Work.NONE if works == {Work.NONE} else Work.UNKNOWN
+
+
+class _Search:
+    """Follows a dataset to the class that makes its samples; each place is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, Work] = {}
+
+    def _once(self, key: object, work_out: Callable[[], Work]) -> Work:
+        """The work at a place, which adds nothing where it leads back to itself."""
+        if key not in self._known:
+            if len(self._known) > _MOST_PLACES:
+                return Work.UNKNOWN
+            self._known[key] = Work.NONE
+            self._known[key] = work_out()
+        return self._known[key]
+
+    def value(self, file: FileIndex, scope: Scope, statement: Statement | None, node: ast.expr, depth: int) -> Work:
+        """The work of the samples that an expression gives."""
+        if depth > _MAX_DEPTH:
+            return Work.UNKNOWN
+        if isinstance(node, (ast.List, ast.Tuple, ast.ListComp)):
+            return Work.NONE
+        if isinstance(node, ast.IfExp):
+            return _joined(self.value(file, scope, statement, part, depth + 1) for part in (node.body, node.orelse))
+        if isinstance(node, ast.Name):
+            return self._name(file, scope, statement, node.id, depth + 1)
+        if isinstance(node, ast.Attribute) and dotted(node.value) == "self" and scope.owner is not None:
+            return self._attribute(file, scope.owner, node.attr, depth + 1)
+        return self._call(file, scope, statement, node, depth + 1) if isinstance(node, ast.Call) else Work.UNKNOWN
+
+    # -- names -------------------------------------------------------------------------------------------------
+
+    def _name(self, file: FileIndex, scope: Scope, statement: Statement | None, name: str, depth: int) -> Work:
+        inner: Scope | None = scope
+        while inner is not None:
+            if name in bindings_of(inner):
+                return self._bound(file, inner, statement if inner is scope else None, name, depth)
+            if name in all_parameters(inner):
+                return self._once((inner, name), partial(self._parameter, file, inner, name, depth))
+            inner = inner.parent
+        module, _, last = file.names.resolve(name).rpartition(".")
+        there = Modules.of(file.project).module_named(module, file) if file.names.is_bound(name) else None
+        if there is None or there is file or depth > _MAX_DEPTH:
+            return Work.UNKNOWN
+        return self._name(there, there.scopes.module, None, last, depth + 1)
+
+    def _bound(self, file: FileIndex, scope: Scope, at: Statement | None, name: str, depth: int) -> Work:
+        """What the assignments give that reach a statement, or all of them where none is given.
+
+        ``dataset.map(convert, lazy=False)`` of PaddleNLP changes the dataset itself.
+        """
+        in_place = [call for call in _maps_in_place(scope, name) if at is None or call.lineno < at.node.lineno]
+        if in_place:
+            return _mapped(in_place[-1])
+        reaching_here = [found.statement for found in reaching.before(name, at, scope)] if at is not None else []
+        statements = reaching_here or bindings_of(scope)[name]
+        return _joined(
+            self._once((one, name), partial(self._assigned, file, scope, one, name, depth)) for one in statements
+        )
+
+    def _assigned(self, file: FileIndex, scope: Scope, statement: Statement, name: str, depth: int) -> Work:
+        node = statement.node
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+            return Work.UNKNOWN
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if isinstance(target, ast.Name):
+            return self.value(file, scope, statement, node.value, depth)
+        if not isinstance(target, ast.Tuple):
+            return Work.UNKNOWN
+        place = next((at for at, part in enumerate(target.elts) if dotted(part) == name), None)
+        if place is None:
+            return Work.UNKNOWN
+        if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(target.elts):
+            return self.value(file, scope, statement, node.value.elts[place], depth)
+        return (
+            self._call(file, scope, statement, node.value, depth, place)
+            if isinstance(node.value, ast.Call)
+            else (Work.UNKNOWN)
+        )
+
+    def _parameter(self, file: FileIndex, scope: Scope, name: str, depth: int) -> Work:
+        """What the calls hand over; where nobody is seen to call, what the annotation says."""
+        handed: list[Work] = []
+        for site in CallGraph.of(file.project).calls(file, scope):
+            given = site.argument(scope, name)
+            if given is not None:
+                handed.append(self.value(site.file, site.scope, site.statement, given, depth))
+        found = _joined(handed)
+        return self._annotated(file, scope, name, depth) if found is Work.UNKNOWN else found
+
+    def _annotated(self, file: FileIndex, scope: Scope, name: str, depth: int) -> Work:
+        if isinstance(scope.node, ast.Module):
+            return Work.UNKNOWN
+        arguments = scope.node.args
+        everything = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        said = next((item.annotation for item in everything if item.arg == name), None)
+        named = dotted(said) if said is not None else None
+        found = Modules.of(file.project).find(file.names.resolve(named), file) if named else None
+        if found is None or not isinstance(found[1], Class):
+            return Work.UNKNOWN
+        return self._of_class(found[0], found[1], depth)
+
+    # -- calls -------------------------------------------------------------------------------------------------
+
+    def _call(
+        self, file: FileIndex, scope: Scope, statement: Statement | None, call: ast.Call, depth: int, place: int = -1
+    ) -> Work:
+        """The work of what a call gives; ``place``: in the tuple that it returns."""
+        name = dotted(call.func)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("map", "apply"):
+            return _mapped(call)
+        if name is None or depth > _MAX_DEPTH:
+            return Work.UNKNOWN
+        qualified = file.names.resolve(name)
+        if _IN_MEMORY.match(qualified):
+            return Work.NONE
+        if _FOLDERS.match(qualified):
+            return Work.SOME
+        if _WRAPS.match(qualified) and call.args:
+            inner = call.args[0]
+            parts = inner.elts if isinstance(inner, ast.List) and "MapDataset" not in qualified else [inner]
+            return _joined(self.value(file, scope, statement, part, depth) for part in parts)
+        found = Modules.of(file.project).find(qualified, file)
+        if found is not None and isinstance(found[1], Class):
+            return self._of_class(found[0], found[1], depth)
+        callee = Values.of(file.project).callee(file, scope, name, {})
+        if callee is None:
+            return Work.UNKNOWN
+        return self._once((callee[1], place), partial(self._returned, *callee, place, depth))
+
+    def _returned(self, file: FileIndex, scope: Scope, place: int, depth: int) -> Work:
+        works: list[Work] = []
+        for statement in scope.statements:
+            given = statement.node.value if isinstance(statement.node, ast.Return) else None
+            if place >= 0 and given is not None:
+                is_tuple = isinstance(given, ast.Tuple) and place < len(given.elts)
+                given = given.elts[place] if is_tuple else None  # type: ignore[attr-defined]
+                works += [] if is_tuple else [Work.UNKNOWN]
+            if given is not None:
+                works.append(self.value(file, scope, statement, given, depth))
+        return _joined(works)
+
+    # -- datasets ----------------------------------------------------------------------------------------------
+
+    def _of_class(self, file: FileIndex, owner: Class, depth: int) -> Work:
+        method = Modules.of(file.project).method_of(file, owner, "__getitem__")
+        if method is None:
+            return Work.UNKNOWN
+        return self._once((method[1], owner), partial(self._body, *method, file, owner, depth + 1))
+
+    def _body(self, file: FileIndex, scope: Scope, home: FileIndex, owner: Class, depth: int) -> Work:
+        """The work of a method that makes a sample of a dataset."""
+        works = [Work.NONE]
+        for statement in scope.statements:
+            if isinstance(statement.node, (ast.For, ast.While, ast.With, ast.Try)):
+                works.append(Work.UNKNOWN)
+            works += [self._in_body(file, scope, call, home, owner, depth) for call in statement.calls]
+            works += [
+                self._attribute(home, owner, item.value.attr, depth)
+                for item in walk(statement.node)
+                if isinstance(item, ast.Subscript)
+                and isinstance(item.value, ast.Attribute)
+                and dotted(item.value.value) == "self"
+            ]
+        return _joined(works)
+
+    def _in_body(
+        self, file: FileIndex, scope: Scope, call: ast.Call, home: FileIndex, owner: Class, depth: int
+    ) -> Work:
+        """The work of a call in such a method."""
+        name, last = dotted(call.func), getattr(call.func, "attr", getattr(call.func, "id", ""))
+        if _READS.match(last):
+            return Work.SOME
+        qualified = file.names.resolve(name) if name else ""
+        if _QUICK.match(qualified) or (qualified == last and hasattr(builtins, last)) or last in _QUICK_METHODS:
+            return Work.NONE
+        callee = Values.of(file.project).callee(file, scope, name, {}) if name and depth <= _MAX_DEPTH else None
+        if callee is None:
+            return Work.UNKNOWN
+        return self._once((callee[1], owner), partial(self._body, *callee, home, owner, depth + 1))
+
+    def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Work:
+        """The work of taking an item of what an attribute holds: none, unless that is a dataset or opens a file."""
+        values = owner.attributes.get(name, [])
+        if not values:  # `self.x, self.y = load()`
+            unpacked = any(f"self.{name}" in bindings_of(method) for method in owner.methods.values())
+            return Work.NONE if unpacked and not _DATASET.search(name) else Work.UNKNOWN
+        return self._once(
+            (owner, name), lambda: _joined(self._held(file, scope, value, name, depth) for value, scope in values)
+        )
+
+    def _held(self, file: FileIndex, scope: Scope, value: ast.expr, name: str, depth: int) -> Work:
+        names = (dotted(item) for item in walk(value) if isinstance(item, (ast.Name, ast.Attribute)))
+        if any(named is not None and _LAZY.search(file.names.resolve(named)) for named in names):
+            return Work.UNKNOWN
+        found = self.value(file, scope, None, value, depth)
+        return found if found is not Work.UNKNOWN or _DATASET.search(name) else Work.NONE
+
+
+def _maps_in_place(scope: Scope, name: str) -> Iterator[ast.Call]:
+    """The calls of ``map`` that are made for what they do to a name, in order."""
+    for statement in scope.statements:
+        call = statement.node.value if isinstance(statement.node, ast.Expr) else None
+        if isinstance(call, ast.Call) and dotted(call.func) == f"{name}.map":
+            yield call
+
+
+def _mapped(call: ast.Call) -> Work:
+    """``dataset.map(convert)`` of PaddleNLP converts a sample when it is asked for, unless ``lazy=False``."""
+    lazy = argument_of(call, "lazy", 1)
+    return Work.NONE if isinstance(lazy, ast.Constant) and lazy.value is False else Work.UNKNOWN
