@@ -119,6 +119,16 @@ def test_lines_of_one_step_are_added_up() -> None:
     }
 
 
+def test_lines_of_two_programs_are_not_added_up() -> None:
+    tell = "def tell(step):\n    print('step', step)\n"
+    start = "from {name} import tell\nfrom train import train\n\ntrain(None, [], None, None, tell)\n"
+    train = in_step("tell(step)").replace("optimizer, args", "optimizer, args, tell")
+    files = {"train.py": train, "one.py": tell, "two.py": tell}
+    files |= {f"run_{name}.py": start.format(name=name) for name in ("one", "two")}
+    impacts = [finding.impact for finding in _found(files, "PPF405")]
+    assert [(impact.level, impact.reason) for impact in impacts if impact] == [(LOW, "a log line at each step")] * 2
+
+
 def test_values_for_curves_have_a_low_impact_however_many_they_are() -> None:
     lines = [f"writer.add_scalar('{name}', args.{name}, step)" for name in "abcdefgh"]
     impacts = _impacts(in_step("\n".join(lines)), "PPF405")

@@ -54,8 +54,9 @@ def test_what_is_saved_once_or_for_a_reason_is_left_alone(body: str) -> None:
 
 
 def test_one_finding_for_all_saves_that_are_made_together() -> None:
-    body = f"if step % 10 == 0:\n    {SAVE}\n    if args.ema:\n        {SAVE}\n    paddle.save(optimizer.state_dict(), 'b')"
-    [finding] = check(in_step(body), "PPF401")
+    ema = f"if args.ema:\n        {SAVE}"
+    optimizer = "paddle.save(optimizer.state_dict(), 'b')"
+    [finding] = check(in_step(f"if step % 10 == 0:\n    {SAVE}\n    {ema}\n    {optimizer}"), "PPF401")
     assert "(and 2 more here)" in finding.message
 
 
