@@ -9,11 +9,12 @@ import ast
 
 import libcst as cst
 
+from perflint.checks.arguments import find_argument
 from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop, one_level, paddle_for
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
 from perflint.lint.context import Context, local_name, method_of
-from perflint.syntax.scopes import TRIES, Loop, terminal
+from perflint.syntax.scopes import LOOPS, TRIES, Loop, terminal
 from perflint.syntax.tree import alike, walk
 from perflint.syntax.vocabulary import means_model
 
@@ -21,6 +22,15 @@ _TITLE = "save a snapshot in the background, and wait for the writer after the l
 _REASON = (
     "the snapshot takes the model's size in memory once more (on a GPU build in host memory), an error while writing"
     " is not raised, and the file is complete only after clear_async_save_task_queue()"
+)
+_OTHERWISE = "save less often, or in the background"
+_ADVICE = (
+    "raise the interval as far as you can afford to lose steps; or hand a snapshot to paddle.async_save(...,"
+    " sync_other_task=True) and call paddle.clear_async_save_task_queue() after the loop"
+)
+_SAME_PATH = (
+    "; the file is written over in place: write to a temporary name, and after the queue is flushed os.replace it, if"
+    " a kill in that moment must not lose the only checkpoint"
 )
 _NO_MODEL = "only a model's own state_dict() can be copied and written later without risk"
 _NO_STATEMENT = "it is part of a larger expression"
@@ -56,7 +66,23 @@ def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
         *_call_edits(call, f"{paddle}.async_save", (copied, f"for k, v in {model}.state_dict().items()"), context),
         insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
     ]
-    return Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, _REASON, imports, _SINCE)
+    reason = _REASON + (_SAME_PATH if _is_one_path(call, context) else "")
+    return Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, reason, imports, _SINCE)
+
+
+def _is_one_path(call: cst.Call, context: Context) -> bool:
+    """Whether each save writes to the same path, as the text of it says."""
+    path = find_argument(call, "path", 1)
+    return path is not None and isinstance(context.expression(path.value), ast.Constant)
+
+
+def periodic_fix(call: cst.Call, loop: Loop | None, context: Context) -> Fix:
+    """The same for a save every so many steps: ``loop`` is its loop, None where another function has it."""
+    if loop is None:
+        return Fix(_OTHERWISE, (), Level.DISPLAY, _ADVICE)
+    around = [link.node for link in context.here.statement.around if isinstance(link.node, LOOPS)]
+    made = fix(call, around[-1] if around else loop, context)
+    return made if made.edits else Fix(_OTHERWISE, (), Level.DISPLAY, f"{_ADVICE}; no edit is offered: {made.reason}")
 
 
 def _call_edits(call: cst.Call, name: str, snapshot: tuple[str, str], context: Context) -> list[Edit]:

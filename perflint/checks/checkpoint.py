@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import ast
+from dataclasses import replace
+
 import libcst as cst
 
 from perflint.checks import async_save, guard
 from perflint.checks.arguments import declaration
 from perflint.facts import epochs
+from perflint.facts.periodic_saves import periodic_saves
 from perflint.facts.shared_saves import every_rank_in
-from perflint.findings import Related
+from perflint.findings import Confidence, Related
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, declared_triggers, gate, step_check, step_triggers
+from perflint.lint.registry import (
+    check,
+    declared_triggers,
+    gate,
+    statement_gate,
+    step_check,
+    step_triggers,
+)
+from perflint.syntax.scopes import Statement
 from perflint.training.steps import Step
 
+_WITH_OPTIMIZER = "whole save"
+_MESSAGE = (
+    "`{what}`{others} makes training wait for the disk {where}; where that takes more than one or two per cent of the"
+    " time, save less often or in the background."
+)
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
 SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})
 
@@ -30,10 +48,38 @@ def save_in_step(call: cst.Call, context: Context, step: Step) -> None:
         context.report(IN_STEP, call, guard.checkpoint_fix(context), step)
 
 
+@statement_gate(IN_STEP)
+def _statements(file: FileIndex) -> list[tuple[Statement, Confidence]]:
+    return [(found.statement, Confidence.HIGH) for found in periodic_saves(file).values()]
+
+
+@check("Call")
+def save_every_so_often(call: cst.Call, context: Context) -> None:
+    """Report a checkpoint that training waits for every so many steps."""
+    point = context.point
+    if point is None or context.step is not None or context.claimed:
+        return
+    asked = context.expression(call)
+    found = periodic_saves(context.file).get(asked) if isinstance(asked, ast.Call) else None
+    if found is None or context.range(call)[0] in every_rank_in(context.file):
+        return
+    more = f" (and {found.more} more here)" if found.more else ""
+    context.report(
+        IN_STEP,
+        call,
+        async_save.periodic_fix(call, found.loop, context),
+        found.step,
+        event=_WITH_OPTIMIZER if found.with_optimizer else "",
+        every=replace(found.interval, beside="an evaluation") if found.evaluates else found.interval,
+        message=_MESSAGE,
+        others=more,
+    )
+
+
 @check("Call")
 def save_each_epoch(call: cst.Call, context: Context) -> None:
     """Report a checkpoint that training waits for at each epoch."""
-    if context.callee(call) != "paddle.save":
+    if context.callee(call) != "paddle.save" or context.claimed:
         return
     loop = epochs.loop_of(context.here.statement) if context.point is not None else None
     if loop is None or context.step is not None:

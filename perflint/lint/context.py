@@ -29,6 +29,7 @@ from perflint.syntax.tree import children
 from perflint.text.source import LineTable
 from perflint.training import guards
 from perflint.training.arms import Arms, arms_of
+from perflint.training.cadence import Interval
 from perflint.training.steps import Point, Step
 
 _Answer = TypeVar("_Answer")
@@ -62,6 +63,8 @@ class Draft:
     """What is offered instead if one of those logs has no fix that makes it run more rarely."""
 
     cost: Cost | None = None
+    every: Interval | None = None
+    """How many steps lie between two runs of the place; None where it runs at each step."""
 
     arms: Arms = field(default_factory=dict)
     """The arms of tests that lead to it in a step."""
@@ -237,6 +240,7 @@ class Context:
         logs: tuple[int, ...] = (),
         otherwise: Fix | None = None,
         event: str = "",
+        every: Interval | None = None,
         **fields: str,
     ) -> None:
         """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
@@ -248,6 +252,7 @@ class Context:
             logs: where the log statements begin without whose fixes this one wins nothing.
             otherwise: the fix where they have none.
             event: the name of what costs the time here, where that is not what the rule is about as a whole.
+            every: how many steps lie between two runs of the place, where it does not run at each step.
         """
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
@@ -269,11 +274,11 @@ class Context:
         silenced = self.settings.noqa and noqa.suppressed(bare, source)
         place = (code, path, start, end, row)
         known = catalogue.events()[event] if event else self.rules[code].event
-        costs = cost(known, self._asked(node), self.point, step) if known is not None else None
+        costs = cost(known, self._asked(node), self.point, step, every) if known is not None else None
         project, point = self.file.project, self.point
         arms = arms_of(project, point, step) if point is not None and step is not None else {}
         self.drafts.append(
-            Draft(*place, fields, step, fix, related, around, confidence, silenced, logs, otherwise, costs, arms)
+            Draft(*place, fields, step, fix, related, around, confidence, silenced, logs, otherwise, costs, every, arms)
         )
 
     def _asked(self, node: cst.CSTNode) -> ast.expr | None:

@@ -9,6 +9,7 @@ from perflint.facts.host_need import goes_into_a_collective, needed_for
 from perflint.findings import Impact
 from perflint.measuring import Event
 from perflint.syntax.vocabulary import evaluates, is_no_training
+from perflint.training.cadence import Interval
 from perflint.training.repeats import is_repeated
 from perflint.training.steps import Point, Step
 
@@ -26,7 +27,9 @@ class Cost:
     often: str
 
 
-def cost(event: Event, node: ast.expr | None, point: Point | None, step: Step | None) -> Cost:
+def cost(
+    event: Event, node: ast.expr | None, point: Point | None, step: Step | None, every: Interval | None = None
+) -> Cost:
     """What a finding costs by itself.
 
     Args:
@@ -34,7 +37,10 @@ def cost(event: Event, node: ast.expr | None, point: Point | None, step: Step | 
         node: what is reported, as the index has it; None where that does not matter, or is not known.
         point: what is known at its statement.
         step: the step that it belongs to; None where it belongs to none, as a loader does.
+        every: how many steps lie between two events; None where one happens at each step.
     """
+    if every is not None:
+        return Cost(event, event.milliseconds / every.counted(), every.explained())
     if point is None or step is None:
         return _outside_of_steps(event, point)
     need = needed_for(point, node, step.forward) if event.name == _WAIT and node is not None else ""

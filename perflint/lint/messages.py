@@ -13,6 +13,7 @@ from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail
 from perflint.lint.context import Draft
 from perflint.lint.costs import Costs
 from perflint.training.arms import Arms
+from perflint.training.cadence import Interval
 from perflint.training.steps import Step
 
 
@@ -31,8 +32,8 @@ def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], costs: C
     usual = {"workers": str(settings.default_workers), "interval": str(settings.log_interval), "where": ""}
     fields, related = {**usual, **draft.fields}, draft.related
     if draft.step is not None:
-        fields["where"] = _where(draft.step, draft.path) + _beside(draft, draft.step, reads)
-        related = (*related, *_related(draft.step))
+        fields["where"] = _where(draft.step, draft.path, draft.every) + _beside(draft, draft.step, reads)
+        related = (*related, *_related(draft.step, draft.every))
     message = " ".join((fields.pop("message", "") or rule.message).format(**fields).split())
     place = (draft.code, draft.path, draft.start, draft.end)
     impact = costs.impact(draft)
@@ -52,18 +53,19 @@ def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:
     return f" ({count} more host read{'s' if count > 1 else ''} there: {shown})"
 
 
-def _where(step: Step, path: str) -> str:
+def _where(step: Step, path: str, every: Interval | None) -> str:
     if not step.line:
         return f"each call of {'' if step.forward else 'the training step '}{step.function}"
     loop = f"line {step.line}" if step.path == path else f"{step.path}:{step.line}"
-    text = f"each step of the loop at {loop}"
+    text = f"{every.text if every is not None else 'each step'} of the loop at {loop}"
     if step.via:
         caller, line = step.via[-1]
         text += f", called from {f'line {line}' if caller == path else f'{caller}:{line}'}"
     return text
 
 
-def _related(step: Step) -> tuple[Related, ...]:
-    calls = [Related(path, line, "called here at each step") for path, line in reversed(step.via)]
+def _related(step: Step, every: Interval | None) -> tuple[Related, ...]:
+    called = "called here at each step" if every is None else "called here"
+    calls = [Related(path, line, called) for path, line in reversed(step.via)]
     loop = [Related(step.path, step.line, "the step loop")] if step.line else []
     return (*calls, *loop)

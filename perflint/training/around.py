@@ -59,10 +59,11 @@ class HotPath:
                 break
             waiting.append(link)
         for link in reversed(waiting):
-            found = self._known[link, loop] = found or self._guards(link, loop)
+            found = self._known[link, loop] = found or self.guards(link, loop)
         return found
 
-    def _guards(self, link: Place, loop: ast.stmt | None) -> bool:
+    def guards(self, link: Place, loop: ast.stmt | None) -> bool:
+        """Whether one link of a chain of places keeps what is in it from most steps."""
         node, branch = link.node, link.branch
         if branch == "handler" or (branch == "else" and isinstance(node, (ast.For, ast.While))):
             return True

@@ -86,7 +86,7 @@ _CLOCKS = frozenset(
 @query
 def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     """The look at the step loops of a function: where steps begin."""
-    loops = _step_loops(file, scope)
+    loops = step_loops(file, scope)
     if not loops:
         return _NOTHING
     project = file.project
@@ -253,7 +253,7 @@ def holds_clues(file: FileIndex, scope: Scope, clues: Clues) -> bool:
 # -- where steps begin -------------------------------------------------------------------------------------------------
 
 
-def _step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
+def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
     """The loops of a function whose body is one training step."""
     if not any(statement.loop for statement in scope.statements):
         return ()

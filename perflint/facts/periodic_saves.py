@@ -1,0 +1,239 @@
+"""Checkpoints that training writes, and waits for, every so many steps.
+
+``if step % args.save_steps == 0: paddle.save(...)`` in a step loop is one; so is a save in a helper that the loop calls
+under such a test, and one at the end of an epoch that is known to have few steps.  What is saved once, at the end, or
+only when the model is better than before, is none.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from perflint.dataflow.call_graph import CallGraph
+from perflint.dataflow.constants import Constants
+from perflint.dataflow.settled import Known
+from perflint.dataflow.sole_binding import ReadPlace
+from perflint.facts import epochs
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_model
+from perflint.training import around, looks
+from perflint.training.cadence import Cadence, Interval, cadence, every
+from perflint.training.steps import Step
+
+SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.jit.save", "paddle.fluid.save"})
+_PARTS_OF_PROGRAMS = frozenset(
+    f"paddle.{module}.{name}"
+    for module in ("fluid.io", "static.io", "static")
+    for name in ("save_persistables", "save_params", "save_vars")
+)
+_PRETRAINED = "save_pretrained"
+_FEW = 2000
+"""An epoch of more steps is not told of: its save is small beside it."""
+_DEEPEST = 4
+
+WORDS = (*sorted({name.rpartition(".")[2] for name in SAVES | _PARTS_OF_PROGRAMS}), "save_dygraph", _PRETRAINED)
+"""The last names of all calls that save."""
+
+
+class PeriodicSave(NamedTuple):
+    """A save that training waits for every so many steps.
+
+    ``loop``: the step loop, or the loop over epochs, where it stands in the same function.  ``more``: how many saves
+    are made together with it.  ``with_optimizer``: they save the state of an optimizer, too.  ``evaluates``: the model
+    is evaluated as often, which takes longer than any save.
+    """
+
+    step: Step
+    interval: Interval
+    loop: Loop | None
+    more: int
+    with_optimizer: bool
+    evaluates: bool
+    statement: Statement
+
+
+_Calls = tuple[tuple[str, ast.AST], ...]
+
+
+class _Reached(NamedTuple):
+    step: Step
+    interval: Interval
+    loop: Loop | None
+    evaluates: bool
+
+
+@query
+def periodic_saves(file: FileIndex) -> Mapping[ast.Call, PeriodicSave]:
+    """The saves of a file that training waits for every so many steps; the first one of each block."""
+    if file.is_quiet or file.is_foreign or file.is_offline or not file.has_words(*WORDS):
+        return {}
+    found: dict[ast.Call, PeriodicSave] = {}
+    for scope in file.scopes_where(_saves):
+        if not is_no_training(scope.name) and not exports(scope.name):
+            found.update(_saves_of(file, scope))
+    return found
+
+
+def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, PeriodicSave]]:
+    """The saves of a function: one for all that are made together."""
+    together: dict[tuple[Step, Interval], list[tuple[Statement, ast.Call]]] = {}
+    known: dict[tuple[int, str], _Reached | None] = {}
+    loops: dict[Step, _Reached] = {}
+    for statement, call in _saves_in(file, scope):
+        place = statement.place
+        block = (id(place.node), place.branch) if place else (0, "")
+        if block not in known:
+            known[block] = _Search().reached(file, scope, statement, ())
+        reached = known[block]
+        if reached is not None:
+            loops[reached.step] = reached
+            together.setdefault((reached.step, reached.interval), []).append((statement, call))
+    for (step, interval), saves in together.items():
+        statement, first = saves[0]
+        optimizer = any(_saves_optimizer(call) for _, call in saves)
+        loop, evaluates_too = loops[step].loop, loops[step].evaluates
+        yield first, PeriodicSave(step, interval, loop, len(saves) - 1, optimizer, evaluates_too, statement)
+
+
+def _saves(file: FileIndex, scope: Scope) -> bool:
+    return next(_saves_in(file, scope), None) is not None
+
+
+def _saves_in(file: FileIndex, scope: Scope) -> Iterator[tuple[Statement, ast.Call]]:
+    """The calls of a function that write a checkpoint."""
+    for statement in scope.statements:
+        for call in statement.calls:
+            if _is_save(file, call):
+                yield statement, call
+
+
+def _is_save(file: FileIndex, call: ast.Call) -> bool:
+    last = terminal(call)
+    if last not in WORDS:
+        return False
+    if last == _PRETRAINED:
+        owner = dotted(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        return owner is not None and means_model(owner.rpartition(".")[2].removesuffix("_to_save"))
+    return file.names.resolve(dotted(call.func) or "") in SAVES | _PARTS_OF_PROGRAMS
+
+
+def _saves_optimizer(call: ast.Call) -> bool:
+    return any("optim" in name.lower() for argument in arguments_of(call) for name in names_in(argument))
+
+
+# -- from where a save is reached ---------------------------------------------------------------------------------
+
+
+class _Search:
+    """Goes from a save up to the loop that makes it, from call to call."""
+
+    def __init__(self) -> None:
+        self._seen: set[Scope] = set()
+
+    def reached(
+        self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls, interval: Interval | None = None
+    ) -> _Reached | None:
+        """The loop that reaches a statement.
+
+        Args:
+            file: that of the statement.
+            scope: its function.
+            statement: the save, or a call that leads to it.
+            calls: those that lead from there to the save.
+            interval: how often they make it.
+        """
+        if scope in self._seen or len(calls) > _DEEPEST or is_no_training(scope.name):
+            return None
+        self._seen.add(scope)
+        loop = _loop_around(statement, looks.step_loops(file, scope))
+        definitions = Known(file, scope)
+        runs = cadence(statement.place, loop, around.HotPath(definitions, scope), definitions)
+        if runs.seldom:
+            return None
+        interval = _interval(runs, ReadPlace(file, scope, statement)) or interval
+        if loop is None:
+            at_epochs = self._at_epochs(file, scope, statement, calls) if interval is None else None
+            return at_epochs or self._above(file, scope, calls, interval)
+        if interval is None:
+            return None
+        own, beside = loop if not calls else None, _evaluates(file, scope, loop, runs)
+        return _Reached(Step(file.path, loop, calls), interval, own, beside)
+
+    def _above(self, file: FileIndex, scope: Scope, calls: _Calls, interval: Interval | None) -> _Reached | None:
+        if isinstance(scope.node, ast.Module):
+            return None
+        for site in CallGraph.of(file.project).calls(file, scope):
+            if site.file.is_quiet or site.file.is_foreign or site.file.is_offline:
+                continue
+            way = ((site.file.path, site.call), *calls)
+            found = self.reached(site.file, site.scope, site.statement, way, interval)
+            if found is not None:
+                return found
+        return None
+
+    def _at_epochs(self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls) -> _Reached | None:
+        loop = epochs.loop_of(statement)
+        if loop is None:
+            return None
+        steps = _steps_of_epoch(file, scope, loop)
+        if steps is None or steps > _FEW:
+            return None
+        step = Step(file.path, loop, calls)
+        interval = Interval(steps, f"after each pass, of {steps} steps,")
+        return _Reached(step, interval, loop if not calls else None, False)
+
+
+def _loop_around(statement: Statement, loops: Sequence[Loop]) -> Loop | None:
+    """The outermost of some loops in whose body a statement stands."""
+    found: Loop | None = None
+    for link in statement.around:
+        if link.branch == "body" and isinstance(link.node, LOOPS) and link.node in loops:
+            found = link.node
+    return found
+
+
+def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Cadence) -> bool:
+    """Whether a step loop evaluates the model as often as it runs something else."""
+    definitions, own = Known(file, scope), set(map(ast.unparse, runs.every))
+    path = around.HotPath(definitions, scope)
+    for statement in scope.statements_in(loop):
+        if any(evaluates(terminal(call) or "") for call in statement.calls):
+            asked = cadence(statement.place, loop, path, definitions)
+            if not asked.seldom and own & set(map(ast.unparse, asked.every)):
+                return True
+    return False
+
+
+def _interval(runs: Cadence, place: ReadPlace) -> Interval | None:
+    if not runs.every:
+        return None
+    return every(runs.every[0], _number(runs.every[0], place))
+
+
+def _number(node: ast.expr, place: ReadPlace) -> int | None:
+    """The whole number that an expression is, as far as the code says: also by the default of an option."""
+    if isinstance(node, ast.Constant):
+        value = node.value
+    else:
+        found = Constants.of(place.file.project).by_default(node, place)
+        value = found.value if found is not None else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _steps_of_epoch(file: FileIndex, scope: Scope, loop: Loop) -> int | None:
+    """How many steps a loop over epochs makes in each, where the code says so: ``for step in range(100)``."""
+    inner = (item for item in walk(loop) if isinstance(item, (ast.For, ast.AsyncFor)) and item is not loop)
+    for one in inner:
+        if one not in looks.step_loops(file, scope):
+            continue
+        counted = one.iter
+        if isinstance(counted, ast.Call) and dotted(counted.func) == "range" and len(counted.args) == 1:
+            return _number(counted.args[0], ReadPlace(file, scope))
+    return None
