@@ -32,9 +32,10 @@ def log_call(call: cst.Call, context: Context, step: Step) -> None:
     if not family:
         return
     code = code_of(call, context)
-    if code == PLAIN_LOG and deciding_test(context.file.project, context.here) is not None:
+    deciding = deciding_test(context.file.project, context.here) if code == PLAIN_LOG else None
+    if deciding is not None and deciding.interval is None:  # an accumulation, whose length is usually 1, has one
         context.claim(call)
-        return  # some test chooses the steps already, or nothing says that it holds at each of them
+        return  # some test chooses the steps, and nothing says that it holds at each of them
     # A line that only a method's name leads to may belong to the start of a run, or to what seldom happens.
     confidence = Confidence.LOW if code == PLAIN_LOG and not step.sure else Confidence.HIGH
     event = _RECORD if family == "record" and code == PLAIN_LOG else ""
