@@ -3,8 +3,8 @@
 python benchmarks/traces.py CHECKOUTS [--only NAME] [--python EXE] [--page]
 
 CHECKOUTS holds a git checkout of each repository, by its name, at the commit that docs/traces.md names.  perflint
-checks a copy with all rules.  Then the script runs in the copy, unchanged, on small data made there, while a tracer notes the
-events of each step and their lines, and lines and findings are compared.
+checks a copy with all rules.  Then the script runs in the copy, unchanged, on small data made there, while a tracer
+notes the events of each step and their lines, and lines and findings are compared.
 """
 
 from __future__ import annotations
