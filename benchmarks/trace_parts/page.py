@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .matching import OFTEN
-from .notes import why_false, why_missed
+from .notes import waits_for_gpu, why_false, why_missed
 from .scripts import SCRIPTS, Traced
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "traces.md"
@@ -69,10 +69,12 @@ def _summary(shown: list[Traced], kept: Mapping[str, Any]) -> str:
         cells = [f"[{script.name}](#{script.name})", script.trains, trace["steps"], *counts]
         rows.append(f"| {' | '.join(map(str, cells))} |")
     rows.append(f"| **all** | | | {' | '.join(f'**{each}**' for each in sums)} |")
-    shares = [_share(sums[1], sums[0]), _share(sums[3], sums[2])]
-    return "\n".join(
-        [*rows, "", f"Predicted: {shares[0]} of the lines. Did what is said: {shares[1]} of the findings.\n"]
+    on_gpu = [line for script in shown for line in blocking(kept[script.name]) if waits_for_gpu(script.name, line)]
+    told = (
+        f"Predicted: {_share(sums[1], sums[0])} of the lines, and {_share(_predicted(on_gpu), len(on_gpu))} of the "
+        f"{len(on_gpu)} that would wait for a GPU too. Did what is said: {_share(sums[3], sums[2])} of the findings.\n"
     )
+    return "\n".join([*rows, "", told])
 
 
 def _share(part: int, whole: int) -> str:
