@@ -88,7 +88,7 @@ def traced(script: Traced, checkouts: Path, python: str) -> dict[str, Any]:
             "repository": script.repository,
             "commit": script.commit,
             "trains": script.trains,
-            "command": " ".join(["python", script.script, *script.arguments]),
+            "command": script.command,
             "data": script.data,
             "shims": [*script.before, *script.shims],
             "steps": seen["steps"],

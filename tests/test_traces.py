@@ -188,4 +188,4 @@ def test_the_page_is_what_the_traces_give() -> None:
     assert list(kept) == list(BY_NAME)
     assert as_text(kept) == RESULT.read_text(encoding="utf-8")
     for script in SCRIPTS:
-        assert kept[script.name]["commit"] == script.commit
+        assert (kept[script.name]["commit"], kept[script.name]["command"]) == (script.commit, script.command)

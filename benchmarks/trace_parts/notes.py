@@ -7,14 +7,11 @@ from typing import Any
 
 Key = tuple[str, str]
 
-_FROM_YAML = (
-    "the head that the model calls, and the assigner that the head calls, are made from YAML and handed to `__init__`, "
-    "so nothing in Python says whose method runs"
-)
 _FORWARD = (
-    "`forward` reaches this through functions that hold nothing a rule speaks of, and a forward pass is followed only "
-    "through functions that do"
+    "`forward` reaches this through two calls or more, and a forward pass is followed one call deep, where that "
+    "function holds something a rule speaks of"
 )
+_FROM_YAML = f"{_FORWARD}; besides, the head and its assigner are made from YAML, so no code says whose method runs"
 _INTERVAL = "it is guarded by `batch_id % print_interval == 0`, and the YAML file sets the interval to {}"
 _SHAPE = (
     "`paddle.randperm` reads the length that `paddle.shape` gives, and that lies in host memory, so a GPU would not be "
@@ -37,8 +34,9 @@ MISSED: Mapping[Key, str] = {
     ("mhcn", "models/recall/mhcn/net.py:353"): _SHAPE,
     ("mhcn", "tools/trainer.py:173"): _INTERVAL.format(1),
     ("textcnn", "tools/trainer.py:173"): _INTERVAL.format(2),
-    ("parl", "examples/DQN/cartpole_agent.py:70"): "the number is the action that the environment is given next, so "
-    "the host needs it anyway",
+    ("parl", "examples/DQN/cartpole_agent.py:70"): "the step is known as the method `learn`, and the loop of an "
+    "episode is no step loop, since it trains behind `step % LEARN_FREQ`; the host needs this number anyway, as the "
+    "action that the environment is given",
 }
 """By the script and ``file:line``."""
 

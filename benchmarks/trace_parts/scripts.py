@@ -6,6 +6,7 @@ played no part.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from published_parts.public import BY_NAME as MEASURED
@@ -29,6 +30,11 @@ class Traced(Script):
     shims: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     folder: str = "."
+
+    @property
+    def command(self) -> str:
+        """How it is run in its working directory."""
+        return " ".join(["python", os.path.relpath(self.script, self.folder), *self.arguments])
 
 
 def _measured(name: str, trains: str, steps: int) -> Traced:
