@@ -1,0 +1,49 @@
+"""Runs a training script as ``__main__`` and traces it: ``python -m trace_parts.child PLAN.json``."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+import traceback
+from pathlib import Path
+
+from perflint.bench.runner.hooks import after_import, hook
+
+from .patches import patch, patch_curves, when_imported
+from .tracer import Tracer
+
+
+def run(plan_file: str) -> None:
+    """Run the script of a plan, until its steps are over or it ends."""
+    plan = json.loads(Path(plan_file).read_text(encoding="utf-8"))
+    tracer = Tracer(plan)
+
+    def imported(paddle: object) -> None:
+        patch(paddle, tracer)
+        hook(paddle, tracer)
+        for line in plan["shims"]:
+            exec(line, {"paddle": paddle})
+
+    for line in plan["before"]:
+        exec(line, {})
+    after_import(imported)
+    when_imported(("visualdl", "tensorboardX"), lambda module: patch_curves(module, tracer))
+    script = plan["script"]
+    sys.argv = [script, *plan["arguments"]]
+    sys.path.insert(0, str(Path(script).parent))
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            raise
+    except Exception:
+        traceback.print_exc()
+        if tracer.is_here:
+            tracer.finish("failed")
+    if tracer.is_here:
+        tracer.finish("ended")
+
+
+if __name__ == "__main__":
+    run(sys.argv[1])

@@ -1,0 +1,217 @@
+"""What a training does with the host, step by step and line by line, while it runs.
+
+``Tracer`` is the recorder of ``perflint bench`` (which finds the steps), and notes events as well: a read on the host,
+a tensor made of host data, a wait for the loader, a save, a log call.  The line of an event is that of the innermost
+frame in the project; the frames around it are noted too, since a finding may name a call further out.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from perflint.bench.runner import surroundings
+from perflint.bench.runner.recorder import Recorder
+
+Place = tuple[str, int]
+"""A file of the project, seen from its root, and a line."""
+
+_DEPTH = 12
+"""Frames of the project that an event keeps."""
+
+
+class Event(NamedTuple):
+    """Something that the host has done.
+
+    Attributes:
+        kind: "host read", "to_tensor", "loader wait", "save", "log", "wait" or "sized by values".
+        what: the method or function, as ``Tensor.numpy``.
+        via: the function of a library that the project has called, where that has done it; else "".
+        stack: the frames in the project, the innermost first.
+        note: more about it, such as the number of workers of a loader.
+        phase: "step", "evaluation", or "epoch end": the loader has no more batches.
+        grad: whether gradients are on.
+    """
+
+    kind: str
+    what: str
+    via: str
+    stack: tuple[Place, ...]
+    note: str
+    phase: str
+    grad: bool
+
+
+class Tracer(Recorder):
+    """Notes the events of each step; ``write`` puts them into the plan's result file."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        super().__init__(plan)
+        self.root = plan["copy"] + os.sep
+        self.inside = threading.local()
+        self.watched: dict[str, set[int]] = {name: set(rows) for name, rows in plan["watched"].items()}
+        self.counts: Counter[Event] = Counter()
+        self.steps_of: dict[Event, set[int]] = {}
+        self.ran: dict[Place, Counter[str]] = {}
+        self.lines: set[tuple[Place, str]] = set()
+        self.codes: dict[CodeType, bool] = {}
+        self.pending: list[Event] = []
+        self.made: dict[int, Place] = {}
+        self.evaluating = self.exhausted = self.last_batch = False
+        self.trained: set[int] = set()
+
+    @property
+    def phase(self) -> str:
+        """Where the training is just now."""
+        return "evaluation" if self.evaluating else "epoch end" if self.exhausted else "step"
+
+    def event(self, kind: str, what: str, note: str = "", direct: bool = False) -> None:
+        """Note an event; ``direct``: only if the project itself has called it, and no library in between."""
+        if not self.is_here:
+            return
+        stack, via = self.frames()
+        if not stack or (direct and via):
+            return
+        if threading.current_thread() is not threading.main_thread():
+            note = f"{note}, in the loader's thread".lstrip(", ")
+        grad = bool(self.paddle and self.paddle.is_grad_enabled())
+        self.pending.append(Event(kind, what, via, stack, note, self.phase, grad))
+
+    def frames(self) -> tuple[tuple[Place, ...], str]:
+        """The frames of the project, the innermost first, and the library function that this one has called."""
+        found: list[Place] = []
+        via = ""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and len(found) < _DEPTH:
+            name = frame.f_code.co_filename
+            if name.startswith(self.root):
+                found.append((name[len(self.root) :], frame.f_lineno))
+            elif not found and "site-packages" in name:
+                via = f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"
+            frame = frame.f_back
+        return tuple(found), via
+
+    def made_loader(self, loader: Any) -> None:
+        """A loader has been made: where."""
+        stack, _ = self.frames()
+        if stack:
+            self.made[id(loader)] = stack[0]
+
+    def read(self, function: Any, owner: Any) -> Any:
+        """Call a function of the loader: a wait for it, where it is called from the project."""
+        if not self._reading and self.is_here:
+            loader = getattr(owner, "_traced_loader", owner)
+            made = self.made.get(id(loader), ("?", 0))
+            self.exhausted = self.exhausted and self.evaluating
+            self.event(
+                "loader wait", "DataLoader", f"{getattr(loader, 'num_workers', '?')} workers@{made[0]}:{made[1]}"
+            )
+        try:
+            result = super().read(function, owner)
+        except StopIteration:
+            self.exhausted = self.exhausted or not self.evaluating
+            raise
+        if not self.evaluating:
+            self.taken(owner)
+        return result
+
+    def taken(self, iterator: Any) -> None:
+        """A batch has been read to train on: was it the last one?"""
+        loader = getattr(iterator, "_traced_loader", None)
+        if loader is None:
+            return
+        iterator._taken = getattr(iterator, "_taken", 0) + 1
+        try:
+            self.last_batch = iterator._taken == len(loader)
+        except (TypeError, ValueError):  # nobody knows how many batches there are
+            self.last_batch = False
+
+    def _end(self, optimizer: Any) -> None:
+        done = self._seen["steps"]
+        self.trained |= {id(parameter) for parameter in _parameters(optimizer)}
+        super()._end(optimizer)
+        if self._seen["steps"] != done:
+            self.commit(self._seen["steps"])
+            self.exhausted = self.exhausted or (self.last_batch and not self.evaluating)
+
+    def commit(self, step: int) -> None:
+        """A step is over: keep its events, unless it was the first one, before which everything is set up."""
+        pending, self.pending = self.pending, []
+        lines, self.lines = self.lines, set()
+        if step == 1:
+            sys.settrace(self.trace)
+            threading.settrace(self.trace)
+            _trace_frames_now(self)
+            return
+        for event in pending:
+            self.counts[event] += 1
+            self.steps_of.setdefault(event, set()).add(step)
+        for place, phase in lines:
+            self.ran.setdefault(place, Counter())[phase] += 1
+
+    def trace(self, frame: FrameType, event: str, _: Any) -> Any:
+        """Follow the lines of functions that hold a watched line, and of no others."""
+        code = frame.f_code
+        if code not in self.codes:
+            self.codes[code] = self._is_watched(code)
+        return self.line if self.codes[code] else None
+
+    def _is_watched(self, code: CodeType) -> bool:
+        if not code.co_filename.startswith(self.root):
+            return False
+        rows = self.watched.get(code.co_filename[len(self.root) :], set())
+        return any(row in rows for *_, row in code.co_lines())
+
+    def line(self, frame: FrameType, event: str, _: Any) -> Any:
+        """A line runs."""
+        if event == "line":
+            place = (frame.f_code.co_filename[len(self.root) :], frame.f_lineno)
+            if frame.f_lineno in self.watched[place[0]]:
+                grad = "" if self.paddle.is_grad_enabled() else ", no grad"
+                self.lines.add((place, self.phase + grad))
+        return self.line
+
+    def modes(self, layer: Any, training: bool) -> None:
+        """``train()`` or ``eval()`` of a layer: of the model that is trained, it says which phase this is."""
+        if self.is_here and self.trained & {id(each) for each in layer.parameters()}:
+            self.evaluating = not training
+
+    def finish(self, status: str) -> None:
+        """Commit what the last step has done, then end."""
+        sys.settrace(None)
+        if status == "done":
+            self.commit(self._seen["steps"])
+        super().finish(status)
+
+    def write(self, status: str) -> None:
+        """Put what was seen into the result file."""
+        import json
+
+        events = [
+            {**event._asdict(), "times": self.counts[event], "in_steps": sorted(self.steps_of[event])}
+            for event in self.counts
+        ]
+        ran = [[*place, dict(phases)] for place, phases in self.ran.items()]
+        made = sorted({(*place,) for place in self.made.values()})
+        result = {"status": status, "steps": self._seen["steps"], "events": events, "ran": ran, "loaders": made}
+        result["files"] = [*surroundings.files(self._plan["copy"]), self._plan["script"][len(self.root) :]]
+        Path(self._plan["result"]).write_text(json.dumps(result), encoding="utf-8")
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    """The parameters of an optimizer, of its groups if it has any."""
+    found = getattr(optimizer, "_parameter_list", None) or []
+    return [each for item in found for each in (item["params"] if isinstance(item, dict) else [item])]
+
+
+def _trace_frames_now(tracer: Tracer) -> None:
+    """Follow the functions that are running already: a trace starts at calls otherwise."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        frame.f_trace = tracer.trace(frame, "call", None)
+        frame = frame.f_back

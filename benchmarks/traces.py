@@ -1,0 +1,140 @@
+"""What public training scripts do with the host in a step, and which of it perflint predicts.
+
+python benchmarks/traces.py CHECKOUTS [--only NAME] [--python EXE] [--page]
+
+CHECKOUTS holds a git checkout of each repository, by its name, at the commit that docs/traces.md names.  perflint
+checks a copy with all rules.  Then the script runs in the copy, unchanged, on small data made there, while a tracer
+notes the events of each step and their lines, and lines and findings are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from public_scripts import CheckoutError, copied
+from trace_parts.matching import Findings, Found, lines, ran
+from trace_parts.page import PAGE, page
+from trace_parts.scripts import BY_NAME, SCRIPTS, Traced
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULT = ROOT / "benchmarks" / "results" / "traces.json"
+LIMIT_S = 300
+
+
+class TraceError(Exception):
+    """A script did not train."""
+
+
+def check(copy: Path) -> Findings:
+    """What perflint finds in a copy with all rules, however sure it is and however little it costs."""
+    command = [sys.executable, "-m", "perflint", "check", "--select", "ALL", "--no-cache", "--exit-zero", "--quiet"]
+    command += ["--min-impact", "low", "--min-confidence", "low", "--output-format", "json", "."]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=True)
+    return Findings([Found.from_json(each, copy) for each in json.loads(done.stdout)], copy)
+
+
+def trace(script: Traced, copy: Path, findings: Findings, python: str) -> dict[str, Any]:
+    """Run a script in its copy, and what the tracer has seen.
+
+    Raises:
+        TraceError: it ended before it had trained two steps.
+    """
+    result = copy.parent / "trace.json"
+    plan = {
+        "copy": str(copy),
+        "script": str(copy / script.script),
+        "arguments": script.arguments,
+        "steps": script.steps,
+        "warmup": 0,
+        "result": str(result),
+        "watched": findings.watched(),
+        "shims": script.shims,
+        "before": script.before,
+    }
+    (copy.parent / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    path = [str(copy), str(ROOT), str(ROOT / "benchmarks"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path),
+        "CUDA_VISIBLE_DEVICES": "",
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [python, "-m", "trace_parts.child", str(copy.parent / "plan.json")]
+    done = subprocess.run(
+        command, cwd=copy / script.folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {"steps": 0}
+    if found["steps"] < 2:
+        raise TraceError(f"{script.name} trained {found['steps']} steps:\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}")
+    return found
+
+
+def traced(script: Traced, checkouts: Path, python: str) -> dict[str, Any]:
+    """Trace a script and compare it with what perflint says."""
+    with tempfile.TemporaryDirectory(prefix="traces-") as folder:
+        copy = Path(folder).resolve() / script.name
+        copied(script, checkouts, copy)
+        findings = check(copy)
+        seen = trace(script, copy, findings, python)
+        return {
+            "repository": script.repository,
+            "commit": script.commit,
+            "trains": script.trains,
+            "command": script.command,
+            "data": script.data,
+            "shims": [*script.before, *script.shims],
+            "steps": seen["steps"],
+            "lines": lines(seen, findings),
+            "findings": ran(seen, findings),
+        }
+
+
+def as_text(kept: dict[str, Any]) -> str:
+    """As JSON, with a row for each line and each finding."""
+    parts = []
+    for name, found in kept.items():
+        rows = [f"  {json.dumps(key)}: {_rows(value)}" for key, value in found.items()]
+        parts.append(f" {json.dumps(name)}: {{\n" + ",\n".join(rows) + "\n }")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _rows(value: Any) -> str:
+    if not isinstance(value, list) or not value or not isinstance(value[0], dict):
+        return json.dumps(value, ensure_ascii=False)
+    return "[\n" + ",\n".join(f"   {json.dumps(each, ensure_ascii=False)}" for each in value) + "\n  ]"
+
+
+def main(arguments: list[str]) -> int:
+    """Trace, keep the traces, and write the page; 1 if a script could not be traced."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkouts", type=Path, metavar="CHECKOUTS")
+    parser.add_argument("--only", choices=BY_NAME, action="append", help="trace this script (may be repeated)")
+    parser.add_argument("--python", default=sys.executable, help="an interpreter with Paddle and what the scripts need")
+    parser.add_argument("--page", action="store_true", help="write the page again and trace nothing")
+    options = parser.parse_args(arguments)
+    kept: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    failed = 0
+    for script in [] if options.page else SCRIPTS:
+        if options.only and script.name not in options.only:
+            continue
+        try:
+            kept[script.name] = traced(script, options.checkouts, options.python)
+        except (CheckoutError, TraceError, subprocess.TimeoutExpired) as error:
+            print(error, file=sys.stderr)
+            failed = 1
+            continue
+        RESULT.write_text(as_text({name: kept[name] for name in BY_NAME if name in kept}), encoding="utf-8")
+    PAGE.write_text(page(kept), encoding="utf-8")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
