@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
+from perflint.dataflow.dispatch import closure_of
 from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
@@ -147,6 +148,8 @@ class _Closure:
 
     def _hand_over(self, file: FileIndex, scope: Scope, call: ast.Call, value: ast.expr) -> None:
         """Follow a value into the parameter that takes it, if it is one of a call's arguments."""
+        if closure_of(call) is value:
+            self._called(file, scope, call)
         given = [*enumerate(call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
         places = [place for place, argument in given if any(item is value for item in walk(argument))]
         found = CallGraph.of(self._project).reached(file, scope, call) if places else []

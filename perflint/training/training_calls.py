@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph
-from perflint.dataflow.dispatch import Dispatch
+from perflint.dataflow.dispatch import Dispatch, closure_of
 from perflint.dataflow.values import Values
 from perflint.index.kinds import FUNCTION_TAG
 from perflint.index.modules import Modules, knows_paddle
@@ -78,6 +78,12 @@ class TrainingCalls(Part):
         name = dotted(call.func)
         if name is None:
             return []
+        closure = closure_of(call)
+        if closure is not None:
+            kind = Values.of(self._project).lasting_kind(file, scope, closure)
+            called = Modules.of(self._project).functions_of_kind(kind)
+            if called:
+                return called
         if name in scope.parameters:
             return CallGraph.of(self._project).functions_handed(file, scope, name)
         held = self._held_by(file, scope, name)
