@@ -9,7 +9,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from tests.support import expect_reads
+from tests.support import expect_marked_in_step, expect_reads
 
 FIT = """\
 import numpy as np
@@ -537,3 +537,16 @@ def test_loss_like_names_that_are_no_tensors() -> None:
                 history.append(float(best_loss))
         """
     )
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["np.linalg.norm(loss)", "np.unique(y.argmax(-1))", "np.ceil(loss)", "math.exp(loss)", "list(range(y.argmax()))"],
+)
+def test_a_function_that_needs_the_values(read: str) -> None:
+    expect_marked_in_step(f"import math\nkept = {read}  #: PPF201", "PPF201")
+
+
+@pytest.mark.parametrize("read", ["np.ceil(unknown)", "math.sqrt(args.size)", "np.ones(3)", "range(step)"])
+def test_a_function_of_numbers(read: str) -> None:
+    expect_marked_in_step(f"import math\nkept = {read}", "PPF201")
