@@ -105,7 +105,7 @@ class _Closure:
         """Note a call that may make a training step, and its function where that may make one thereby."""
         self._calls.add(call)
         self.files.add(file)
-        if caller not in self.functions and evidence.trains_outside_loops(caller, self._may_train):
+        if caller not in self.functions and evidence.trains_outside_loops(caller, self._may_train, counted=True):
             self._add(file, caller)
 
     def _may_train(self, call: ast.Call) -> bool:
@@ -206,7 +206,7 @@ def _is_called(node: ast.expr, statement: Statement) -> bool:
 
 def _holds_a_step(_: FileIndex, scope: Scope) -> bool:
     """Whether a function holds a training step, whatever else it calls."""
-    return evidence.trains_outside_loops(scope, _makes_step)
+    return evidence.trains_outside_loops(scope, _makes_step, counted=True)
 
 
 def _makes_step(call: ast.Call) -> bool:

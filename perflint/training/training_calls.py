@@ -47,6 +47,16 @@ class TrainingCalls(Part):
             return self._trains_statically(file, scope, call)
         return any(self.trains(*place) for place in self._reached(file, scope, call))
 
+    def trains_on_batch(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        """Whether a call takes several training steps, one after the other, on what it is handed."""
+        return bool(call.args or call.keywords) and any(
+            self._trains_repeatedly(*place) for place in self._reached(file, scope, call)
+        )
+
+    @query(cycle=False)
+    def _trains_repeatedly(self, file: FileIndex, scope: Scope) -> bool:
+        return evidence.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call), counted=True)
+
     def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool:
         """Whether a call in a file that does not know Paddle leads to a training step in one that does."""
         for target, function in self._reached(file, scope, call):
