@@ -240,3 +240,61 @@ def test_files_that_are_left_alone(path: str) -> None:
 
 def test_torch_is_left_alone() -> None:
     expect_quiet(EVALUATE.replace("paddle", "torch"))
+
+
+NETWORK = """\
+import paddle
+import paddle.nn.functional as F
+from paddle import nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.fc(x)
+
+    def whole(self, x):
+        return self(x)
+
+    def part(self, x):
+        return self.fc(x)
+
+    def size(self, x):
+        return len(x)
+
+
+class Trainer:
+    def __init__(self):
+        self.model = Net()
+
+    def check(self, loader):
+        self.model.eval()
+        for x in loader:
+            self.model.part(x)
+"""
+
+
+@pytest.mark.parametrize("method", ["whole", "part"])
+def test_a_method_of_the_model_that_runs_it(method: str) -> None:
+    assert confidences(NETWORK.replace("model.part", f"model.{method}")) == [Confidence.HIGH]
+
+
+def test_a_method_of_the_model_that_runs_no_layer() -> None:
+    expect_quiet(NETWORK.replace("model.part", "model.size"))
+
+
+@pytest.mark.parametrize("method", ["loss", "compute_loss", "encode", "extract_feat", "get_user_feature", "test_step"])
+def test_a_method_whose_name_says_that_it_runs_the_model(method: str) -> None:
+    assert confidences(EVALUATE.replace("model(x)", f"model.{method}(x)")) == [Confidence.MEDIUM]
+
+
+@pytest.mark.parametrize("method", ["generate", "predict", "state_dict", "update", "count_features"])
+def test_a_method_that_may_do_anything(method: str) -> None:
+    expect_quiet(EVALUATE.replace("model(x)", f"model.{method}(x)"))
+
+
+def test_a_loop_that_leaves_after_its_first_batch() -> None:
+    expect_quiet(EVALUATE + "        break\n")

@@ -259,3 +259,32 @@ def test_a_step_that_a_factory_makes() -> None:
                 step(images)
         """
     )
+
+
+SEVERAL_STEPS = """\
+import paddle
+
+
+class Trainer:
+    def process(self, batch):
+        for _ in range(self.rounds):
+            loss = self.net(batch).mean()
+            loss.backward()
+            self.optimizer.step()
+            self.optimizer.clear_grad()
+        return loss.item(){mark}
+
+    def run(self, {data}):
+        for batch in {data}:
+            print(self.process(batch).shape)
+"""
+
+
+def test_a_function_that_takes_several_steps_on_one_batch() -> None:
+    text = SEVERAL_STEPS.replace("print(self.process(batch).shape)", "self.process(batch)")
+    expect_reads(text.format(mark="  #: PPF201", data="loader"))
+
+
+def test_a_function_that_trains_as_a_whole() -> None:
+    text = SEVERAL_STEPS.replace("print(self.process(batch).shape)", "self.process(batch)")
+    expect_reads(text.format(mark="", data="clients"))

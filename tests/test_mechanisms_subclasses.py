@@ -299,3 +299,28 @@ def test_a_read_is_told_of_the_loop_that_runs_it() -> None:
     (found,) = check(files, "PPF202")
     assert found.path == "pairs.py"
     assert "at each step of the loop at line 9, called from line 14" in found.message
+
+
+LIBRARY = """\
+import paddle
+from {library}
+
+
+class MyTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        loss = model(**inputs).mean()
+        self.last = loss.item(){mark}
+        return loss
+
+    def prediction_step(self, model, inputs):
+        return model(**inputs).mean().item()
+"""
+
+
+def test_a_hook_that_the_trainer_of_a_library_calls_at_each_step() -> None:
+    expect_reads(LIBRARY.format(library="paddlenlp.trainer import Trainer", mark="  #: PPF201"))
+
+
+def test_a_hook_of_a_trainer_that_is_seen_and_never_calls_it() -> None:
+    trainer = "class Trainer:\n    def fit(self):\n        pass\n"
+    expect_reads({"base.py": trainer, "train.py": LIBRARY.format(library="base import Trainer", mark="")})

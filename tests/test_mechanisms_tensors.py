@@ -9,7 +9,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from tests.support import check, expect_reads, in_step
+from tests.support import check, expect_marked_in_step, expect_reads, in_step
 
 FIT = """\
 import numpy as np
@@ -539,6 +539,7 @@ def test_loss_like_names_that_are_no_tensors() -> None:
     )
 
 
+<<<<<<< HEAD
 # --- the entries of a dict
 
 
@@ -601,3 +602,17 @@ def test_what_is_no_tensor_of_the_device(lines: str, reads: list[str]) -> None:
     imports = "import torch\nfrom collections import OrderedDict\nfrom metrics import MSE, Meter, measure\n"
     text = imports + in_step(lines)
     assert [text[item.start : item.end] for item in check(text, "PPF201")] == reads
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["np.linalg.norm(loss)", "np.unique(y.argmax(-1))", "np.ceil(loss)", "math.exp(loss)", "list(range(y.argmax()))"],
+)
+def test_a_function_that_needs_the_values(read: str) -> None:
+    expect_marked_in_step(f"import math\nkept = {read}  #: PPF201", "PPF201")
+
+
+@pytest.mark.parametrize("read", ["np.ceil(unknown)", "math.sqrt(args.size)", "np.ones(3)", "range(step)"])
+def test_a_function_of_numbers(read: str) -> None:
+    expect_marked_in_step(f"import math\nkept = {read}", "PPF201")
+>>>>>>> misses

@@ -90,7 +90,11 @@ def in_forward(body: str) -> list[Finding]:
         ("m = paddle.to_tensor(model(x))", "copies a tensor", Confidence.LOW),
         ("m = paddle.to_tensor(np.argsort(y.numpy()))", "the host has worked out", Confidence.LOW),
         ("m = x.numpy()\nm[0] = 1\nm = paddle.to_tensor(m)", "the host has worked out", Confidence.LOW),
-        ("m = paddle.to_tensor([step, step + 1])", "the host has worked out", Confidence.LOW),
+        ("m = paddle.to_tensor([step, step + 1])", "the host has worked out", Confidence.MEDIUM),
+        ("m = []\nm.append(step)\nm = paddle.to_tensor(np.asarray(m))", "makes a tensor", Confidence.MEDIUM),
+        ("m = []\nm.append(y.numpy())\nm = paddle.to_tensor(np.asarray(m))", "makes a tensor", Confidence.LOW),
+        ("m = paddle.to_tensor(args.make(step))", "makes a tensor", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(args.make(step), place=args.place)", "makes a tensor", Confidence.LOW),
         ("m = paddle.to_tensor(args.make(y))", "makes a tensor", Confidence.LOW),
     ],
 )
@@ -157,9 +161,9 @@ def test_a_value_from_before_the_loop_stays_unless_the_loop_changes_it() -> None
             for step, x in enumerate(loader):
                 a = paddle.to_tensor(grid)  #: PPF205
                 b = paddle.to_tensor(sizes)  #: PPF205
-                c = paddle.to_tensor(counts)
-                d = paddle.to_tensor(buffer)
-                e = paddle.to_tensor(table[step])
+                c = paddle.to_tensor(counts)  #: PPF205
+                d = paddle.to_tensor(buffer)  #: PPF205
+                e = paddle.to_tensor(table[step])  #: PPF205
                 np.copyto(buffer, table[step])
                 counts.append(step)
                 loss = model(x, a, b, c, d, e)
@@ -503,3 +507,20 @@ def test_a_constant_that_needs_an_argument_which_may_be_left_out(test: str, conf
         """
     (finding,) = found(text)
     assert finding.confidence is confidence
+
+
+def test_the_states_of_an_episode_come_from_the_host() -> None:
+    expect_marked(
+        """
+        import paddle
+
+        def train(model, optimizer, episodes, play):
+            for episode in range(episodes):
+                state = play(episode)
+                loss = model(paddle.to_tensor(state))
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+        """,
+        RULE,
+    )

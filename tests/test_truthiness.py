@@ -212,7 +212,9 @@ class {name}(nn.Layer):
     ("body", "confidence"),
     [
         ("if paddle.any(x > 3): x = x / 2", Confidence.MEDIUM),
-        ("if x.sum() > 3: x = x / 2", Confidence.LOW),
+        ("if x.sum() > 3: x = x / 2", Confidence.MEDIUM),
+        ("if not (x == 3).any(): x = x / 2", Confidence.MEDIUM),
+        ("low = x.min()\n        if low > 3: x = x / 2", Confidence.LOW),
         ("bad = paddle.isnan(x).any()\n        if bad: x = x / 2", Confidence.MEDIUM),
         ("assert paddle.all(x > 0)", Confidence.MEDIUM),
         ("if x.dtype == paddle.float16 and paddle.isinf(x).any(): x = x.clip(max=3)", Confidence.LOW),

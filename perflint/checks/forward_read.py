@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks.edits import on_device
-from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, tensor_read_by
+from perflint.checks.tensor_reads import CONVERSIONS, READ_FUNCTIONS, READ_METHODS, tensor_read_by
 from perflint.checks.untrained import is_in_host_memory, is_untrained
 from perflint.findings import Confidence, Fix, Level
 from perflint.lint.context import Context, local_name, method_of
@@ -19,7 +19,7 @@ _METHODS = frozenset({"numpy", "item", "tolist"})
 # Python's own: they take a list of numbers as well as a tensor.
 _OF_LISTS = frozenset({"max", "min", "sum", "len", "round", "abs"})
 
-forward_triggers[CODE] |= READ_METHODS | CONVERSIONS | NUMPY_READS
+forward_triggers[CODE] |= READ_METHODS | CONVERSIONS | READ_FUNCTIONS
 
 
 @step_check("Call", forward=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks import accumulate
-from perflint.checks.tensor_reads import CONVERSIONS, NUMPY_READS, READ_METHODS, certainty, tensor_read_by
+from perflint.checks.tensor_reads import CONVERSIONS, READ_FUNCTIONS, READ_METHODS, certainty, tensor_read_by
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.lint.context import Context, method_of
 from perflint.lint.registry import step_check, step_gate, step_triggers
@@ -31,7 +31,7 @@ _SIZE_REASON = "Python needs the number, and a tensor does not do in its place"
 _HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}; keep the values on the device"
 _HELPER_REASON = "whether the helper or its call should change is for you to decide"
 
-step_triggers[CODE] |= READ_METHODS | CONVERSIONS | NUMPY_READS
+step_triggers[CODE] |= READ_METHODS | CONVERSIONS | READ_FUNCTIONS | {"range"}
 
 
 @step_check("Call")

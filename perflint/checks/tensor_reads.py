@@ -17,6 +17,16 @@ NUMPY_READS = frozenset(
     | {"squeeze", "transpose", "float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape"}
     | {"vstack", "hstack"}
 )
+# What is said to be a tensor only by how the code calls it may be a number to these.
+_OF_NUMBERS = frozenset(
+    {"numpy.linalg.norm", "numpy.unique", "numpy.argsort", "numpy.sort", "numpy.cumsum", "numpy.var", "numpy.prod"}
+    | {"numpy.dot", "numpy.matmul", "numpy.square", "numpy.power", "numpy.maximum", "numpy.minimum", "numpy.ceil"}
+    | {"numpy.floor", "numpy.count_nonzero", "numpy.percentile", "numpy.repeat", "numpy.tile", "numpy.pad"}
+    | {"numpy.expand_dims", "numpy.array_equal", "numpy.allclose", "numpy.histogram", "numpy.nonzero"}
+    | {"math.exp", "math.log", "math.log2", "math.log10", "math.sqrt", "math.pow", "math.floor", "math.ceil"}
+)
+READ_FUNCTIONS = NUMPY_READS | {name.rpartition(".")[2] for name in _OF_NUMBERS}
+"""Last names of the functions of NumPy and ``math`` that read what they are given."""
 
 
 def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | None:
@@ -34,7 +44,12 @@ def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | Non
     argument, name = call.args[0].value, context.name(function)  # a name that nothing binds stands for itself
     converts = isinstance(function, cst.Name) and name in CONVERSIONS
     reads = converts or (name.startswith("numpy.") and name[6:] in NUMPY_READS)
-    return argument if reads and context.kind(argument).is_tensor else None
+    if reads:
+        return argument if context.kind(argument).is_tensor else None
+    counts = name == "range" and len(call.args) == 1 and isinstance(argument, cst.Call)
+    if counts or name in _OF_NUMBERS:
+        return argument if context.kind(argument).is_tensor and not context.kind(argument).guess else None
+    return None
 
 
 def certainty(tensor: cst.BaseExpression, context: Context) -> Confidence:

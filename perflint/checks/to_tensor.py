@@ -22,7 +22,7 @@ from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import speaks_of_metrics
-from perflint.training.evidence import steps_environment
+from perflint.training.evidence import over_episodes, steps_environment
 from perflint.training.steps import Point, Step
 
 CODE = "PPF205"
@@ -129,11 +129,24 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
         return Confidence.LOW
     if found.kind in _HIGH:
         return Confidence.HIGH if found.sure else Confidence.MEDIUM
-    if found.kind not in _MEDIUM or steps_environment(point.scope) or _comes_from_dali(point):
+    if steps_environment(point.scope) or _comes_from_dali(point):
         return Confidence.LOW
+    if found.kind not in _MEDIUM:
+        return Confidence.MEDIUM if _is_copied(found, call, node, point) else Confidence.LOW
     # A place or a gradient is a reason to make a tensor of one's own.
     wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
     return Confidence.LOW if wanted and found.kind in ("copy", "cast", origins.BATCH) else Confidence.MEDIUM
+
+
+def _is_copied(found: Origin, call: cst.Call, node: ast.expr, point: Point) -> bool:
+    """Whether data of unknown making stand in the step loop itself, and nothing shows that they have to be made there.
+
+    What the step has read from the device is another matter: it is the read that has to go.
+    """
+    if found.kind not in (origins.HOST, origins.UNKNOWN) or point.loop is None or over_episodes(point.loop):
+        return False
+    wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
+    return not wanted and not origins.is_read_back(node, point)
 
 
 def _is_fallback(node: ast.expr, point: Point) -> bool:

@@ -192,7 +192,7 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
     picks = isinstance(node, ast.Call) and dotted(node.func) in PICKS
     calls = (item for part in evidence.sources(node) for item in walk(part) if isinstance(item, ast.Call))
     if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
-        return Confidence.LOW if kind.guess else Confidence.MEDIUM
+        return Confidence.LOW if kind.guess and not _reduces(node, evidence) else Confidence.MEDIUM
     return Confidence.LOW if picks and not kind.guess else None
 
 
@@ -200,6 +200,17 @@ def _only_predicts(owner: Class, forward: Scope) -> bool:
     """Whether a forward pass picks results, or searches for the best sequence: it runs when a model predicts."""
     names = (owner.name, forward.name)
     return any(decodes(name) or predicts(name) for name in names) or any("beam" in name for name in owner.attributes)
+
+
+def _reduces(node: ast.expr, evidence: Evidence) -> bool:
+    """Whether a decision itself calls a method such as ``mask.any()``, which no number and no list has."""
+    return any(
+        isinstance(item, ast.Call)
+        and isinstance(item.func, ast.Attribute)
+        and evidence.kind(item.func.value).is_tensor
+        and _is_certain(item, evidence)
+        for item in walk(node)
+    )
 
 
 def _is_certain(call: ast.Call, evidence: Evidence) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.evaluate import Env, Evaluator
@@ -16,7 +16,7 @@ from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import fits
-from perflint.syntax.scopes import Scope
+from perflint.syntax.scopes import Scope, terminal
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -65,7 +65,13 @@ class Dispatch(Part):
             found = Values.of(self._project).callee(file, scope, name, env)
             if found is not None:
                 return [Target(*found), *self._overrides(found[1], name, scope)]
-        return self._by_value(file, scope, call, env)
+        return self._by_value(file, scope, call, env) or self._closure(file, call, env)
+
+    def _closure(self, file: FileIndex, call: ast.Call, env: Env) -> list[Target]:
+        """The function of the project that an optimizer is handed to call it: ``optimizer.step(closure)``."""
+        closure = closure_of(call)
+        found = self._function_values(Evaluator(file, env).kind(closure)) if closure is not None else []
+        return [replace(target, bound=False) for target in found]
 
     def _several(self, name: str, env: Env) -> list[Target]:
         """The methods of an object that may be of several classes."""
@@ -168,6 +174,14 @@ class Dispatch(Part):
             for owner in file.scopes.classes.values()
             if name in owner.methods
         ]
+
+
+def closure_of(call: ast.Call) -> ast.expr | None:
+    """The argument of ``optimizer.step(closure)`` that may be a function, which then makes the whole step."""
+    given = [*call.args, *(item.value for item in call.keywords if item.arg == "closure")]
+    if terminal(call) != "step" or len(given) != 1 or not isinstance(call.func, ast.Attribute):
+        return None
+    return given[0] if isinstance(given[0], (ast.Name, ast.Attribute, ast.Lambda)) else None
 
 
 def _one(found: tuple[FileIndex, Scope] | None) -> list[Target]:

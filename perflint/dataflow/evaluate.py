@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
-from perflint.dataflow import paddle_api
+from perflint.dataflow import containers, paddle_api
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.type_tests import narrowed
 from perflint.index import registries
@@ -35,7 +35,7 @@ from perflint.index.kinds import (
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.index.registries import Registries
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, name_pattern
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import means_layer, means_loader, means_loss
 
@@ -194,6 +194,10 @@ class Evaluator:
         tensors = [kind for kind in (left, right) if kind.is_tensor]
         if tensors:
             return _arithmetic((node.left, left), (node.right, right))
+        if isinstance(node.op, (ast.Mult, ast.Add)):
+            held = next(filter(containers.holds_objects, (left, right)), None)
+            if held is not None:
+                return held  # ``[Meter()] * 3``
         return HOST if left.is_host and right.is_host else UNKNOWN
 
     def _compare(self, node: ast.Compare) -> Kind:
@@ -241,19 +245,15 @@ class Evaluator:
         return tuple_of(map(self.kind, node.elts))
 
     def _dict(self, node: ast.Dict) -> Kind:
-        kinds = [self.kind(value) for value in node.values[:32]]
-        if any(kind.type for kind in kinds):
-            return tuple_of(kinds)
-        if any(kind.is_tensor for kind in kinds):
-            return TENSOR
-        # Losses read to the host come with a learning rate or a time whose kind is not known.
-        return HOST if sum(kind.is_host for kind in kinds) > len(kinds) // 2 else UNKNOWN
+        return containers.of_values(self.kind(value) for value in node.values[:32])
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Kind:
         value = node.value if isinstance(node, ast.DictComp) else node.elt
         kind = self.inside(node.generators).kind(value)
         if kind.is_tensor:
             return Kind(TENSOR_TAG, guess=kind.guess)
+        if kind.type:
+            return tuple_of([kind])
         return HOST if kind.is_host else UNKNOWN
 
     def inside(self, generators: list[ast.comprehension]) -> Evaluator:
@@ -327,7 +327,7 @@ class Evaluator:
             return HOST
         if qualified.startswith(_OTHER_FRAMEWORKS) and self._file.names.is_bound(name.partition(".")[0]):
             return HOST  # where nothing imports it, the call was left over when the file was ported
-        known = self._call_of_python(qualified, node.args[0] if node.args else None)
+        known = self._call_of_python(qualified, node) or containers.of_call(node, qualified, self)
         if known is not None:
             return known
         project = self._call_project(qualified, node)
@@ -354,19 +354,30 @@ class Evaluator:
             for place in places
         )
 
-    def _call_of_python(self, qualified: str, first: ast.expr | None) -> Kind | None:
+    def _call_of_python(self, qualified: str, call: ast.Call) -> Kind | None:
         """What a function of Python, or one that hands its first argument on, gives; None for any other function."""
+        first = call.args[0] if call.args else None
         if qualified in ("functools.partial", "partial"):
             return self._rewrapped(first)
         if qualified == "getattr":
-            return UNKNOWN
+            return self._looked_up(call)
         is_wrapper = qualified in _WRAPPERS or qualified.rpartition(".")[2] == "tqdm"
         if not is_wrapper and qualified not in _SAME_AS_ARGUMENT and qualified != "next":
             return None
         kind = self.kind(first) if first is not None else UNKNOWN
         if qualified == "sum" and kind.is_tensor:
             return Kind(TENSOR_TAG, guess=kind.guess)
+        if qualified == "sum" and kind.items:
+            return HOST if kind.is_host else UNKNOWN
         return self._drawn(kind) if qualified == "next" and first is not None else kind
+
+    def _looked_up(self, call: ast.Call) -> Kind:
+        """The methods that ``getattr(self, "loss_" + name)`` may give."""
+        pattern = name_pattern(call.args[1]) if len(call.args) > 1 and not call.keywords else None
+        holder = self.kind(call.args[0]) if pattern is not None else UNKNOWN
+        if pattern is None or not holder.type:
+            return UNKNOWN
+        return Modules.of(self._file.project).methods_like(holder.type, *pattern) or UNKNOWN
 
     def _call_value(self, local: Kind, node: ast.Call) -> Kind | None:
         if local.tag == LAYER_TAG:
@@ -406,6 +417,8 @@ class Evaluator:
             return self._object_method(base, method, node)
         if base.tag == LAYER_TAG:
             return self._layer_method(base, method, node)
+        if containers.holds_objects(base):
+            return containers.method_result(base, method)
         if method in ("numpy", "item", "tolist"):
             return HOST
         if method == "run" and any(keyword.arg == "fetch_list" for keyword in node.keywords):
@@ -434,6 +447,9 @@ class Evaluator:
         if base.type == "paddle.amp.GradScaler":
             return self.kind(node.args[0]) if method == "scale" and node.args else UNKNOWN
         if base.type.startswith("paddle.optimizer."):
+            if method == "step" and node.args:
+                closure = self.kind(node.args[0])
+                return self._project.call_function(closure.type, [], {}) or UNKNOWN
             return HOST if method in ("get_lr", "state_dict", "step") else UNKNOWN
         if base.type.startswith("paddle.static."):
             return HOST
@@ -530,9 +546,12 @@ def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
         return
     if item is not None:
         env[item] = kind
+    held = None if kind.is_tensor else containers.with_item(env.get(name), kind)
     if kind.is_tensor:
         if not any(known.type or known.is_host for known in env.items_of(name)):
             env[name] = TENSOR
+    elif held is not None:
+        env[name] = held
     elif kind.type and name in env and env[name].tag in (TENSOR_TAG, "host"):
         env[name] = UNKNOWN
 

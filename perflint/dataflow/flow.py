@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from perflint.dataflow.containers import with_item
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator, bind, bind_entries
 from perflint.dataflow.type_tests import impossible, narrowed
@@ -245,7 +246,7 @@ class Flow:
         elif kind.is_host and (known is None or known.tag == TUPLE_TAG):
             env[name] = HOST
         elif known is not None and known.tag == TUPLE_TAG:
-            env[name] = UNKNOWN
+            env[name] = (with_item(known, kind) if call.func.attr == "append" else None) or UNKNOWN
         return env
 
     def _return(self, node: ast.Return, env: Environment) -> None:

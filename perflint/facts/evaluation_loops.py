@@ -20,7 +20,7 @@ from perflint.facts.kept_gradients import kept_gradient
 from perflint.facts.model_runs import ModelRuns, modes_in
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
-from perflint.index.kinds import LAYER_TAG
+from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG
 from perflint.index.modules import Modules, knows_paddle
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
@@ -162,10 +162,12 @@ def _asks_for_gradients(file: FileIndex, found: Candidate) -> bool | None:
 
 
 def _forward(file: FileIndex, scope: Scope, call: ast.Call) -> tuple[FileIndex, Scope] | None:
-    """The forward pass that a call of a model runs; None where it is not known."""
+    """The forward pass, or the method of the model, that a call runs; None where it is not known."""
     func = call.func
     model = func.value if isinstance(func, ast.Attribute) and func.attr == "forward" else func
     kind = Values.of(file.project).lasting_kind(file, scope, model)
+    if kind.tag == FUNCTION_TAG:
+        return next(iter(Modules.of(file.project).functions_of_kind(kind)), None)
     return Modules.of(file.project).method(kind.type, "forward") if kind.tag == LAYER_TAG and kind.type else None
 
 
@@ -259,6 +261,7 @@ class _Finder:
             if isinstance(node, ast.For)
             and not counts_epochs(node)
             and not isinstance(node.iter, (ast.List, ast.Tuple))  # a few picked samples, or models, are no data set
+            and not isinstance(node.body[-1], ast.Break)
             and (named or _over_evaluation_data(node) or _under_eval(self._scope, node))
         }
         for statement in self._scope.statements:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.values import Values
 from perflint.facts.gradients_off import NoGrad
+from perflint.index.kinds import LAYER_TAG
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
-from perflint.syntax.vocabulary import makes, means_model
+from perflint.syntax.vocabulary import makes, means_model, runs_forward
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -59,8 +60,13 @@ class ModelRuns(Part):
         if self._evaluates(file, scope, model):
             return None if self._never_trained(file, scope, model) else True
         found = Values.of(self._project).callee(file, scope, name, {})
+        receiver, _, method = name.rpartition(".")
+        is_switched = bool(receiver) and self._evaluates(file, scope, receiver)
         if found is not None and found[1].name not in ("forward", "__call__"):
-            return self._reaches_model(*found, depth)
+            runs = self._reaches_model(*found, depth)
+            return True if runs is not None and is_switched else runs
+        if is_switched and runs_forward(method) and not self._never_trained(file, scope, receiver):
+            return False
         last = model.rpartition(".")[2]
         if not means_model(last) or makes(last) or self._never_trained(file, scope, model):
             return None
@@ -72,9 +78,23 @@ class ModelRuns(Part):
         if depth >= _MAX_DEPTH or scope.name == "__init__" or NoGrad.of(self._project).decorated(file, scope):
             return None
         for statement in scope.statements:
-            if any(self.runs_model(file, scope, call, depth + 1) is not None for call in statement.calls):
+            if any(
+                self._calls_own_layer(file, scope, call) or self.runs_model(file, scope, call, depth + 1) is not None
+                for call in statement.calls
+            ):
                 return None if NoGrad.of(self._project).over_statement(file, scope, statement) else False
         return None
+
+    def _calls_own_layer(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        """Whether a method of a layer calls ``self(x)``, or a layer that it keeps: ``self.encoder(x)``."""
+        name = dotted(call.func) or ""
+        if scope.owner is None or not (name == "self" or name.startswith("self.")):
+            return False
+        values = Values.of(self._project)
+        mine = values.lasting_kind(file, scope, ast.Name("self", ast.Load()))
+        if mine.tag != LAYER_TAG:
+            return False
+        return name in ("self", "self.forward") or values.lasting_kind(file, scope, call.func).tag == LAYER_TAG
 
     def _evaluates(self, file: FileIndex, scope: Scope, name: str) -> bool:
         """Whether ``.eval()`` is called on a name, or on what it stands for."""

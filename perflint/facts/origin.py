@@ -33,6 +33,7 @@ _FILLED = frozenset(
     {"zeros", "ones", "full", "eye", "identity", "arange", "linspace", "zeros_like", "ones_like", "full_like"}
 )
 _NUMBERS = frozenset({"sum", "len", "float", "int", "round", "abs", "max", "min"})
+_PUTS = frozenset({"append", "extend", "insert", "add", "update"})
 _ON_HOST = frozenset({"numpy", "item", "tolist"})
 
 
@@ -51,6 +52,11 @@ def origin(node: ast.expr, point: Point) -> Origin:
     nothing done to it; ``tensor``: a tensor of this step; ``host``: something else that is worked out on the host.
     """
     return _Tracer(point).origin(node, point.statement, _DEPTH)
+
+
+def is_read_back(node: ast.expr, point: Point) -> bool:
+    """Whether host data of a step was worked out from what the step has read from the device, as far as names tell."""
+    return _Tracer(point).reads_device(node, point.statement, set())
 
 
 class _Tracer:
@@ -82,6 +88,35 @@ class _Tracer:
         if isinstance(node, ast.Subscript):
             return self._item(node, at, depth)
         return self._call(node, at, depth) if isinstance(node, ast.Call) else Origin(UNKNOWN)
+
+    def reads_device(self, node: ast.expr, at: Statement, seen: set[str]) -> bool:
+        """Whether an expression of a statement reads a tensor, or what the names in it were bound to did."""
+        for item in walk(node):
+            if isinstance(item, ast.Call) and self._takes_tensor(item, at):
+                return True
+            if isinstance(item, ast.Name) and item.id not in seen:
+                seen.add(item.id)
+                if self._kind(item, at).is_tensor or any(
+                    self.reads_device(value, where, seen) for value, where in self._given(item.id, at)
+                ):
+                    return True
+        return False
+
+    def _takes_tensor(self, call: ast.Call, at: Statement) -> bool:
+        """Whether a call makes something else than a tensor of one."""
+        if isinstance(call.func, ast.Attribute) and _last(call.func) in _ON_HOST and not _values(call):
+            return not self._kind(call.func.value, at).is_host
+        return any(self._kind(value, at).is_tensor for value in _values(call)) and not self._kind(call, at).is_tensor
+
+    def _given(self, name: str, at: Statement) -> Iterator[tuple[ast.expr, Statement]]:
+        """What a name was bound to before a statement, and what was put into it."""
+        for binding in before(name, at, self._scope):
+            if binding.value is not None:
+                yield binding.value, binding.statement
+        for statement in self._scope.statements:
+            for call in statement.calls if statement.start < at.start else ():
+                if isinstance(call.func, ast.Attribute) and call.func.attr in _PUTS and dotted(call.func.value) == name:
+                    yield from ((value, statement) for value in _values(call))
 
     def _kind(self, node: ast.expr, at: Statement) -> Kind:
         point = points_of(self._file).get(at.node, self._point)

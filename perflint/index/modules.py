@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, layer
+from functools import reduce
+
+from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, join, layer
 from perflint.index.part import Part
 from perflint.index.project import FileIndex
 from perflint.query import query
@@ -15,6 +17,10 @@ _FAMILIES = {"paddle.nn.Layer": "layer", "paddle.nn.Sequential": "layer", "paddl
 _FAMILIES |= dict.fromkeys(("object", "ABC", "abc.ABC", "typing.Generic", "typing.Protocol"), "object")
 _MOST_STARS = 8
 """Star imports of one file that are asked for each name one by one."""
+_TELLING = 4
+"""Letters of a name that say which methods are meant, as ``loss_`` does."""
+_MOST_LIKE = 8
+"""Methods with names of one kind; where there are more, the name may stand for any of them."""
 
 
 class Modules(Part):
@@ -198,6 +204,15 @@ class Modules(Part):
         """A method of a project class, as a value."""
         found = self.method(owner, name)
         return self.as_value(*found) if found else None
+
+    def methods_like(self, owner: str, begin: str, end: str) -> Kind | None:
+        """The few methods of a project class whose names begin and end so, as one value that may be any of them."""
+        found = self.class_named(owner) if len(begin + end) >= _TELLING else None
+        if found is None:
+            return None
+        names = [name for name in found[1].methods if name.startswith(begin) and name.endswith(end)]
+        kinds = [self.as_value(found[0], found[1].methods[name]) for name in names]
+        return reduce(join, kinds) if kinds and len(kinds) <= _MOST_LIKE else None
 
     def as_value(self, file: FileIndex, scope: Scope) -> Kind:
         """A function of the project as a value."""

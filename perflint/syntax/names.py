@@ -84,6 +84,23 @@ def dotted(node: ast.AST) -> str | None:
     return ".".join(reversed(parts))
 
 
+def name_pattern(node: ast.expr) -> tuple[str, str] | None:
+    """What a text begins and ends with, as far as it is written out: ``"loss_" + kind`` gives ``("loss_", "")``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _written(node.left), _written(node.right)
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return _written(node.values[0]), _written(node.values[-1])
+    template = _written(node.left) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) else ""
+    parts = template.split("%s")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        parts = _written(node.func.value).split("{}")
+    return (parts[0], parts[-1]) if len(parts) == 2 else None
+
+
+def _written(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
 def names_in(node: ast.AST) -> list[str]:
     """The names and the attributes in an expression, each by itself: ``self.loss`` gives ``loss`` and ``self``."""
     return [

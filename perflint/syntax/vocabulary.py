@@ -131,6 +131,11 @@ _NO_LOSS = _says(
 means_model = _asks(rf"^(\w*_)?({_NETWORK}){_PART}", flags=0)
 """Whether a name is that of a network: ``model``, ``net_G``, ``student_model``."""
 
+runs_forward = _asks(
+    r"^((compute_|get_)?loss|(en|de)code(_\w+)?|forward_\w+|extract_\w+|get_\w*(feat|embed)\w*|\w+_step)$", flags=0
+)
+"""Whether a method of a network of this name runs it: ``model.compute_loss(x, y)``, ``model.encode(x)``."""
+
 means_layer = _asks(rf"^(\w*_)?({_NETWORK}|criterion|loss|losses){_PART}", flags=0)
 """Whether a name is that of something that is called with tensors: a network, or a ``criterion``, a ``loss_fn``."""
 

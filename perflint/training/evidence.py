@@ -23,6 +23,9 @@ STEP_METHODS = frozenset(
 STEP_CALLBACKS = frozenset({"on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end"})
 """Methods of a ``paddle.callbacks.Callback`` that ``Model.fit`` calls at each step."""
 
+LIBRARY_STEPS = frozenset({"compute_loss", "training_step"})
+"""Methods that the ``Trainer`` of a library calls at each step; the loop and ``backward`` are its own."""
+
 EVIDENCE = frozenset(
     {"backward", "minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad", "run"}
 )
@@ -65,13 +68,24 @@ def _collect(scope: Scope, trains: Trains) -> dict[Loop | None, _Evidence]:
     return found
 
 
-def trains_outside_loops(scope: Scope, trains: Trains) -> bool:
-    """Whether one call of a function makes one training step: the evidence stands outside its own loops."""
+def trains_outside_loops(scope: Scope, trains: Trains, counted: bool = False) -> bool:
+    """Whether one call of a function makes one training step: the evidence stands outside its own loops.
+
+    ``counted``: also where it stands in ``for _ in range(n)``, as for a function that takes n steps on one batch.
+    """
     # A step may hold a small loop (several critics, several optimizers): not one over a loader or over epochs.
     return any(
-        item.any and (loop is None or (_is_small(loop) and not _outer_loops(scope, loop)))
+        item.any and (loop is None or (_is_inner(loop, counted) and not _outer_loops(scope, loop)))
         for loop, item in _collect(scope, trains).items()
     )
+
+
+def _is_inner(loop: Loop, counted: bool) -> bool:
+    return _is_small(loop) or (counted and _counts(loop) and not counts_epochs(loop))
+
+
+def _counts(loop: Loop) -> bool:
+    return not isinstance(loop, ast.While) and isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range"
 
 
 def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
@@ -121,7 +135,7 @@ def _outermost_step_loop(scope: Scope, loop: Loop) -> Loop:
 def _is_small(loop: Loop) -> bool:
     if isinstance(loop, ast.While) or over_batches(loop) or counts_epochs(loop):
         return False
-    if isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range":
+    if isinstance(loop.iter, ast.Call) and _counts(loop):
         last = loop.iter.args[-1] if loop.iter.args else None
         if isinstance(last, ast.Constant) and isinstance(last.value, int):
             return last.value <= 16
@@ -139,6 +153,12 @@ def steps_environment(scope: Scope, loop: Loop | None = None) -> bool:
         for call in statement.calls
     )
     return any(last == "step" and "env" in receiver.lower() for receiver, _, last in names)
+
+
+def over_episodes(loop: Loop) -> bool:
+    """Whether a loop plays episodes of reinforcement learning, whose states and rewards come from the host."""
+    header = [loop.test] if isinstance(loop, ast.While) else [loop.target, loop.iter]
+    return any("episode" in name.lower() for part in header for name in names_in(part))
 
 
 def _in_no_grad(scope: Scope, loop: Loop) -> bool:

@@ -30,7 +30,8 @@ _MAX_DEPTH = 5
 _MAX_VISITS = 8
 """How often a function is looked at again because another call hands it other kinds of values, or other constants."""
 
-_STEP_METHOD = re.compile(rf"\bdef[\s\\]+(?:{'|'.join(sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS))})\b")
+_STEP_NAMES = sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS | evidence.LIBRARY_STEPS)
+_STEP_METHOD = re.compile(rf"\bdef[\s\\]+(?:{'|'.join(_STEP_NAMES)})\b")
 
 _NO_CLUES = Clues()
 
@@ -108,7 +109,7 @@ class _Hot:
                 continue
             for scope in file.scopes.scopes:
                 self._take(looks.at_loops(file, scope, self._clues), file, scope, None, 0)
-        for file in self._project.mentions.of(*sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS)):
+        for file in self._project.mentions.of(*_STEP_NAMES):
             if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
                 for scope in _step_methods(file):
                     self._queue.append(_Call(file, scope, {}, (), Step(file.path, function=scope.qualname), 1))
@@ -180,7 +181,7 @@ def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:
 
 @query
 def _step_methods(file: FileIndex) -> list[Scope]:
-    """Methods that are a training step by name and by what they do, wherever their loop is."""
+    """Methods that are a training step by name and by what they do, or that a library's trainer calls at each step."""
     project, found = file.project, list[Scope]()
     for owner in file.scopes.classes.values():
         named = [owner.methods[name] for name in sorted(evidence.STEP_METHODS & owner.methods.keys())]
@@ -188,6 +189,9 @@ def _step_methods(file: FileIndex) -> list[Scope]:
         bases = Hierarchy.of(project).base_names(file, owner)
         if any(base.startswith("paddle.callbacks.") for base in bases):
             found += [owner.methods[name] for name in sorted(evidence.STEP_CALLBACKS & owner.methods.keys())]
+        if any(base.endswith("Trainer") for base in Hierarchy.of(project).unseen(file, owner)):
+            others = evidence.LIBRARY_STEPS & owner.methods.keys()
+            found += [owner.methods[name] for name in sorted(others) if owner.methods[name] not in found]
     return found
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
+from perflint.dataflow.dispatch import closure_of
 from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
@@ -104,7 +105,7 @@ class _Closure:
         """Note a call that may make a training step, and its function where that may make one thereby."""
         self._calls.add(call)
         self.files.add(file)
-        if caller not in self.functions and evidence.trains_outside_loops(caller, self._may_train):
+        if caller not in self.functions and evidence.trains_outside_loops(caller, self._may_train, counted=True):
             self._add(file, caller)
 
     def _may_train(self, call: ast.Call) -> bool:
@@ -147,6 +148,8 @@ class _Closure:
 
     def _hand_over(self, file: FileIndex, scope: Scope, call: ast.Call, value: ast.expr) -> None:
         """Follow a value into the parameter that takes it, if it is one of a call's arguments."""
+        if closure_of(call) is value:
+            self._called(file, scope, call)
         given = [*enumerate(call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
         places = [place for place, argument in given if any(item is value for item in walk(argument))]
         found = CallGraph.of(self._project).reached(file, scope, call) if places else []
@@ -203,7 +206,7 @@ def _is_called(node: ast.expr, statement: Statement) -> bool:
 
 def _holds_a_step(_: FileIndex, scope: Scope) -> bool:
     """Whether a function holds a training step, whatever else it calls."""
-    return evidence.trains_outside_loops(scope, _makes_step)
+    return evidence.trains_outside_loops(scope, _makes_step, counted=True)
 
 
 def _makes_step(call: ast.Call) -> bool:

@@ -273,11 +273,20 @@ def _evidence(file: FileIndex, scope: Scope) -> evidence.Trains | None:
     """What tells a call that trains; None where a file that does not know Paddle drives no training either."""
     calls = TrainingCalls.of(file.project)
     if knows_paddle(file):
-        return lambda call: calls.call_trains(file, scope, call)
-    inside = (call for statement in scope.statements if statement.loop is not None for call in statement.calls)
-    if not any(calls.trains_elsewhere(file, scope, call) for call in inside):
+        on_batches = {call for call, loop in _calls_in_loops(scope) if evidence.over_batches(loop)}
+        return lambda call: (
+            calls.call_trains(file, scope, call) or (call in on_batches and calls.trains_on_batch(file, scope, call))
+        )
+    if not any(calls.trains_elsewhere(file, scope, call) for call, _ in _calls_in_loops(scope)):
         return None
     return lambda call: calls.trains_elsewhere(file, scope, call)
+
+
+def _calls_in_loops(scope: Scope) -> Iterator[tuple[ast.Call, Loop]]:
+    """The calls in the loops of a function, each with the innermost one around it."""
+    for statement in scope.statements:
+        if statement.loop is not None:
+            yield from ((call, statement.loop) for call in statement.calls)
 
 
 def _may_train(statement: Statement, names: frozenset[str]) -> bool:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph
-from perflint.dataflow.dispatch import Dispatch
+from perflint.dataflow.dispatch import Dispatch, closure_of
 from perflint.dataflow.handed import Told, in_order
 from perflint.dataflow.object_fields import told_to_method
 from perflint.dataflow.settled import Known
@@ -75,6 +75,16 @@ class TrainingCalls(Part):
         known = [(place, in_order(told_to_method(file, scope, call, told, place[1]))) for place in places]
         return any(self._trains_told(*place, kept) if kept else True for place, kept in known)
 
+    def trains_on_batch(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        """Whether a call takes several training steps, one after the other, on what it is handed."""
+        return bool(call.args or call.keywords) and any(
+            self._trains_repeatedly(*place) for place in self._reached(file, scope, call)
+        )
+
+    @query(cycle=False)
+    def _trains_repeatedly(self, file: FileIndex, scope: Scope) -> bool:
+        return evidence.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call), counted=True)
+
     def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool:
         """Whether a call in a file that does not know Paddle leads to a training step in one that does."""
         for target, function in self._reached(file, scope, call):
@@ -106,6 +116,12 @@ class TrainingCalls(Part):
         name = dotted(call.func)
         if name is None:
             return []
+        closure = closure_of(call)
+        if closure is not None:
+            kind = Values.of(self._project).lasting_kind(file, scope, closure)
+            called = Modules.of(self._project).functions_of_kind(kind)
+            if called:
+                return called
         if name in scope.parameters:
             return CallGraph.of(self._project).functions_handed(file, scope, name)
         held = self._held_by(file, scope, name)
