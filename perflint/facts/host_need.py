@@ -57,12 +57,13 @@ def _sizes(point: Point) -> frozenset[ast.AST]:
         node, is_size = waiting.pop()
         if is_size:
             found.add(node)
-        makes = isinstance(node, ast.Slice) or (isinstance(node, ast.Call) and _takes_sizes(node))
+        makes = isinstance(node, ast.Slice) or (isinstance(node, ast.Call) and takes_sizes(node))
         function = node.func if isinstance(node, ast.Call) else None
         waiting += [(child, is_size or (makes and child is not function)) for child in children(node)]
     return frozenset(found)
 
 
-def _takes_sizes(call: ast.Call) -> bool:
+def takes_sizes(call: ast.Call) -> bool:
+    """Whether the numbers that a call is given are shapes, or counts of what it makes."""
     name = dotted(call.func) or (call.func.attr if isinstance(call.func, ast.Attribute) else "")
     return name == "range" or name.rpartition(".")[2] in _SHAPED
