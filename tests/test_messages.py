@@ -99,6 +99,19 @@ def test_a_call_in_the_same_file_is_named_by_its_line() -> None:
     assert "each call reached from the loop at line 7 through line 12" in message(text)
 
 
+def test_a_file_of_the_same_folder_goes_by_its_name() -> None:
+    log = "def note(value):\n    value.item()\n"
+    text = in_step("note(loss)\ntell(loss)")
+    files = {
+        "a/train.py": "from a.log import note\nfrom b.log import tell\n" + text,
+        "a/log.py": log,
+        "b/log.py": log.replace("note", "tell"),
+    }
+    near, far = (item for item in check(files, "PPF201") if item.path != "a/train.py")
+    assert "from the loop at train.py:9 through train.py:14 (" in near.message
+    assert "from the loop at a/train.py:9 through a/train.py:15 (" in far.message
+
+
 EXPERIMENT = """\
 class Experiment:
     def train(self):

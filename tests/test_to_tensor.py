@@ -503,3 +503,20 @@ def test_a_constant_that_needs_an_argument_which_may_be_left_out(test: str, conf
         """
     (finding,) = found(text)
     assert finding.confidence is confidence
+
+
+def test_code_for_fluid_is_told_what_fluid_has() -> None:
+    text = """
+        import paddle.fluid as fluid
+        from paddle.fluid.dygraph import to_variable
+
+        def train(model, reader, optimizer):
+            for x, y in reader():
+                loss = model(to_variable(x)).mean()
+                scale = to_variable(0.5)
+                loss.backward()
+                optimizer.minimize(loss)
+        """
+    batch, constant = (item.message for item in found(text) if item.code == RULE)
+    assert "let a `fluid.io.DataLoader` make the tensors" in batch
+    assert "with `fluid.layers.fill_constant`" in constant

@@ -38,7 +38,7 @@ _MESSAGES = {
     "`paddle.ones` and its kind.",
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
     "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
-    "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a `DataLoader` "
+    "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a `{loader}` "
     "make the tensors, in the background (what it gives needs no copy).",
     "copy": "`{what}` copies what the loader gives as a tensor already, at {where}; use that as it is.",
     "cast": "`{what}` copies what the loader gives as a tensor already, only to cast it, at {where}; write "
@@ -52,8 +52,6 @@ _MESSAGES = {
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {
     f"paddle.{home}.dygraph{place}.to_variable" for home in ("fluid", "base") for place in ("", ".base")
 }
-_FLUID = "paddle.fluid."
-_FULL_OF_FLUID = "fluid.layers.fill_constant"
 _CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
 
 step_triggers[CODE] |= _CALLS
@@ -94,6 +92,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         return
     said = _advice(found, call, node, context)
     made_of = _FILLED if said == _FILLED and found.kind == origins.NUMBER else found.kind
+    is_fluid = context.text(call.func).endswith("to_variable")
     # The read inside a round trip is a finding of its own: the two stand side by side.
     is_part = found.kind in (origins.READ, origins.HOST)
     context.report(
@@ -107,7 +106,8 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
         dtype=context.text(dtype.value) if dtype is not None else "",
-        full=_FULL_OF_FLUID if context.callee(call).startswith(_FLUID) else "paddle.full",
+        full="fluid.layers.fill_constant" if is_fluid else "paddle.full",
+        loader="fluid.io.DataLoader" if is_fluid else "DataLoader",
     )
 
 

@@ -62,11 +62,17 @@ def _where(step: Step, path: str) -> str:
         return f"each call of {'' if step.forward else 'the training step '}{step.function}"
     places = [(step.path, step.line), *step.via]
     is_here = all(other == path for other, _ in places)  # else a bare line could be taken for one of the other file
-    loop, *calls = (f"line {line}" if is_here else f"{other}:{line}" for other, line in places)
+    loop, *calls = (f"line {line}" if is_here else f"{_named(other, path)}:{line}" for other, line in places)
     if not calls:
         return f"each step of the loop at {loop}"
     shown = calls if len(calls) <= _MOST_CALLS else [*calls[: _MOST_CALLS - 1], "...", calls[-1]]
     return f"each call reached from the loop at {loop} through {', '.join(shown)}"
+
+
+def _named(other: str, path: str) -> str:
+    """A file as a message in another one names it: by its name alone where both are in one folder."""
+    folder, _, name = other.rpartition("/")
+    return name if folder == path.rpartition("/")[0] else other
 
 
 def _related(step: Step) -> tuple[Related, ...]:
