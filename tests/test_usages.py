@@ -59,6 +59,15 @@ def advice(body: str) -> str:
             "logs = {'a': loss.item()}\ntext = ', '.join(f'{k} {v}' for k, v in logs.items())",
             "make the text only at the steps that show it (line 13).",
         ),
+        (
+            "text = 'loss '\ntext += f'{loss.item():.3f}'\nif step % 10 == 0:\n    print(text)",
+            "read it only at the steps that log it (line 15).",
+        ),
+        ("args.text += f'{loss.item():.3f}'", "make the text only at the steps that show it."),
+        (
+            "value = loss.item()\nif value > 3:\n    raise ValueError(f'high: {value}')",
+            "check it only every 10 steps (line 13).",
+        ),
         ("a = loss.numpy()\nb = np.exp(a)", "work it out on the device, with Paddle's functions (line 13)."),
         ("args.note(loss.item())", "hand over the tensor, if `args.note` can take one."),
         (

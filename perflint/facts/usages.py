@@ -80,7 +80,7 @@ _TO_TENSOR = frozenset({"to_tensor", "to_variable"})
 _FORMS = frozenset({"shape", "ndim", "dtype"})
 _KINDS = frozenset({"len", "isinstance", "type", "hasattr", "callable", "id"})
 _ARRAYS = ("numpy.", "scipy.", "sklearn.", "skimage.", "cv2.", "math.")
-_TEXT_FOR = {Usage.CALL: Usage.LOG, Usage.RETURNED: Usage.TEXT, Usage.LIST: Usage.TEXT}
+_TEXT_FOR = {Usage.CALL: Usage.LOG, Usage.RETURNED: Usage.TEXT}
 """What a text is for where a number would be for something else."""
 
 _DEEPEST = 3
@@ -143,6 +143,9 @@ class _Search:
     def aims(self, node: ast.AST, parents: Sequence[ast.AST], statement: Statement, depth: int) -> Iterator[Aim]:
         """What an expression is for, as the nodes around it say, from the inside out."""
         way, inner = _Way(), node
+        if isinstance(statement.node, ast.Raise):
+            yield Aim(Usage.STOP, statement.node.lineno)
+            return
         for parent in reversed(parents[1:]):
             if _is_closed(parent, inner):
                 return
@@ -165,8 +168,8 @@ class _Search:
         """What a statement does with a value."""
         node = statement.node
         purpose = _done(node, value)
-        if purpose is not None:
-            yield Aim(purpose, node.lineno)
+        if purpose is not None and not (way.is_text and purpose is Usage.SUM):  # (`text += "..."` makes a longer text)
+            yield Aim(_TEXT_FOR.get(purpose, purpose) if way.is_text else purpose, node.lineno)
             return
         found = [aim for name, key in _bound(node, value) for aim in self._follow(name, key, statement, depth + 1)]
         if way.is_text:
