@@ -474,8 +474,11 @@ def test_a_block_that_a_deletion_empties_keeps_a_pass() -> None:
     ("branch", "title"),
     [
         ("scale = loss * 2", "choose on the device with `paddle.where`"),
-        ("scale = loss * 2\n    other = 1", "check every 10th step"),
-        ("with model:\n        scale = loss * 2", "check every 10th step"),
+        ("scale = loss * 2\n    other = 1", "choose on the device, with `paddle.where` or `.clip`"),
+        (
+            "with model:\n        scale = loss * 2",
+            "decide by what the host knows without a read, such as shapes, or compute both sides",
+        ),
     ],
 )
 def test_what_a_branch_does_decides_what_is_shown(branch: str, title: str) -> None:

@@ -439,7 +439,7 @@ def test_calls_are_followed_into_other_files_and_guards_respected() -> None:
     }
     expect_marked(files, *STEP_CALLS)
     [finding] = check(files, *STEP_CALLS)
-    assert "the loop at train.py:6, called from train.py:11" in finding.message
+    assert "the loop at train.py:6 through train.py:11" in finding.message
 
 
 def test_nothing_outside_training_steps() -> None:

@@ -309,16 +309,16 @@ def test_a_watch_sees_changes_in_the_context(monkeypatch: pytest.MonkeyPatch, ca
     assert main(["check", "--watch", "--output-format", "concise", "sub"]) == 0
     shown = [line.partition(" (1 more")[0] for line in capsys.readouterr().out.splitlines()]
     costs = "`loss.item()` copies a tensor to the host and waits for the device"
-    hot = f"sub/helpers.py:5:12: PPF201 [d] {costs} at each step"
+    hot = f"sub/helpers.py:5:12: PPF201 [d] {costs} at each call"
     assert [line for line in shown if line] == [
-        f"{hot} of the loop at train.py:6, called from train.py:11",
+        f"{hot} reached from the loop at train.py:6 through train.py:11",
         "Found 1 finding in 1 file.",
         "12:00:00 changed: train.py",
         "No findings in 1 file.",
         "12:00:00 changed: train.py",
-        f"{hot} of the loop at train.py:6, called from train.py:11",
+        f"{hot} reached from the loop at train.py:6 through train.py:11",
         "Found 1 finding in 1 file.",
         "12:00:00 changed: train.py",
-        f"{hot} of the loop at train.py:7, called from train.py:12",
+        f"{hot} reached from the loop at train.py:7 through train.py:12",
         "Found 1 finding in 1 file.",
     ]

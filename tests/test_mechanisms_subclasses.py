@@ -298,7 +298,7 @@ def test_a_read_is_told_of_the_loop_that_runs_it() -> None:
     files = {"core/__init__.py": "from .trainer import BaseTrainer\n", "core/trainer.py": BASE_TRAINER, "pairs.py": own}
     (found,) = check(files, "PPF202")
     assert found.path == "pairs.py"
-    assert "at each step of the loop at line 9, called from line 14" in found.message
+    assert "at each call reached from the loop at line 9 through line 14" in found.message
 
 
 LIBRARY = """\

@@ -539,7 +539,6 @@ def test_loss_like_names_that_are_no_tensors() -> None:
     )
 
 
-<<<<<<< HEAD
 # --- the entries of a dict
 
 
@@ -615,4 +614,3 @@ def test_a_function_that_needs_the_values(read: str) -> None:
 @pytest.mark.parametrize("read", ["np.ceil(unknown)", "math.sqrt(args.size)", "np.ones(3)", "range(step)"])
 def test_a_function_of_numbers(read: str) -> None:
     expect_marked_in_step(f"import math\nkept = {read}", "PPF201")
->>>>>>> misses

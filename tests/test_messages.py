@@ -26,17 +26,17 @@ def test_the_other_reads_of_the_loop_are_listed() -> None:
     text = in_step("a.update(loss.item())\nb.update(loss.numpy())\nprint(loss)\nprint(step)")
     found = check(text, "PPF2", "PPF4")
     assert [item.code for item in found] == ["PPF201", "PPF201", "PPF202", "PPF405"]
-    assert "each step of the loop at line 7 (2 more host reads there: lines 13, 14)" in found[0].message
-    assert "(2 more host reads there: lines 12, 14)" in found[1].message
-    assert "(2 more host reads there: lines 12, 13)" in found[2].message
+    assert "each step of the loop at line 7 (2 more host reads in the same step: lines 13, 14)" in found[0].message
+    assert "(2 more host reads in the same step: lines 12, 14)" in found[1].message
+    assert "(2 more host reads in the same step: lines 12, 13)" in found[2].message
     assert "more host read" not in found[3].message
 
 
 def test_one_other_read_is_singular_and_a_row_counts_once() -> None:
     found = check(in_step("a.update(loss.item(), loss.numpy())\nb.update(float(loss))"), "PPF201")
-    assert "(1 more host read there: line 13)" in found[0].message
-    assert "(1 more host read there: line 13)" in found[1].message
-    assert "(1 more host read there: line 12)" in found[2].message
+    assert "(1 more host read in the same step: line 13)" in found[0].message
+    assert "(1 more host read in the same step: line 13)" in found[1].message
+    assert "(1 more host read in the same step: line 12)" in found[2].message
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_arms_count_on_the_way_to_a_helper() -> None:
 
 def test_many_reads_are_cut_short() -> None:
     found = check(in_step("a.update(loss.item())\n" * 9), "PPF201")
-    assert "(8 more host reads there: lines 13, 14, 15, 16, 17, 18, ...)" in found[0].message
+    assert "(8 more host reads in the same step: lines 13, 14, 15, 16, 17, 18, ...)" in found[0].message
 
 
 def test_reads_of_another_loop_are_another_matter() -> None:
@@ -84,11 +84,11 @@ def test_another_file_is_named_by_its_path() -> None:
     assert "`note(loss)` reads the device in log.py:2" in call.message
     assert call.message.endswith("keep the values on the device, and call it every 10 steps.")
     assert in_log.path == "log.py"
-    expected = "each step of the loop at train.py:8, called from train.py:13 (1 more host read there: line train.py:14)"
-    assert expected in in_log.message
-    assert "each step of the loop at line 8 (1 more host read there: line log.py:2)" in in_train.message
+    assert "each call reached from the loop at train.py:8 through train.py:13 (1 more host read" in in_log.message
+    assert "(1 more host read in the same step: line train.py:14)" in in_log.message
+    assert "each step of the loop at line 8 (1 more host read in the same step: line log.py:2)" in in_train.message
     assert in_log.related == (
-        Related("train.py", 13, "called here at each step"),
+        Related("train.py", 13, "called here, on the way from the loop"),
         Related("train.py", 8, "the step loop"),
     )
     assert in_train.related == (Related("train.py", 8, "the step loop"),)
@@ -118,7 +118,20 @@ def test_a_read_that_depends_on_a_key_is_not_announced_at_the_call(helper: str, 
 
 def test_a_call_in_the_same_file_is_named_by_its_line() -> None:
     text = in_step("note(loss)") + "\n\ndef note(value):\n    value.item()\n"
-    assert "each step of the loop at line 7, called from line 12" in message(text)
+    assert "each call reached from the loop at line 7 through line 12" in message(text)
+
+
+def test_a_file_of_the_same_folder_goes_by_its_name() -> None:
+    log = "def note(value):\n    value.item()\n"
+    text = in_step("note(loss)\ntell(loss)")
+    files = {
+        "a/train.py": "from a.log import note\nfrom b.log import tell\n" + text,
+        "a/log.py": log,
+        "b/log.py": log.replace("note", "tell"),
+    }
+    near, far = (item for item in check(files, "PPF201") if item.path != "a/train.py")
+    assert "from the loop at train.py:9 through train.py:14 (" in near.message
+    assert "from the loop at a/train.py:9 through a/train.py:15 (" in far.message
 
 
 EXPERIMENT = """\
@@ -147,9 +160,9 @@ def test_the_reads_of_another_subclass_are_another_program() -> None:
     files = {"experiment.py": EXPERIMENT, "one.py": CHILD.format(name="One"), "two.py": CHILD.format(name="Two")}
     found = check(files, "PPF201")
     assert [item.path for item in found] == ["one.py", "one.py", "two.py", "two.py"]
-    assert "each step of the loop at experiment.py:3, called from experiment.py:4 (1 more host" in found[0].message
-    assert "(1 more host read there: line 12)" in found[0].message
-    assert "(1 more host read there: line 11)" in found[3].message
+    assert "each call reached from the loop at experiment.py:3 through experiment.py:4 (1 more host" in found[0].message
+    assert "(1 more host read in the same step: line 12)" in found[0].message
+    assert "(1 more host read in the same step: line 11)" in found[3].message
 
 
 def test_the_reads_of_two_helpers_belong_together() -> None:
@@ -160,8 +173,8 @@ def test_the_reads_of_two_helpers_belong_together() -> None:
     }
     found = [item for item in check(files, "PPF201") if item.path != "train.py"]
     assert [item.path for item in found] == ["one.py", "two.py"]
-    assert "(1 more host read there: line two.py:2)" in found[0].message
-    assert "(1 more host read there: line one.py:2)" in found[1].message
+    assert "(1 more host read in the same step: line two.py:2)" in found[0].message
+    assert "(1 more host read in the same step: line one.py:2)" in found[1].message
 
 
 def test_a_step_function_known_by_its_name() -> None:

@@ -139,6 +139,11 @@ def test_in_a_forward_pass_in_place_of_the_read_there() -> None:
             "b = paddle.to_tensor(np.array(x.numpy(), dtype='float32').reshape(-1, 2))",
             "b = x.detach().clone().astype('float32').reshape([-1, 2])\n",
         ),
+        ("b = paddle.to_tensor(x[\n    0].numpy())", "b = x[0].detach().clone()\n"),
+        (
+            "b = paddle.to_tensor(x.mean(\n    0, keepdim=True,\n).numpy())",
+            "b = x.mean(0, keepdim=True,).detach().clone()\n",
+        ),
         ("b = paddle.to_tensor(x.numpy().reshape([2, -1]))", "b = x.detach().clone().reshape([2, -1])\n"),
     ],
 )

@@ -74,18 +74,18 @@ def in_forward(body: str) -> list[Finding]:
         ("from cfg import stats\nm = paddle.to_tensor(stats.MEAN)", "the same values", Confidence.HIGH),
         ("m = paddle.to_tensor(args.weight)", "the same values", Confidence.MEDIUM),
         ("m = paddle.to_tensor(np.random.rand(4))", "random numbers", Confidence.MEDIUM),
-        ("m = paddle.to_tensor(step)", "a Python number", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(step)", "fill it there, with `paddle.full`", Confidence.MEDIUM),
         ("m = x * paddle.to_tensor(step)", "use the number itself", Confidence.MEDIUM),
         ("m = paddle.divide(x, paddle.to_tensor(step) + 1)", "with `paddle.full`", Confidence.MEDIUM),
         ("m = paddle.divide(x, x + paddle.to_tensor(step))", "use the number itself", Confidence.MEDIUM),
-        ("m = paddle.where(y > 0, x, paddle.to_tensor(0.0))", "a number to the device", Confidence.HIGH),
-        ("m = paddle.exp(x - paddle.to_tensor(0.5))", "write a Python number", Confidence.HIGH),
-        ("m = paddle.to_tensor(len(y) / 8)", "a Python number", Confidence.MEDIUM),
-        ("m = paddle.to_tensor(x)", "copies a batch", Confidence.MEDIUM),
+        ("m = paddle.where(y > 0, x, paddle.to_tensor(0.0))", "fill it there, with `paddle.full`", Confidence.HIGH),
+        ("m = paddle.exp(x - paddle.to_tensor(0.5))", "write the number itself", Confidence.HIGH),
+        ("m = paddle.to_tensor(len(y) / 8)", "copies a number to the device", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(x)", "what the loader gives as a tensor already, at", Confidence.MEDIUM),
         ("m = [paddle.to_tensor(part, dtype='float32') for part in x]", "only to cast it", Confidence.MEDIUM),
         ("m = paddle.to_tensor(x.numpy())", "sends back", Confidence.HIGH),
         ("m = y.numpy()\nm = paddle.to_tensor(m)", "sends back", Confidence.HIGH),
-        ("m = paddle.to_tensor(x, place=paddle.CPUPlace())", "copies a batch", Confidence.LOW),
+        ("m = paddle.to_tensor(x, place=paddle.CPUPlace())", "what the loader gives", Confidence.LOW),
         ("m = paddle.to_tensor(x, dtype='float32', stop_gradient=False)", "only to cast it", Confidence.LOW),
         ("m = paddle.to_tensor(model(x))", "copies a tensor", Confidence.LOW),
         ("m = paddle.to_tensor(np.argsort(y.numpy()))", "the host has worked out", Confidence.LOW),
@@ -243,7 +243,7 @@ def test_old_spellings() -> None:
 
 def test_a_list_of_numbers_read_from_the_device_gives_a_number() -> None:
     body = "hits = []\nhits.append((model(x) == y).sum().item())\nmeter = paddle.to_tensor(sum(hits) / args.size)"
-    assert "a Python number" in only(body).message
+    assert "copies a number to the device" in only(body).message
 
 
 def test_what_an_environment_gives_is_left_alone() -> None:
@@ -524,3 +524,20 @@ def test_the_states_of_an_episode_come_from_the_host() -> None:
         """,
         RULE,
     )
+
+
+def test_code_for_fluid_is_told_what_fluid_has() -> None:
+    text = """
+        import paddle.fluid as fluid
+        from paddle.fluid.dygraph import to_variable
+
+        def train(model, reader, optimizer):
+            for x, y in reader():
+                loss = model(to_variable(x)).mean()
+                scale = to_variable(0.5)
+                loss.backward()
+                optimizer.minimize(loss)
+        """
+    batch, constant = (item.message for item in found(text) if item.code == RULE)
+    assert "let a `fluid.io.DataLoader` make the tensors" in batch
+    assert "with `fluid.layers.fill_constant`" in constant

@@ -322,14 +322,20 @@ def test_gates_lose_nothing() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("if loss > 3: pass", "decide on the device, or only every 10 steps"),
+        ("if loss > 3: raise ValueError", "check it every 10 steps only."),
+        ("if loss > 3: print('high')", "check it every 10 steps only."),
+        ("assert loss < 3", "check it every 10 steps only."),
+        ("if loss > 3: loss = loss / 2", "choose on the device, with `paddle.where` or `.clip`."),
+        ("if x.sum() > 0: y = paddle.masked_select(x, x > 0)", "with the mask as a weight instead of picking values"),
+        ("if loss > 3: args.high.append(step)", "decide by what the host knows without a read, such as shapes"),
+        ("n = max(x.max(), y.max())\nz = paddle.zeros([n, 3])", "take the size from `.shape`, or from the data"),
         ("names = [n for i, n in enumerate(args.names) if y[i] > 0]", "once before, with `.tolist()`"),
-        ("total = None if args.a else loss * 2\nif total > 3: pass", "decide on the device"),
+        ("total = None if args.a else loss * 2\nif total > 3: pass", "choose on the device"),
         (
             "if step % 2:\n    loss = model(x).mean()\nelse:\n    loss = []\nif loss: pass",
             "be `None` where there is none, and ask `is not None`",
         ),
-        ("total = loss * 2\nif total: pass", "decide on the device"),
+        ("total = loss * 2\nif total: pass", "choose on the device"),
     ],
 )
 def test_the_advice_can_be_followed(body: str, said: str) -> None:

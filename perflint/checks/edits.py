@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from itertools import takewhile
 
@@ -13,6 +14,9 @@ from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.walk import children
 from perflint.text.source import Source
+
+_HOLDS_ROWS = re.compile(r"#|\\|\"\"\"|'''")
+"""What may make a line break part of a text, or of its meaning."""
 
 
 def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edit]:
@@ -119,10 +123,18 @@ def rows_inside_strings(nodes: Iterable[cst.CSTNode], context: Context) -> set[i
 
 
 def source_of(node: cst.BaseExpression, context: Context) -> str:
-    """The source of an expression, in parentheses where a method is to be called on it."""
+    """The source of an expression, in parentheses where a method is to be called on it, and on one row if it may be."""
     text = context.text(node)
     atoms = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
+    if isinstance(node, atoms) and "\n" in text and not _HOLDS_ROWS.search(text):
+        text = _on_one_row(text)
     return text if isinstance(node, atoms) and "\n" not in text else f"({text})"
+
+
+def _on_one_row(text: str) -> str:
+    """An expression in brackets that goes over several rows, with neither comments nor strings of several rows."""
+    text = re.sub(r"(?<=[(\[{])\s*\n\s*|\s*\n\s*(?=[)\]}.])", "", text)
+    return re.sub(r"\s*\n\s*", " ", text)
 
 
 def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import libcst as cst
 
 from perflint.checks.edits import on_device
+from perflint.checks.read_advice import advice
 from perflint.checks.tensor_reads import CONVERSIONS, READ_FUNCTIONS, READ_METHODS, tensor_read_by
 from perflint.checks.untrained import is_in_host_memory, is_untrained
-from perflint.findings import Confidence, Fix, Level
+from perflint.findings import Confidence
 from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import forward_triggers, step_check
 from perflint.training.steps import Step
 
 CODE = "PPF210"
-_TITLE = "keep the value on the device, or work it out on the host before the model is called"
-_REASON = "what the value is used for decides how the model can do without it"
 _METHODS = frozenset({"numpy", "item", "tolist"})
 # Python's own: they take a list of numbers as well as a tensor.
 _OF_LISTS = frozenset({"max", "min", "sum", "len", "round", "abs"})
@@ -33,8 +32,8 @@ def forward_read(call: cst.Call, context: Context, step: Step) -> None:
     node = context.expression(on_device(tensor))
     if node is None or is_in_host_memory(node, context.here):
         return
-    fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-    context.report(CODE, call, fix, step, confidence=_confidence(call, tensor, context), tensor=context.text(tensor))
+    said, confidence = advice(call, context), _confidence(call, tensor, context)
+    context.report(CODE, call, said.fix, step, confidence=confidence, tensor=context.text(tensor), advice=said.words)
 
 
 def _confidence(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> Confidence:

@@ -7,19 +7,10 @@ import libcst as cst
 from perflint.checks.arguments import declaration, given
 from perflint.checks.tensor_reads import tensor_read_by
 from perflint.lint.context import Context, local_name
-from perflint.syntax.vocabulary import means_logger
+from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger
 
 TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
-LOGGER_METHODS = frozenset({"info", "warning", "warn", "error", "critical", "log", "print", "train", "write"})
-PROGRESS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
-RECORDERS = frozenset(
-    {"add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_text", "add_figure", "add_hparams"}
-    | {"log_metric", "log_metrics", "log_scalar"}
-)
 _RUNS = frozenset({"wandb.log", "swanlab.log", "mlflow.log_metric", "mlflow.log_metrics"})
-_NAMES = frozenset({"print", "pprint"})
-LOGGING = LOGGER_METHODS | PROGRESS | RECORDERS | _NAMES
-"""The last names of all calls that log."""
 
 
 def log_family(call: cst.Call, context: Context) -> str:
@@ -31,7 +22,7 @@ def log_family(call: cst.Call, context: Context) -> str:
         return "declared"
     function = call.func
     if isinstance(function, cst.Name):
-        return "text" if function.value in _NAMES and not context.file.names.is_bound(function.value) else ""
+        return "text" if function.value in PRINTS and not context.file.names.is_bound(function.value) else ""
     if not isinstance(function, cst.Attribute):
         return ""
     method = function.attr.value

@@ -158,7 +158,7 @@ def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | 
 
 
 def _copy_of(trip: Trip, context: Context) -> str:
-    """The tensor as ``to_tensor`` would give it: a copy without a gradient."""
+    """The tensor as ``to_tensor`` would give it: a copy without a gradient (``astype`` may share the memory)."""
     return f"{source_of(on_device(trip.tensor), context)}.detach().clone(){''.join(trip.steps)}"
 
 

@@ -27,20 +27,22 @@ from perflint.training.steps import Point, Step
 
 CODE = "PPF205"
 _FILLED = "filled"
+_PLAIN = "plain"
 _MESSAGES = {
-    "literal": "`{what}` copies a constant to the device at {where}; write a Python number, or make it there with "
-    "`paddle.full`.",
-    _FILLED: "`{what}` copies a number to the device at {where}; make the tensor there with `paddle.full`.",
+    "literal": "`{what}` copies a constant to the device at {where}; fill it there, with `{full}`.",
+    _PLAIN: "`{what}` copies a constant to the device at {where}; write the number itself, or fill it there, with "
+    "`{full}`.",
+    _FILLED: "`{what}` copies a number to the device at {where}; fill it there, with `{full}`.",
     "invariant": "`{what}` copies the same values to the device at {where}; make the tensor once, {once}.",
     "made": "`{what}` copies an array to the device that NumPy fills at {where}; fill the tensor there, with "
     "`paddle.ones` and its kind.",
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
     "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
-    "batch": "`{what}` copies a batch to the device while training waits, at {where}; let a `DataLoader` make the "
-    "tensors, in the background (what it gives needs no copy).",
-    "copy": "`{what}` copies a batch at {where}; a `DataLoader` gives tensors, so use its batches as they are.",
-    "cast": "`{what}` copies a batch, only to cast it, at {where}; a `DataLoader` gives tensors, so write "
-    "`.astype({dtype})`, or give them that dtype in the dataset.",
+    "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a `{loader}` "
+    "make the tensors, in the background (what it gives needs no copy).",
+    "copy": "`{what}` copies what the loader gives as a tensor already, at {where}; use that as it is.",
+    "cast": "`{what}` copies what the loader gives as a tensor already, only to cast it, at {where}; write "
+    "`.astype({dtype})`, or give it that dtype in the dataset.",
     "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`.",
     "tensor": "`{what}` copies a tensor at {where}; use `.detach()`, or the tensor as it is.",
     "host": "`{what}` copies what the host has worked out to the device at {where}; work it out there, or in the "
@@ -90,6 +92,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         return
     said = _advice(found, call, node, context)
     made_of = _FILLED if said == _FILLED and found.kind == origins.NUMBER else found.kind
+    is_fluid = context.text(call.func).endswith("to_variable")
     # The read inside a round trip is a finding of its own: the two stand side by side.
     is_part = found.kind in (origins.READ, origins.HOST)
     context.report(
@@ -103,6 +106,8 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
         dtype=context.text(dtype.value) if dtype is not None else "",
+        full="fluid.layers.fill_constant" if is_fluid else "paddle.full",
+        loader="fluid.io.DataLoader" if is_fluid else "DataLoader",
     )
 
 
@@ -194,21 +199,19 @@ def _advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> 
     """Which of the sentences a call gets for the origin of its data: what it advises has to work where it stands."""
     if found.kind == origins.LITERAL and _differs(node, context.here):
         return origins.INVARIANT
-    if found.kind in (origins.LITERAL, origins.NUMBER) and _must_be_tensor(call, context):
-        return _FILLED
-    return found.kind
+    if found.kind == origins.NUMBER:
+        return origins.NUMBER if _may_be_number(call, context) else _FILLED
+    is_number = found.kind == origins.LITERAL and not isinstance(node, (ast.List, ast.Tuple))
+    return _PLAIN if is_number and _may_be_number(call, context) else found.kind
 
 
-def _must_be_tensor(call: cst.Call, context: Context) -> bool:
-    """Whether a call of Paddle takes the tensor: ``paddle.where`` and ``paddle.divide`` want one, not a number."""
+def _may_be_number(call: cst.Call, context: Context) -> bool:
+    """Whether a number does as well as a tensor of it: in ``x * paddle.to_tensor(0.5)`` with a tensor ``x``."""
     for parent, inner in context.around(call):
         if isinstance(parent, cst.BinaryOperation):
             other = parent.right if inner is parent.left else parent.left
-            if context.kind(other).is_tensor:
-                return False  # tensor and number make a tensor
-        elif isinstance(parent, cst.Call):
-            return parent.func is not inner and context.name(parent.func).startswith("paddle.")
-        elif not isinstance(parent, (cst.Arg, cst.UnaryOperation)):
+            return context.kind(other).is_tensor
+        if not isinstance(parent, cst.UnaryOperation):
             return False
     return False
 

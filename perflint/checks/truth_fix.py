@@ -8,22 +8,25 @@ import libcst as cst
 
 from perflint.checks.edits import name_of_paddle
 from perflint.checks.guard import counter_here
+from perflint.checks.read_advice import aims_of
 from perflint.checks.single_tensor import Evidence
+from perflint.facts.usages import Usage
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import LOGGING
 from perflint.training.steps import Point
 
 _NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
 _WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"
 _LATE = "what is wrong is then seen up to {interval} steps late"
 _SKIPPED = "a `paddle.amp.GradScaler` leaves out the steps whose gradients are not finite, and looks for itself"
-_FORWARD = "a forward pass counts no steps: `paddle.where` or `.clip` can do what the branch does"
+_FORWARD = "a forward pass counts no steps, and whether both sides may be computed is for a person to say"
 _ELSEWHERE = "the step is counted in another function: pass it here"
-_OTHERS = "where the branch computes something for the model, `paddle.where` keeps the choice on the device"
+_OTHERS = "what is decided at each step cannot wait: whether both sides may be computed is for a person to say"
 
 
 FILTER_MESSAGE = (
@@ -33,6 +36,17 @@ PRESENCE_MESSAGE = (
     "`{what}` asks for the value of a tensor and waits for the device at {where}; let it be `None` where there is "
     "none, and ask `is not None`."
 )
+_DECIDE = "decide on the device, or only every {interval} steps"
+_CHOOSE = "choose on the device, with `paddle.where` or `.clip`"
+_CHECK = "check it every {interval} steps only"
+_CHECK_FORWARD = "check it outside of the model, or while debugging only"
+_SCALER = "leave it to a `paddle.amp.GradScaler` where there is one"
+_MASK = "compute with the mask as a weight instead of picking values by it, which needs no test"
+_RETURN = "choose what is returned with `paddle.where`, if both have one shape"
+_HOST = "decide by what the host knows without a read, such as shapes, or compute both sides"
+_SIZE = "take the size from `.shape`, or from the data pipeline"
+_PICKED = frozenset({"masked_select", "nonzero"})
+_SAYS = LOGGING | {"warn", "warn_explicit"}
 _BOTH = "both must be tensors of one dtype"
 _UNCOUNTED = "nothing counts the steps of this loop yet; "
 _NOTHING = (None, 0, False, "")
@@ -81,6 +95,55 @@ def fix(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix
     if isinstance(owner, cst.If) and skips and _asks_if_finite(expression):
         return Fix("leave it to a GradScaler where there is one", (), Level.DISPLAY, _SKIPPED)
     return _every_nth(owner, test, expression, context)
+
+
+def advice(node: cst.BaseExpression, expression: ast.expr, context: Context) -> str:
+    """What to do instead, in a clause: that depends on what the branch does."""
+    interval = context.settings.log_interval
+    return _words(node, expression, context).format(interval=interval)
+
+
+def _words(node: cst.BaseExpression, expression: ast.expr, context: Context) -> str:
+    picked = _pick(node, context)
+    if picked is not None:
+        return _SIZE if any(aim.usage is Usage.SIZE for aim in aims_of(node, context)) else picked.message
+    owner, _ = _owner(node, context)
+    is_forward = context.hot is not None and context.hot.forward
+    if isinstance(owner, cst.IfExp):
+        return _CHOOSE
+    statement = context.here.statement.node  # LibCST sees no more of its branches than the findings in them
+    if not isinstance(owner, (cst.If, cst.Assert)) or not isinstance(statement, (ast.If, ast.Assert)):
+        return "choose on the device" if is_forward else _DECIDE
+    if _is_check(statement):
+        return _CHECK_FORWARD if is_forward else _CHECK
+    return _for_branch(statement, expression)
+
+
+def _is_check(statement: ast.stmt) -> bool:
+    """Whether a statement only stops the run, or says something, where its test holds."""
+    if not isinstance(statement, ast.If):
+        return isinstance(statement, ast.Assert)
+    return isinstance(statement.body[-1], (ast.Raise, ast.Break)) or (
+        not statement.orelse and all(map(_only_says, statement.body))
+    )
+
+
+def _only_says(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and terminal(call) in _SAYS
+
+
+def _for_branch(statement: ast.If | ast.Assert, expression: ast.expr) -> str:
+    """What to do instead of an ``if`` that decides what is computed."""
+    branches = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else []
+    if _asks_if_finite(expression) and isinstance(branches[0], (ast.Continue, ast.Return)):
+        return _SCALER
+    calls = [item for branch in branches for item in walk(branch) if isinstance(item, ast.Call)]
+    if any(terminal(call) in _PICKED for call in calls):
+        return _MASK
+    if any(isinstance(branch, ast.Return) for branch in branches):
+        return _RETURN
+    return _CHOOSE if all(isinstance(branch, (ast.Assign, ast.AugAssign, ast.Pass)) for branch in branches) else _HOST
 
 
 def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
@@ -182,14 +245,15 @@ def _is_tensor(node: cst.BaseExpression, context: Context) -> bool:
 
 def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
     if context.hot is not None and context.hot.forward:
-        title = "leave the check to debugging" if isinstance(owner, cst.Assert) else "choose on the device"
-        return Fix(title, (), Level.DISPLAY, _FORWARD)
+        return Fix(_words(test, expression, context), (), Level.DISPLAY, _FORWARD)
     interval = context.settings.log_interval
     only_leaves = isinstance(owner, cst.Assert) or isinstance(_last(owner), (cst.Raise, cst.Break))
-    is_check = _asks_if_finite(expression) or only_leaves
-    reason = _LATE.format(interval=interval) if is_check else _OTHERS
+    is_check = _asks_if_finite(expression) or only_leaves or _is_check(context.here.statement.node)
+    if not is_check:
+        return Fix(_words(test, expression, context).format(interval=interval), (), Level.DISPLAY, _OTHERS)
+    reason = _LATE.format(interval=interval)
     title = f"check every {interval}th step"
-    may_wait = is_check and not _binds(test, context)
+    may_wait = not _binds(test, context)
     if not may_wait or not isinstance(owner, (cst.If, cst.Assert)) or getattr(owner, "orelse", None) is not None:
         return Fix(title, (), Level.DISPLAY, reason)
     if context.here.loop is None:

@@ -28,10 +28,6 @@ _INSIDE = PICKS | MATH
 _CERTAIN = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "equal_all", "allclose", "count_nonzero"}
 )
-_FORWARD_MESSAGE = (
-    "`{what}` is a Python decision on a tensor and waits for the device at {where}; choose on the device instead."
-)
-
 forward_decisions[CODE] |= _CERTAIN
 
 
@@ -65,9 +61,8 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
     message = truth_fix.FILTER_MESSAGE if truth_fix.is_filter(node, context) else ""
     if truth_fix.asks_for_presence(expression, point):
         message = truth_fix.PRESENCE_MESSAGE
-    elif step.forward and not message:
-        message = _FORWARD_MESSAGE
-    context.report(CODE, node, fix, step, confidence=confidence, message=message)
+    said = truth_fix.advice(node, expression, context)
+    context.report(CODE, node, fix, step, confidence=confidence, message=message, advice=said)
 
 
 @step_gate(CODE)

@@ -220,7 +220,7 @@ class Flow:
             return env
         if call.func.attr == "update":
             env = self._update(call.func.value, call, env)
-        return self._fill(call.func.value, name, call.args[-1], env) if call.args else env
+        return self._fill(call.func, name, call.args[-1], env) if call.args else env
 
     def _update(self, target: ast.expr, call: ast.Call, env: Environment) -> Environment:
         """``logs.update({"loss": loss})``, ``logs.update(lr=0.1)``"""
@@ -233,11 +233,11 @@ class Flow:
                 bind(ast.Subscript(target, ast.Constant("**")), evaluator.iterated(call.args[0]), env)
         return env
 
-    def _fill(self, target: ast.expr, name: str, value: ast.expr, env: Environment) -> Environment:
+    def _fill(self, method: ast.Attribute, name: str, value: ast.expr, env: Environment) -> Environment:
         """Something more comes into a container."""
         known = env.get(name)
         evaluator = self._evaluator(env)
-        if evaluator.kind(target).tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
+        if evaluator.kind(method.value).tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
             return env  # an object with methods of its own, such as a meter
         kind = evaluator.kind(value)
         env = env.copy()
@@ -246,7 +246,7 @@ class Flow:
         elif kind.is_host and (known is None or known.tag == TUPLE_TAG):
             env[name] = HOST
         elif known is not None and known.tag == TUPLE_TAG:
-            env[name] = (with_item(known, kind) if call.func.attr == "append" else None) or UNKNOWN
+            env[name] = (with_item(known, kind) if method.attr == "append" else None) or UNKNOWN
         return env
 
     def _return(self, node: ast.Return, env: Environment) -> None:

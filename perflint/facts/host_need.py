@@ -151,15 +151,20 @@ def _wanted(node: ast.AST, point: Point, items: bool) -> list[ast.AST]:
 
 def _numbers_of(call: ast.Call, point: Point) -> list[ast.AST]:
     """What a call is handed that has to be numbers, or arrays, on the host."""
-    name = dotted(call.func) or (call.func.attr if isinstance(call.func, ast.Attribute) else "")
-    last, resolved = name.rpartition(".")[2], point.file.names.resolve(name)
+    resolved = point.file.names.resolve(dotted(call.func) or "")
     given = [child for child in children(call) if child is not call.func]
-    if name == "range" or resolved.partition(".")[0] in _ON_HOST or resolved.startswith(_DRAWS):
+    if resolved.partition(".")[0] in _ON_HOST or resolved.startswith(_DRAWS):
         return given
-    if last not in _SHAPED:
+    if not takes_sizes(call):
         return []
     is_function = resolved.startswith(("paddle.", "numpy."))
-    return given[1:] if is_function and last in _OF_A_TENSOR else given
+    return given[1:] if is_function and terminal(call) in _OF_A_TENSOR else given
+
+
+def takes_sizes(call: ast.Call) -> bool:
+    """Whether the numbers that a call is given are shapes, or counts of what it makes."""
+    name = dotted(call.func) or terminal(call) or ""
+    return name == "range" or name.rpartition(".")[2] in _SHAPED
 
 
 def _is_on_the_host(node: ast.expr, point: Point) -> bool:

@@ -16,6 +16,9 @@ from perflint.training.arms import Arms
 from perflint.training.cadence import Interval
 from perflint.training.steps import Step
 
+_MOST_CALLS = 3
+"""Calls between a loop and a place that a message names; the related places name all of them."""
+
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
@@ -32,7 +35,8 @@ def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], costs: C
     usual = {"workers": str(settings.default_workers), "interval": str(settings.log_interval), "where": ""}
     fields, related = {**usual, **draft.fields}, draft.related
     if draft.step is not None:
-        fields["where"] = _where(draft.step, draft.path, draft.every) + _beside(draft, draft.step, reads)
+        where = draft.fields.get("where") or _where(draft.step, draft.path, draft.every)
+        fields["where"] = where + _beside(draft, draft.step, reads)
         related = (*related, *_related(draft.step, draft.every))
     message = " ".join((fields.pop("message", "") or rule.message).format(**fields).split())
     place = (draft.code, draft.path, draft.start, draft.end)
@@ -50,22 +54,30 @@ def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:
     if not count:
         return ""
     shown = others.lines(draft.path, trail[-1])
-    return f" ({count} more host read{'s' if count > 1 else ''} there: {shown})"
+    return f" ({count} more host read{'s' if count > 1 else ''} in the same step: {shown})"
 
 
 def _where(step: Step, path: str, every: Interval | None) -> str:
+    """When a place runs, in words: each step of a loop, or each call that comes from one, with the calls on the way."""
     if not step.line:
         return f"each call of {'' if step.forward else 'the training step '}{step.function}"
-    loop = f"line {step.line}" if step.path == path else f"{step.path}:{step.line}"
-    text = f"{every.text if every is not None else 'each step'} of the loop at {loop}"
-    if step.via:
-        caller, line = step.via[-1]
-        text += f", called from {f'line {line}' if caller == path else f'{caller}:{line}'}"
-    return text
+    places = [(step.path, step.line), *step.via]
+    is_here = all(other == path for other, _ in places)  # else a bare line could be taken for one of the other file
+    loop, *calls = (f"line {line}" if is_here else f"{_named(other, path)}:{line}" for other, line in places)
+    often = every.text if every is not None else "each step"
+    if not calls:
+        return f"{often} of the loop at {loop}"
+    shown = calls if len(calls) <= _MOST_CALLS else [*calls[: _MOST_CALLS - 1], "...", calls[-1]]
+    return f"each call reached from the loop at {loop} through {', '.join(shown)}"
+
+
+def _named(other: str, path: str) -> str:
+    """A file as a message in another one names it: by its name alone where both are in one folder."""
+    folder, _, name = other.rpartition("/")
+    return name if folder == path.rpartition("/")[0] else other
 
 
 def _related(step: Step, every: Interval | None) -> tuple[Related, ...]:
-    called = "called here at each step" if every is None else "called here"
-    calls = [Related(path, line, called) for path, line in reversed(step.via)]
+    calls = [Related(path, line, "called here, on the way from the loop") for path, line in reversed(step.via)]
     loop = [Related(step.path, step.line, "the step loop")] if step.line else []
     return (*calls, *loop)

@@ -289,3 +289,14 @@ def is_settled(parameter: str) -> bool:
     """Whether a parameter stays as it is while a program trains: the rank, what was chosen, what is written to."""
     asks = (means_rank, counts_processes, means_settings, means_mode)
     return bool(_SETTLED.search(parameter)) or any(ask(parameter) for ask in asks)
+
+
+LOGGER_METHODS = frozenset({"info", "warning", "warn", "error", "critical", "log", "print", "train", "write"})
+PROGRESS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
+RECORDERS = frozenset(
+    {"add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_text", "add_figure", "add_hparams"}
+    | {"log_metric", "log_metrics", "log_scalar"}
+)
+PRINTS = frozenset({"print", "pprint"})
+LOGGING = LOGGER_METHODS | PROGRESS | RECORDERS | PRINTS
+"""The last names of all calls that log."""

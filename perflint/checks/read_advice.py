@@ -1,0 +1,93 @@
+"""What to do about a host read, in words: that depends on what the value is for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import libcst as cst
+
+from perflint.facts.accumulators import ScopeUses
+from perflint.facts.usages import Aim, Usage, usages
+from perflint.findings import Fix, Level
+from perflint.lint.context import Context
+
+_MOST = 2
+"""Purposes of one value that a message speaks of."""
+
+_KEEP = "keep it on the device, and read it only where a number is needed"
+_KEEP_REASON = "what uses the value must be able to hold a tensor, or run less often"
+_FORWARD = "keep it on the device, or get the value from the data pipeline"
+_FORWARD_REASON = "what the value is used for decides how the model can do without it"
+_PERSON = "whether it may come late is for a person to say"
+_TENSOR = "what it is handed to must be able to keep tensors"
+_NUMBER = "Python needs the number there, and a tensor does not do in its place"
+
+_ADVICE: dict[Usage, tuple[str, str]] = {
+    Usage.STOP: ("check it only every {interval} steps", _PERSON),
+    Usage.TEST: ("decide by it every {interval} steps only, or on the device", _PERSON),
+    Usage.SIZE: ("take the size from `.shape`, or from the data pipeline", _NUMBER),
+    Usage.INDEX: ("look it up on the device, or get it from the data pipeline", _NUMBER),
+    Usage.DEVICE: ("leave it on the device, which it goes back to", "only if what is read is a Paddle tensor"),
+    Usage.SUM: (
+        "add `.detach()` of the tensor, and read the sum with `float()` where it is used",
+        "whatever else uses the sum finds a tensor in it",
+    ),
+    Usage.METER: ("hand over `.detach()` of the tensor, and read what is kept when it is shown", _TENSOR),
+    Usage.LIST: ("keep `.detach()` of the tensor, and read the list where it is used", _TENSOR),
+    Usage.KEPT: ("keep `.detach()` of the tensor, and read it where a number is needed", _TENSOR),
+    Usage.RETURNED: ("return the tensor, and read it where a caller needs the number", _TENSOR),
+    Usage.AFTER: ("keep `.detach()` of the tensor, and read it once after the loop", _TENSOR),
+    Usage.FILE: ("draw or write it at some steps only", "how often is for you to decide"),
+    Usage.LOG: ("read it only at the steps that log it", "how often to log is for you to decide"),
+    Usage.TEXT: ("make the text only at the steps that show it", "a tensor in a text is read just the same"),
+    Usage.NUMPY: ("work it out on the device, with Paddle's functions", "another algorithm may be needed"),
+    Usage.CALL: ("hand over the tensor, if `{taker}` can take one", _KEEP_REASON),
+}
+_IN_FORWARD: dict[Usage, tuple[str, str]] = {
+    Usage.STOP: ("check it outside of the model, or while debugging only", _FORWARD_REASON),
+    Usage.TEST: ("choose on the device, with `paddle.where`", _FORWARD_REASON),
+    Usage.LOG: ("log it outside of the model", _FORWARD_REASON),
+    Usage.TEXT: ("make the text outside of the model", _FORWARD_REASON),
+    Usage.FILE: ("draw or write it outside of the model", _FORWARD_REASON),
+}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about one read: ``words`` for the message, and the fix that only says it."""
+
+    words: str
+    fix: Fix
+
+
+def advice(call: cst.Call, context: Context) -> Advice:
+    """What to do about a read that no edit takes away."""
+    is_forward = context.hot is not None and context.hot.forward
+    row = context.here.statement.node.lineno
+    return _said(aims_of(call, context), row, is_forward, context.settings.log_interval)
+
+
+def aims_of(node: cst.BaseExpression, context: Context) -> list[Aim]:
+    """What the value of an expression of the current statement is for."""
+    point, expression = context.here, context.expression(node)
+    scope = context.once((ScopeUses, point.scope), lambda: ScopeUses(point.scope, context.file))
+    return usages(expression, point, scope) if expression is not None else []
+
+
+def _said(aims: Sequence[Aim], row: int, is_forward: bool, interval: int) -> Advice:
+    table = {**_ADVICE, **_IN_FORWARD} if is_forward else _ADVICE
+    first = {aim.usage: aim for aim in reversed(aims)}  # of each purpose the place that comes first
+    clauses, titles, reasons = [], [], []
+    for aim in islice((aim for aim in aims if first[aim.usage] is aim), _MOST):
+        words, reason = table[aim.usage]
+        words = words.format(interval=interval, taker=aim.taker)
+        clauses.append(words if aim.row == row else f"{words} (line {aim.row})")
+        titles.append(words)
+        reasons.append(reason)
+    if not clauses:
+        words, reason = (_FORWARD, _FORWARD_REASON) if is_forward else (_KEEP, _KEEP_REASON)
+        return Advice(words, Fix(words, (), Level.DISPLAY, reason))
+    title, reason = "; ".join(titles), "; ".join(dict.fromkeys(reasons))
+    return Advice("; ".join(clauses), Fix(title, (), Level.DISPLAY, reason))

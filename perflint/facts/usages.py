@@ -1,0 +1,319 @@
+"""What a value that is read on the host is for: a log line, a sum, a test.  The advice follows from that.
+
+After ``value = loss.item()`` the places that read ``value`` are looked at, too, as far as the function goes.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from perflint.facts.accumulators import ScopeUses, Use
+from perflint.facts.host_need import takes_sizes
+from perflint.syntax.names import Names, dotted, plain_names
+from perflint.syntax.scopes import Statement, own_parts, terminal
+from perflint.syntax.tree import base_of, children, walk
+from perflint.syntax.vocabulary import LOGGING
+from perflint.training.steps import Point
+
+
+class Usage(enum.Enum):
+    """What becomes of a value, the most telling first."""
+
+    STOP = "a check that stops the run"
+    TEST = "a decision"
+    SIZE = "a shape or a count"
+    INDEX = "an index"
+    DEVICE = "a tensor again"
+    SUM = "a sum"
+    METER = "a meter"
+    LIST = "a list"
+    KEPT = "an attribute, or an item of a dict"
+    RETURNED = "what the function returns"
+    AFTER = "what comes after the loop"
+    FILE = "a picture or a file"
+    LOG = "a log line"
+    TEXT = "a text"
+    NUMPY = "arithmetic on the host"
+    CALL = "an argument of another function"
+
+
+@dataclass(frozen=True)
+class Aim:
+    """One use of a value: the row where it ends up, and the name of the function that takes it, if one does."""
+
+    usage: Usage
+    row: int
+    taker: str = ""
+
+
+_LOGS = LOGGING - {"train"}
+_LISTS = frozenset({"append", "extend", "insert", "appendleft", "put"})
+_METERS = frozenset({"update", "add", "record", "push"})
+_FILES = frozenset(
+    {"imwrite", "imsave", "imshow", "savefig", "plot", "fromarray", "save", "savez", "savez_compressed", "savetxt"}
+    | {"dump", "dumps", "writerow", "writerows", "writelines"}
+)
+_PASSES_ON = frozenset(
+    {"float", "int", "bool", "round", "abs", "min", "max", "sum", "list", "tuple", "dict", "sorted", "set", "zip"}
+    | {
+        "enumerate",
+        "map",
+        "join",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "any",
+        "all",
+        "items",
+        "values",
+        "pow",
+        "deepcopy",
+        "copy",
+    }
+)
+_TEXTS = frozenset({"str", "repr", "format"})
+_EXITS = frozenset({"exit", "_exit", "abort", "quit"})
+_TO_TENSOR = frozenset({"to_tensor", "to_variable"})
+_FORMS = frozenset({"shape", "ndim", "dtype"})
+_KINDS = frozenset({"len", "isinstance", "type", "hasattr", "callable", "id"})
+_ARRAYS = ("numpy.", "scipy.", "sklearn.", "skimage.", "cv2.", "math.")
+_TEXT_FOR = {Usage.CALL: Usage.LOG, Usage.RETURNED: Usage.TEXT}
+"""What a text is for where a number would be for something else."""
+
+_DEEPEST = 3
+"""Names that a value is followed through: ``value = loss.item(); text = str(value)``."""
+
+_MOST = 20
+"""Uses of one name that are looked at."""
+
+
+def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
+    """What the value of an expression of a statement is for; empty where nothing shows it.
+
+    Args:
+        node: the expression, or one that is spelled the same: what is in an f-string has no place before Python 3.12.
+        point: its statement.
+        scope: what the function does with its names.
+    """
+    parents = _parents(point.statement.node, node)
+    if parents is None:
+        return []
+    end = (point.loop.end_lineno or 0) if point.loop is not None else 0
+    found = _Search(point.file.names, scope, end).aims(node, parents, point.statement, 0)
+    return sorted(dict.fromkeys(found), key=lambda aim: (_ORDER[aim.usage], aim.row))
+
+
+_ORDER = {purpose: place for place, purpose in enumerate(Usage)}
+
+
+def _parents(statement: ast.stmt, node: ast.expr) -> tuple[ast.AST, ...] | None:
+    """The nodes around an expression, from its statement to the one right around it."""
+    spelled = ast.dump(node)
+    waiting: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(part, (statement,)) for part in own_parts(statement)]
+    alike = None
+    while waiting:
+        item, parents = waiting.pop()
+        if item is node:
+            return parents
+        if alike is None and isinstance(item, type(node)) and ast.dump(item) == spelled:
+            alike = parents
+        waiting += [(child, (*parents, item)) for child in children(item)]
+    return alike
+
+
+@dataclass
+class _Way:
+    """What became of a value on the way to where it ends up: a text, or an array that NumPy works on."""
+
+    is_text: bool = False
+    is_array: bool = False
+
+
+class _Search:
+    """Follows a value through one function."""
+
+    def __init__(self, names: Names, scope: ScopeUses, loop_end: int) -> None:
+        self._names = names
+        self._scope = scope
+        self._loop_end = loop_end  # the last row of the loop around the value, 0 where there is none
+
+    def aims(self, node: ast.AST, parents: Sequence[ast.AST], statement: Statement, depth: int) -> Iterator[Aim]:
+        """What an expression is for, as the nodes around it say, from the inside out."""
+        way, inner = _Way(), node
+        if isinstance(statement.node, ast.Raise):
+            yield Aim(Usage.STOP, statement.node.lineno)
+            return
+        for parent in reversed(parents[1:]):
+            if _is_closed(parent, inner):
+                return
+            purpose = self._made_by(parent, inner, way)
+            if purpose is not None:
+                yield Aim(purpose, statement.node.lineno, _taker(parent))
+                return
+            inner = parent
+        yield from self._ends(inner, statement, depth, way)
+
+    def _made_by(self, parent: ast.AST, inner: ast.AST, way: _Way) -> Usage | None:
+        """What the expression right around a value makes of it; None where that is a value, too."""
+        way.is_text = way.is_text or _makes_text(parent)
+        if not isinstance(parent, ast.Call):
+            return _placed(parent, inner)
+        way.is_array = way.is_array or self._names.resolve(dotted(parent.func) or "").startswith(_ARRAYS)
+        return _taken(parent, inner, way)
+
+    def _ends(self, value: ast.AST, statement: Statement, depth: int, way: _Way) -> Iterator[Aim]:
+        """What a statement does with a value."""
+        node = statement.node
+        purpose = _done(node, value)
+        if purpose is not None and not (way.is_text and purpose is Usage.SUM):  # (`text += "..."` makes a longer text)
+            yield Aim(_TEXT_FOR.get(purpose, purpose) if way.is_text else purpose, node.lineno)
+            return
+        found = [aim for name, key in _bound(node, value) for aim in self._follow(name, key, statement, depth + 1)]
+        if way.is_text:
+            found = [Aim(_TEXT_FOR.get(aim.usage, aim.usage), aim.row) for aim in found]
+        yield from found or ([Aim(rest, node.lineno)] if (rest := _left(node, way)) is not None else [])
+
+    def _follow(self, name: str, key: ast.expr | None, statement: Statement, depth: int) -> Iterator[Aim]:
+        """What the places are for that read a name before it is bound again, or one item of what it names."""
+        if depth > _DEEPEST or self._scope.is_hidden(name):
+            return
+        uses = [use for use in self._scope.by_name.get(name, ()) if use.statement.start > statement.start]
+        end = next((use.statement for use in uses if not isinstance(use.node.ctx, ast.Load)), None)
+        for use in uses[:_MOST]:
+            if end is not None and use.statement.start > end.start:
+                return
+            if not isinstance(use.node.ctx, ast.Load) or not _may_read(use, key):
+                continue
+            if 0 < self._loop_end < use.statement.node.lineno:
+                yield Aim(Usage.AFTER, use.statement.node.lineno)
+            else:
+                yield from self.aims(use.node, use.parents, use.statement, depth)
+
+
+def _may_read(use: Use, key: ast.expr | None) -> bool:
+    """Whether a use of a name reads the item under a key (None: what it names itself): ``d["b"]`` is no ``d["a"]``."""
+    if not isinstance(use.parent, ast.Subscript) or use.parent.value is not use.node:
+        return True
+    other = use.parent.slice
+    if isinstance(use.parent.ctx, ast.Store):
+        return False
+    return not (isinstance(key, ast.Constant) and isinstance(other, ast.Constant) and key.value != other.value)
+
+
+def _taker(parent: ast.AST) -> str:
+    return (dotted(parent.func) or terminal(parent) or "") if isinstance(parent, ast.Call) else ""
+
+
+def _taken(call: ast.Call, inner: ast.AST, way: _Way) -> Usage | None:
+    """What a call does with an argument; None where it gives it back, or something made of it."""
+    name = terminal(call) or ""
+    if inner is call.func or name in _PASSES_ON or name in _TEXTS:
+        return None
+    purpose = next((purpose for names, purpose in _CALLS if name in names), None)
+    if purpose is None and takes_sizes(call):
+        return Usage.SIZE
+    if purpose is not None or way.is_array:
+        return purpose
+    return Usage.LOG if way.is_text else Usage.CALL
+
+
+_CALLS = (
+    (_LOGS, Usage.LOG),
+    (_LISTS, Usage.LIST),
+    (_METERS, Usage.METER),
+    (_FILES, Usage.FILE),
+    (_TO_TENSOR, Usage.DEVICE),
+)
+
+
+def _asks_for_form(node: ast.AST) -> bool:
+    """Whether an expression asks for the shape or the kind of a value, and not for its items."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in _FORMS
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _KINDS
+
+
+def _is_closed(parent: ast.AST, inner: ast.AST) -> bool:
+    """Whether nothing is known of what becomes of a value, or a tensor would do as well."""
+    if isinstance(parent, ast.comprehension):
+        return inner is not parent.iter
+    return isinstance(parent, ast.Lambda) or _asks_for_form(parent)
+
+
+def _placed(parent: ast.AST, inner: ast.AST) -> Usage | None:
+    """What an expression right around a value makes of it: an index, the test of ``a if test else b``."""
+    if isinstance(parent, ast.Slice):
+        return Usage.SIZE
+    if isinstance(parent, ast.Subscript):
+        return Usage.INDEX if inner is parent.slice else None
+    return Usage.TEST if isinstance(parent, ast.IfExp) and inner is parent.test else None
+
+
+def _done(node: ast.stmt, value: ast.AST) -> Usage | None:
+    """What a statement does with a value that it does not give a name to."""
+    if isinstance(node, (ast.If, ast.While)):
+        return Usage.STOP if _stops(node.body[-1]) else Usage.TEST
+    if isinstance(node, (ast.Assert, ast.Raise)):
+        return Usage.STOP
+    if isinstance(node, ast.Return) or (isinstance(node, ast.Expr) and isinstance(value, (ast.Yield, ast.YieldFrom))):
+        return Usage.RETURNED
+    return Usage.SUM if _adds(node) else None
+
+
+def _adds(node: ast.stmt) -> bool:
+    """``total += x``, ``total = total + x``."""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, ast.Add)
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.BinOp):
+        return False
+    names = {name for target in node.targets if (name := dotted(target)) is not None}
+    return isinstance(node.value.op, ast.Add) and not names.isdisjoint(map(dotted, (node.value.left, node.value.right)))
+
+
+def _left(node: ast.stmt, way: _Way) -> Usage | None:
+    """What a value is for that nothing is seen to read."""
+    if way.is_text:
+        return Usage.TEXT
+    return Usage.KEPT if _is_kept(node) else Usage.NUMPY if way.is_array else None
+
+
+def _stops(last: ast.stmt) -> bool:
+    """Whether a branch ends the loop or the run."""
+    if isinstance(last, (ast.Raise, ast.Break)):
+        return True
+    return isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and terminal(last.value) in _EXITS
+
+
+def _bound(node: ast.stmt, value: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that a statement gives to a value, or to the dict that it puts it into, with the key there."""
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        yield from ((name, None) for name in sorted(plain_names(node.target)))
+        return
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    for target in targets:
+        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.Tuple):
+            yield from ((name, None) for name in sorted(plain_names(target)))
+        elif isinstance(target, (ast.Name, ast.Subscript)) and isinstance(base := base_of(target), ast.Name):
+            yield base.id, target.slice if isinstance(target, ast.Subscript) else None
+
+
+def _makes_text(node: ast.AST) -> bool:
+    """Whether an expression, or a comprehension for each item, makes text of what is in it."""
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        return any(map(_makes_text, walk(node.elt)))
+    if isinstance(node, ast.Call):
+        return terminal(node) in _TEXTS
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.BinOp) and _is_text(node.left))
+
+
+def _is_kept(node: ast.stmt) -> bool:
+    """Whether a statement puts a value where more than this function can see it."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in targets)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

@@ -1,0 +1,103 @@
+"""The advice for a host read follows from what its value is for, also through names."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflint.findings import Confidence
+from tests.support import check, in_step
+
+FORWARD = """\
+import paddle
+
+
+class Net(paddle.nn.Layer):
+    def forward(self, x):
+        n = int(x.max())
+        if n > 3:
+            raise ValueError
+        return x
+"""
+
+
+def advice(body: str) -> str:
+    """What the message of the one read of a step says to do."""
+    [found] = [item for item in check(in_step(body), "PPF201") if item.code == "PPF201"]
+    return found.message.partition("; ")[2]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("value = loss.item()\nif value > 3:\n    raise ValueError", "check it only every 10 steps (line 13)."),
+        ("value = loss.item()\nif value > 3:\n    print(1)\n    exit(1)", "check it only every 10 steps (line 13)."),
+        (
+            "if loss.item() > 3:\n    args.lr = 0.1",
+            "decide by it every 10 steps only, or on the device.",
+        ),
+        (
+            "n = int(y.max())\nz = paddle.zeros([n, 3])",
+            "take the size from `.shape`, or from the data pipeline (line 13).",
+        ),
+        ("name = args.names[int(y.max())]", "look it up on the device, or get it from the data pipeline."),
+        ("z = paddle.to_tensor([loss.item(), 1.0])", "leave it on the device, which it goes back to."),
+        (
+            "args.total += loss.item()",
+            "add `.detach()` of the tensor, and read the sum with `float()` where it is used.",
+        ),
+        (
+            "meter.update(loss.item(), 8)",
+            "hand over `.detach()` of the tensor, and read what is kept when it is shown.",
+        ),
+        ("args.losses.append(loss.item())", "keep `.detach()` of the tensor, and read the list where it is used."),
+        ("args.last = loss.item()", "keep `.detach()` of the tensor, and read it where a number is needed."),
+        (
+            "logs = {}\nlogs['a'] = loss.item()\nlogs['b'] = 1\nif step % 10 == 0:\n    print(logs['a'])",
+            "read it only at the steps that log it (line 16).",
+        ),
+        (
+            "logs = {'a': loss.item()}\ntext = ', '.join(f'{k} {v}' for k, v in logs.items())",
+            "make the text only at the steps that show it (line 13).",
+        ),
+        (
+            "text = 'loss '\ntext += f'{loss.item():.3f}'\nif step % 10 == 0:\n    print(text)",
+            "read it only at the steps that log it (line 15).",
+        ),
+        ("args.text += f'{loss.item():.3f}'", "make the text only at the steps that show it."),
+        (
+            "value = loss.item()\nif value > 3:\n    raise ValueError(f'high: {value}')",
+            "check it only every 10 steps (line 13).",
+        ),
+        ("a = loss.numpy()\nb = np.exp(a)", "work it out on the device, with Paddle's functions (line 13)."),
+        ("args.note(loss.item())", "hand over the tensor, if `args.note` can take one."),
+        (
+            "value = loss.numpy()\nprint(value.shape)",
+            "keep it on the device, and read it only where a number is needed.",
+        ),
+    ],
+)
+def test_the_use_of_a_value_decides_what_is_advised(body: str, said: str) -> None:
+    assert advice(body) == said
+
+
+def test_two_uses_are_both_named() -> None:
+    body = "value = loss.item()\nif value != value:\n    raise ValueError\nmeter.update(value)"
+    assert advice(body) == (
+        "check it only every 10 steps (line 13); "
+        "hand over `.detach()` of the tensor, and read what is kept when it is shown (line 15)."
+    )
+
+
+def test_a_value_that_only_the_end_of_the_loop_asks_for_is_read_after_it() -> None:
+    text = in_step("value = loss.item()") + "    print(value)\n"
+    [found] = check(text, "PPF201")
+    assert found.message.endswith("; keep `.detach()` of the tensor, and read it once after the loop (line 13).")
+
+
+def test_a_name_that_is_bound_again_is_another_value() -> None:
+    assert advice("value = loss.item()\nvalue = 3\nargs.note(value)").startswith("keep it on the device")
+
+
+def test_a_forward_pass_has_no_steps_to_leave_out() -> None:
+    [found] = check(FORWARD, "PPF210", min_confidence=Confidence.LOW)
+    assert found.message.endswith("; check it outside of the model, or while debugging only (line 7).")
