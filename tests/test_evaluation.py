@@ -296,5 +296,6 @@ def test_a_method_that_may_do_anything(method: str) -> None:
     expect_quiet(EVALUATE.replace("model(x)", f"model.{method}(x)"))
 
 
-def test_a_loop_that_leaves_after_its_first_batch() -> None:
-    expect_quiet(EVALUATE + "        break\n")
+def test_a_loop_that_only_looks_at_its_first_batch() -> None:
+    expect_quiet(EVALUATE.replace("evaluate", "main") + "        break\n")
+    assert confidences(EVALUATE + "        break\n") == [Confidence.HIGH]

@@ -261,7 +261,7 @@ class _Finder:
             if isinstance(node, ast.For)
             and not counts_epochs(node)
             and not isinstance(node.iter, (ast.List, ast.Tuple))  # a few picked samples, or models, are no data set
-            and not isinstance(node.body[-1], ast.Break)
+            and (named or not isinstance(node.body[-1], ast.Break))  # a look at the first batch
             and (named or _over_evaluation_data(node) or _under_eval(self._scope, node))
         }
         for statement in self._scope.statements:
