@@ -90,7 +90,7 @@ class Findings:
             made = loader_of(event)
             if made is None:
                 return []
-            near = [each for each in self.found if each.code in codes and self._about(each, made)]
+            near = [each for each in self.found if each.code in codes and self.is_about(each, made)]
             return sorted({each.code for each in near})
         for place in event["stack"]:
             near = [each for each in self._at.get(self.statement((place[0], place[1])), ()) if each.code in codes]
@@ -98,7 +98,7 @@ class Findings:
                 return sorted({each.code for each in near})
         return []
 
-    def _about(self, found: Found, place: Place) -> bool:
+    def is_about(self, found: Found, place: Place) -> bool:
         """Whether a finding is about what is made at a place."""
         there = self.statement(place)
         return any(self.statement(each) == there for each in (*found.places, *found.related))
@@ -190,7 +190,7 @@ def _phases(found: Found, trace: Mapping[str, Any], findings: Findings) -> dict[
     """In which phases the line of a finding ran, and in how many steps."""
     if found.code == "PPF101":
         made = [tuple(place) for place in trace["loaders"]] if found.places[0][0] in trace["files"] else []
-        return {"made": 1} if any(findings._about(found, place) for place in made) else {}
+        return {"made": 1} if any(findings.is_about(found, place) for place in made) else {}
     path, (first, last) = findings.statement(found.places[0])
     result: dict[str, int] = {}
     for where, row, phases in trace["ran"]:
@@ -208,23 +208,32 @@ def _did(found: Found, trace: Mapping[str, Any], findings: Findings, phases: Map
     if found.code not in _CHECKED:
         return "", False
     if found.code == "PPF101":
-        waits = [event for event in trace["events"] if event["kind"] == "loader wait" and loader_of(event)]
-        own = [event for event in waits if findings._about(found, loader_of(event) or ("", 0))]
-        if not own:
-            return "made, but not read in the traced steps", False
-        none = all(not workers_of(event) for event in own)
-        return ("waited for, no workers" if none else "waited for, with workers"), none
+        return _waited(found, trace, findings)
+    own = _events_at(found, trace, findings)
+    if not own:
+        return "ran, without such an event", False
+    share = len({step for event in own for step in event["in_steps"]}) / max(trace["steps"] - 1, 1)
+    whats = ", ".join(sorted({event["what"] for event in own}))
+    where = ", ".join(sorted({event["phase"] for event in own}))
+    return f"{whats} in {share:.0%} of the steps ({where})", share >= OFTEN or found.code in FITTING["save"]
+
+
+def _waited(found: Found, trace: Mapping[str, Any], findings: Findings) -> tuple[str, bool]:
+    """Whether training has waited for the loader of a finding, and that had no workers."""
+    waits = [(event, loader_of(event)) for event in trace["events"] if event["kind"] == "loader wait"]
+    own = [event for event, made in waits if made and findings.is_about(found, made)]
+    if not own:
+        return "made, but not read in the traced steps", False
+    none = all(not workers_of(event) for event in own)
+    return ("waited for, no workers" if none else "waited for, with workers"), none
+
+
+def _events_at(found: Found, trace: Mapping[str, Any], findings: Findings) -> list[Mapping[str, Any]]:
+    """The events of a fitting kind on the statement of a finding, or beyond a call in it."""
     kinds = {kind for kind, codes in FITTING.items() if found.code in codes}
     there = findings.statement(found.places[0])
-    own = [
+    return [
         event
         for event in trace["events"]
         if event["kind"] in kinds and any(findings.statement((path, row)) == there for path, row in event["stack"])
     ]
-    if not own:
-        return "ran, without such an event", False
-    steps = max(trace["steps"] - 1, 1)
-    share = len({step for event in own for step in event["in_steps"]}) / steps
-    whats = ", ".join(sorted({event["what"] for event in own}))
-    where = ", ".join(sorted({event["phase"] for event in own}))
-    return f"{whats} in {share:.0%} of the steps ({where})", share >= OFTEN or found.code in ("PPF401", "PPF402")
