@@ -306,3 +306,9 @@ def once(text: str) -> str:
     settings = Settings(select=("ALL",))
     sources = {"train.py": Source("train.py", text)}
     return fixer.fix_all(sources, lambda now: engine.check(now, settings), Level.UNSAFE).changed["train.py"].text
+
+
+def test_a_line_that_a_test_on_values_chooses_is_left_alone() -> None:
+    assert check(in_step("if rate(x) > args.most:\n    print(step)"), "PPF405") == []
+    assert len(check(in_step("if args.talks:\n    print(step)"), "PPF405")) == 1
+    assert len(check(in_step("if (step + 1) % args.accum_steps == 0:\n    print(step)"), "PPF405")) == 1

@@ -117,6 +117,38 @@ def test_lines_of_one_step_are_added_up() -> None:
     }
 
 
+def test_lines_of_two_programs_are_not_added_up() -> None:
+    tell = "def tell(step):\n    print('step', step)\n"
+    start = "from {name} import tell\nfrom train import train\n\ntrain(None, [], None, None, tell)\n"
+    train = in_step("tell(step)").replace("optimizer, args", "optimizer, args, tell")
+    files = {"train.py": train, "one.py": tell, "two.py": tell}
+    files |= {f"run_{name}.py": start.format(name=name) for name in ("one", "two")}
+    impacts = [finding.impact for finding in _found(files, "PPF405")]
+    assert [(impact.level, impact.reason) for impact in impacts if impact] == [(LOW, "a log line at each step")] * 2
+
+
+def test_a_save_is_divided_by_its_interval() -> None:
+    saves = {10: HIGH, 500: MEDIUM, 5000: LOW}
+    for steps, level in saves.items():
+        text = in_step(f"if step % {steps} == 0:\n    paddle.save(model.state_dict(), f'{{step}}')")
+        [impact] = _impacts(text, "PPF401")
+        assert impact == Impact(level, f"a save that training waits for every {steps} steps", 230 / steps)
+
+
+def test_a_save_at_an_interval_that_is_not_known() -> None:
+    saves = "paddle.save(model.state_dict(), 'a')\n    paddle.save(optimizer.state_dict(), 'b')"
+    [impact] = _impacts(in_step(f"if step % args.n == 0:\n    {saves}"), "PPF401")
+    reason = "a save of weights and optimizer that training waits for every `args.n` steps (taken as 1000)"
+    assert impact == Impact(MEDIUM, reason, 0.69)
+
+
+def test_a_save_beside_an_evaluation_costs_little() -> None:
+    save = "paddle.save(model.state_dict(), f'{step}')"
+    [impact] = _impacts(in_step(f"if step % 10 == 0:\n    evaluate(model)\n    {save}"), "PPF401")
+    assert impact is not None
+    assert (impact.level, impact.reason[-20:]) == (LOW, "beside an evaluation")
+
+
 def test_waits_of_one_step_are_not_added_up() -> None:
     impacts = _impacts(in_step("a = x.numpy()\nb = y.numpy()\nc = loss.numpy()"), "PPF201")
     assert {impact.level for impact in impacts if impact} == {MEDIUM}

@@ -194,6 +194,7 @@ def test_configuration_is_no_guard(condition: str) -> None:
         ("due = not step % 10\nshown = due and rank == 0", "shown"),
         ("skip = step % 10 != 0", "not skip"),
         ("rest = step % 10", "rest == 0"),
+        ("whole, rest = divmod(step, 10)", "rest == 0"),
         ("rest = (step + 1) % args.log_interval", "not rest"),
         ("due = step % 10 == 0\nlast = step == len(loader) - 1", "due or last"),
         ("due = bool(step % 10 == 0)", "due"),
@@ -439,6 +440,8 @@ def test_tests_that_only_look_like_them(condition: str) -> None:
         ("seen = set()", f"if labels.shape not in seen:\n    seen.add(labels.shape)\n    {READ}"),
         ("seen = set()", f"if labels.shape in seen:\n    continue\nseen.add(labels.shape)\n{READ}"),
         ("seen = {}", f"if epoch not in seen:\n    seen[epoch] = 1\n    {READ}"),
+        ("top = 0", f"score = rate(labels)\nif score > top:\n    top = score\n    {READ}"),
+        ("top = 0", f"score = rate(labels)\nif score <= top:\n    continue\ntop = score\n{READ}"),
         ("self.warned = False", f"if not self.warned:\n    self.warned = True\n    {READ}"),
     ],
 )
@@ -462,6 +465,9 @@ def test_a_branch_that_turns_its_own_test_off(before: str, body: str) -> None:
         ("seen = set()", f"if epoch not in seen:\n    seen.add(step)\n    {READ}  #: PPF201"),
         ("total_loss = 1", f"if total_loss is not None:\n    total_loss = total_loss + 1\n    {READ}  #: PPF201"),
         ("on = True", f"if on:\n    on = True\n    {READ}  #: PPF201"),
+        ("top = 0", f"score = rate(labels)\nif score > top:\n    top = 3\n    {READ}  #: PPF201"),
+        ("", f"top = rate(images)\nscore = rate(labels)\nif score > top:\n    top = score\n    {READ}  #: PPF201"),
+        ("top = 0", f"if step > top:\n    top = step\n    {READ}  #: PPF201"),
     ],
 )
 def test_a_branch_that_may_run_again_at_the_next_step(before: str, body: str) -> None:

@@ -13,6 +13,7 @@ from perflint.findings import Confidence
 from perflint.lint.context import Context
 from perflint.lint.gates import FORMATTING
 from perflint.lint.registry import declared_triggers, step_check, step_triggers
+from perflint.training.around import deciding_test
 from perflint.training.steps import Step
 
 _RECORD = "recorded value"
@@ -31,6 +32,10 @@ def log_call(call: cst.Call, context: Context, step: Step) -> None:
     if not family:
         return
     code = code_of(call, context)
+    deciding = deciding_test(context.file.project, context.here) if code == PLAIN_LOG else None
+    if deciding is not None and deciding.interval is None:  # an accumulation, whose length is usually 1, has one
+        context.claim(call)
+        return  # some test chooses the steps, and nothing says that it holds at each of them
     # A line that only a method's name leads to may belong to the start of a run, or to what seldom happens.
     confidence = Confidence.LOW if code == PLAIN_LOG and not step.sure else Confidence.HIGH
     event = _RECORD if family == "record" and code == PLAIN_LOG else ""

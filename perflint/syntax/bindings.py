@@ -79,6 +79,8 @@ def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.
         values: list[ast.expr | None] = [None] * len(target.elts)
         if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
             values = list(value.elts)
+        elif isinstance(value, ast.Call) and dotted(value.func) == "divmod" and len(target.elts) == 2:
+            values = [ast.Subscript(value, ast.Constant(at), ast.Load()) for at in range(2)]
         for part, item in zip(target.elts, values, strict=True):
             yield from _pairs(part, item)
         return

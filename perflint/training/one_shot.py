@@ -109,6 +109,8 @@ def _one_turns_off(
             return value == isinstance(operator, ast.NotIn) and _notes(left, right, block, lasting)
         if isinstance(operator, ast.NotEq if value else ast.Eq) and _follows(left, right, block, lasting, definitions):
             return True
+        if isinstance(operator, _LIMITS) and _keeps_the_extreme(left, right, block, lasting):
+            return True
         is_limit = value and isinstance(operator, _LIMITS)
         if is_limit and (_starts_over(test, block, lasting) or _catches_up(test, block, lasting)):
             return True
@@ -157,6 +159,18 @@ def _follows(
         assigned = (node for node in block if isinstance(node, ast.Assign) and name in map(dotted, node.targets))
         if any(alike(node.value, value) for node in assigned):
             return True
+    return False
+
+
+def _keeps_the_extreme(left: ast.expr, right: ast.expr, block: list[ast.stmt], lasting: _Lasting) -> bool:
+    """Whether ``score > highest`` is followed by ``highest = score``: the best so far, whatever it is called."""
+    for known, value in ((left, right), (right, left)):
+        name = dotted(known)
+        if name is None or dotted(value) is None or not lasting.keeps(name):
+            continue
+        assigned = (node for node in block if isinstance(node, ast.Assign) and name in map(dotted, node.targets))
+        if any(alike(node.value, value) for node in assigned):
+            return not counts_steps(value)
     return False
 
 
