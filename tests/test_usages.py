@@ -43,7 +43,7 @@ def advice(body: str) -> str:
         ("z = paddle.to_tensor([loss.item(), 1.0])", "leave it on the device, which it goes back to."),
         (
             "args.total += loss.item()",
-            "add `.detach()` of the tensor, and read the sum with `float()` where it is used.",
+            "add up `.detach()` of the tensor instead, and read the sum with `float()` where it is used.",
         ),
         (
             "meter.update(loss.item(), 8)",

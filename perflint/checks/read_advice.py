@@ -31,7 +31,7 @@ _ADVICE: dict[Usage, tuple[str, str]] = {
     Usage.INDEX: ("look it up on the device, or get it from the data pipeline", _NUMBER),
     Usage.DEVICE: ("leave it on the device, which it goes back to", "only if what is read is a Paddle tensor"),
     Usage.SUM: (
-        "add `.detach()` of the tensor, and read the sum with `float()` where it is used",
+        "add up `.detach()` of the tensor instead, and read the sum with `float()` where it is used",
         "whatever else uses the sum finds a tensor in it",
     ),
     Usage.METER: ("hand over `.detach()` of the tensor, and read what is kept when it is shown", _TENSOR),

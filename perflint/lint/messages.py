@@ -58,17 +58,19 @@ def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:
 
 
 def _where(step: Step, path: str, every: Interval | None) -> str:
-    """When a place runs, in words: each step of a loop, or each call that comes from one, with the calls on the way."""
+    """When a place runs, in words, with the calls on the way: at each step of a loop, at every 100 steps."""
     if not step.line:
         return f"each call of {'' if step.forward else 'the training step '}{step.function}"
     places = [(step.path, step.line), *step.via]
     is_here = all(other == path for other, _ in places)  # else a bare line could be taken for one of the other file
     loop, *calls = (f"line {line}" if is_here else f"{_named(other, path)}:{line}" for other, line in places)
-    often = every.text if every is not None else "each step"
+    often = f"{every.text} of the loop at {loop}" if every is not None else f"each step of the loop at {loop}"
     if not calls:
-        return f"{often} of the loop at {loop}"
-    shown = calls if len(calls) <= _MOST_CALLS else [*calls[: _MOST_CALLS - 1], "...", calls[-1]]
-    return f"each call reached from the loop at {loop} through {', '.join(shown)}"
+        return often
+    shown = ", ".join(calls if len(calls) <= _MOST_CALLS else [*calls[: _MOST_CALLS - 1], "...", calls[-1]])
+    return (
+        f"each call reached from the loop at {loop} through {shown}" if every is None else f"{often}, through {shown}"
+    )
 
 
 def _named(other: str, path: str) -> str:
