@@ -129,7 +129,7 @@ def _name(tree: Path) -> str:
 
 
 def _revision() -> str:
-    command = ["git", "-C", str(RESULTS), "rev-parse", "HEAD"]
+    command = ["git", "-C", str(RESULTS.parent), "rev-parse", "HEAD"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
