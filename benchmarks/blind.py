@@ -2,6 +2,7 @@
 
     python benchmarks/blind.py draw 1 OWNER+NAME@COMMIT ...      # writes results/blind/batch-1.json
     python benchmarks/blind.py join 1 first.json second.json [third.json]
+    python benchmarks/blind.py recall 1 OWNER+NAME@COMMIT ...    # says of results/blind/recall-1.json what is found
     python benchmarks/blind.py table                     # the tables of docs/field-notes.md
 
 ``draw`` checks each tree (a directory named OWNER+NAME, with the files of that commit) with the default settings, and
@@ -14,7 +15,9 @@ The verdicts: **R**, right, and a maintainer would accept the finding in review;
 advice cannot be followed; **W**, wrong; **F**, the finding is right, but its fix is not.
 
 ``results/blind/recall-1.json`` holds what should be found in training files of the same repositories.  It is written by
-a reader before anyone sees what perflint says there; ``found`` is added afterwards.
+a reader before anyone sees what perflint says there: the rows of a place, what happens there, and the code of the
+catalogue of rules that describes it best ("none" where none does).  ``recall`` adds whether a finding is on one of these
+rows, and whether perflint has that rule at all.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from perflint import catalogue
+
 RESULTS = Path(__file__).resolve().parent / "results" / "blind"
 DRAWN = 100
 VERDICTS = "RTWF"
@@ -38,8 +43,11 @@ Place = dict[str, Any]
 def main() -> None:
     options = _options()
     if options.command == "draw":
-        trees = dict(tree.rsplit("@", 1) for tree in options.trees)
-        _write(_batch(options.batch), draw({Path(tree): commit for tree, commit in trees.items()}, options.batch))
+        _write(_batch(options.batch), draw(_trees(options.trees), options.batch))
+    elif options.command == "recall":
+        expected = _recall(options.batch)
+        seen(expected, [place for tree in _trees(options.trees) for place in _places(tree)])
+        _write(RESULTS / f"recall-{options.batch}.json", expected)
     elif options.command == "join":
         drawn = _read(_batch(options.batch))
         judge(drawn["places"], *(_read(path) for path in options.verdicts))
@@ -54,7 +62,7 @@ def draw(trees: dict[Path, str], seed: int) -> dict[str, Any]:
     found: list[Place] = []
     repositories = []
     for tree, commit in trees.items():
-        own = [_place(tree, item) for item in _check(tree)]
+        own = _places(tree)
         found += own
         repositories.append({"repo": _name(tree), "commit": commit, "findings": len(own), "lines": _lines(tree)})
     chosen = random.Random(seed).sample(found, min(DRAWN, len(found)))
@@ -62,6 +70,14 @@ def draw(trees: dict[Path, str], seed: int) -> dict[str, Any]:
     for number, place in enumerate(places, 1):
         place["number"] = number
     return {"perflint": _revision(), "repositories": repositories, "places": places}
+
+
+def seen(expected: list[Place], places: list[Place]) -> None:
+    """Say of each place that a reader expected whether a finding is on one of its rows, and whether there is its rule."""
+    rows = {(place["repo"], place["path"], place["row"]) for place in places}
+    for item in expected:
+        item["rule"] = item["code"] in catalogue.shipped()
+        item["found"] = any((item["repo"], item["path"], row) in rows for row in (item["row"], *item["also"]))
 
 
 def judge(places: list[Place], *readers: list[Place]) -> None:
@@ -96,14 +112,30 @@ def table(batch: int, drawn: dict[str, Any], recall: list[Place]) -> str:
     findings = sum(item["findings"] for item in drawn["repositories"])
     text = f"{findings} findings in {lines:,} lines ({1000 * findings / lines:.2f} for each 1,000); {shares}"
     if recall:
-        found = sum(bool(item.get("found")) for item in recall)
-        text += f"; {found} found of {len(recall)} ({found / len(recall):.2f}) that a reader expected"
+        text += (
+            f"; found {_found([item for item in recall if item['rule']])} that a reader expected of the rules there are"
+        )
+        text += f", {_found(recall)} with those that no rule describes"
     return "\n".join([*rows, "", text + f"; perflint {drawn['perflint'][:8]}."])
+
+
+def _found(items: list[Place]) -> str:
+    found = sum(item["found"] for item in items)
+    return f"{found} of {len(items)} ({found / max(len(items), 1):.2f})"
 
 
 def _row(title: str, places: list[Place]) -> str:
     counts = Counter(place.get("verdict") for place in places)
     return f"| {title} | {len(places)} | " + " | ".join(str(counts[verdict]) for verdict in VERDICTS) + " |"
+
+
+def _trees(named: list[str]) -> dict[Path, str]:
+    """The directories, with their commits, of ``OWNER+NAME@COMMIT``."""
+    return {Path(tree): commit for tree, commit in (name.rsplit("@", 1) for name in named)}
+
+
+def _places(tree: Path) -> list[Place]:
+    return [_place(tree, item) for item in _check(tree)]
 
 
 def _place(tree: Path, item: dict[str, Any]) -> Place:
@@ -170,6 +202,9 @@ def _options() -> argparse.Namespace:
     joining = commands.add_parser("join", help="put the readers' verdicts beside the places")
     joining.add_argument("batch", type=int)
     joining.add_argument("verdicts", type=Path, nargs="+")
+    recalling = commands.add_parser("recall", help="say which of the places that a reader expected are found")
+    recalling.add_argument("batch", type=int)
+    recalling.add_argument("trees", nargs="+", metavar="OWNER+NAME@COMMIT")
     commands.add_parser("table", help="print the tables of all batches")
     return parser.parse_args()
 

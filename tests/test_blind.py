@@ -33,8 +33,12 @@ def test_a_table_counts_by_rule() -> None:
     places = _places("PPF201", "PPF101", "PPF201")
     blind.judge(places, _verdicts("RWR", ""), _verdicts("RWR", ""))
     drawn = {"perflint": "0123456789", "places": places, "repositories": [{"findings": 3, "lines": 2000}]}
-    text = blind.table(1, drawn, [{"found": True}, {"found": False}])
+    expected = [{"code": "PPF201", "repo": "a/b", "path": "x.py", "row": row, "also": [row + 1]} for row in (3, 8)]
+    expected.append({"code": "none", "repo": "a/b", "path": "x.py", "row": 20, "also": []})
+    blind.seen(expected, [{"repo": "a/b", "path": "x.py", "row": row} for row in (4, 30)])
+    text = blind.table(1, drawn, expected)
     assert "| PPF201 | 2 | 2 | 0 | 0 | 0 |" in text
     assert "| **all** | 3 | 2 | 0 | 1 | 0 |" in text
     assert "3 findings in 2,000 lines (1.50 for each 1,000); R 0.67, T 0.00, W 0.33, F 0.00" in text
-    assert "1 found of 2 (0.50)" in text
+    assert "found 1 of 2 (0.50) that a reader expected" in text
+    assert "1 of 3 (0.33) with those that no rule describes" in text
