@@ -51,6 +51,9 @@ NOT_RUN = {
     "with": "a keyword",
     "except": "a keyword",
     "finally": "a keyword",
+    "map(convert, lazy=False)": "a method of PaddleNLP's datasets",
+    "model.encode(x)": "stands for a method of a model",
+    "model.loss(x, y)": "stands for a method of a model",
     "register_buffer(..., persistable=False)": "stands for a call with a name and a tensor",
 }
 """What stands in backticks and is not run, and why."""

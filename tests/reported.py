@@ -77,7 +77,7 @@ def make(root: Path) -> Run:
 
 def perflint(folder: Path, *arguments: str) -> None:
     """Check the files of ``folder`` and the one above them, in a process of its own."""
-    command = [sys.executable, "-m", "perflint", "check", "--isolated", "--no-cache", "--exit-zero"]
+    command = [sys.executable, "-m", "perflint", "check", "--isolated", "--no-cache", "--exit-zero", "--min-impact=low"]
     command += ["--select=PPF0,PPF101", *arguments, ".", "../top.py"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)

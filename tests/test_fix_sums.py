@@ -292,13 +292,13 @@ def test_an_f_string_that_shows_the_name_prints_the_same_name() -> None:
     ("body", "title", "reason"),
     [
         ("meter.update((loss / 2).item(), 1)", "hand over `.detach()`", "able to keep tensors"),
-        ("args.total += loss.item()", "add `.detach()`", "finds a tensor in it"),
+        ("args.total += loss.item()", "add up `.detach()`", "finds a tensor in it"),
         ("text = f'{loss.item():.3f}'", "make the text only", "read just the same"),
         ("text = '{}'.format(loss.item())", "make the text only", "read just the same"),
-        ("if loss.item() > 3: pass", "decide every 10 steps", "may come late"),
+        ("if loss.item() > 3: pass", "decide by it every 10 steps", "may come late"),
         ("rows = range(loss.item())", "take the size from", "needs the number"),
-        ("value = loss.cpu().numpy()[0]", "keep the tensor on the device", "able to hold a tensor"),
-        ("value = float(loss.item())", "keep the tensor on the device", "able to hold a tensor"),
+        ("value = loss.cpu().numpy()[0]", "keep it on the device", "able to hold a tensor"),
+        ("value = float(loss.item())", "keep it on the device", "able to hold a tensor"),
     ],
 )
 def test_a_read_that_no_edit_takes_away_gets_words(body: str, title: str, reason: str) -> None:

@@ -27,5 +27,6 @@ def declared_sync(call: cst.Call, context: Context, step: Step) -> None:
         return
     name = local_name(call.func)
     reason = f"what `{name}` does on the other steps is lost"
-    fix = guard.sample_fix("call it every so many steps", rarer.CALLS, reason, context)
-    context.report(SYNC, call, fix, step, tensor=context.text(arguments[0].value) if arguments else "")
+    advice = "call it every so many steps"
+    fix = guard.sample_fix(advice, rarer.CALLS, reason, context)
+    context.report(SYNC, call, fix, step, tensor=context.text(arguments[0].value) if arguments else "", advice=advice)

@@ -203,12 +203,18 @@ def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Cadence) -> bool
     """Whether a step loop evaluates the model as often as it runs something else."""
     definitions, own = Known(file, scope), set(map(ast.unparse, runs.every))
     path = around.HotPath(definitions, scope)
-    for statement in scope.statements_in(loop):
-        if any(evaluates(terminal(call) or "") for call in statement.calls):
-            asked = cadence(statement.place, loop, path, definitions)
-            if not asked.seldom and own & set(map(ast.unparse, asked.every)):
-                return True
+    for statement in _evaluations(file, scope, loop):
+        asked = cadence(statement.place, loop, path, definitions)
+        if not asked.seldom and own & set(map(ast.unparse, asked.every)):
+            return True
     return False
+
+
+@query
+def _evaluations(_: FileIndex, scope: Scope, loop: Loop) -> Sequence[Statement]:
+    """The statements of a loop that evaluate the model."""
+    statements = scope.statements_in(loop)
+    return [each for each in statements if any(evaluates(terminal(call) or "") for call in each.calls)]
 
 
 def _interval(runs: Cadence, place: ReadPlace) -> Interval | None:

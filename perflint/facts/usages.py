@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from perflint.facts.accumulators import ScopeUses, Use
@@ -16,7 +16,7 @@ from perflint.syntax.names import Names, dotted, plain_names
 from perflint.syntax.scopes import Statement, own_parts, terminal
 from perflint.syntax.tree import base_of, children, walk
 from perflint.syntax.vocabulary import LOGGING
-from perflint.training.steps import Point
+from perflint.training.steps import Point, of_point
 
 
 class Usage(enum.Enum):
@@ -98,7 +98,7 @@ def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
         point: its statement.
         scope: what the function does with its names.
     """
-    parents = _parents(point.statement.node, node)
+    parents = _parents(point, node)
     if parents is None:
         return []
     end = (point.loop.end_lineno or 0) if point.loop is not None else 0
@@ -109,19 +109,36 @@ def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
 _ORDER = {purpose: place for place, purpose in enumerate(Usage)}
 
 
-def _parents(statement: ast.stmt, node: ast.expr) -> tuple[ast.AST, ...] | None:
+def _parents(point: Point, node: ast.expr) -> tuple[ast.AST, ...] | None:
     """The nodes around an expression, from its statement to the one right around it."""
-    spelled = ast.dump(node)
-    waiting: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(part, (statement,)) for part in own_parts(statement)]
-    alike = None
+    around = _around(point)
+    inner: ast.AST | None = node if node in around else _spelled(point).get(ast.dump(node))
+    if inner is None:
+        return None
+    parents = []
+    while inner is not point.statement.node:
+        inner = around[inner]
+        parents.append(inner)
+    return tuple(reversed(parents))
+
+
+@of_point
+def _around(point: Point) -> Mapping[ast.AST, ast.AST]:
+    """The expressions of a statement, each with the node right around it."""
+    around: dict[ast.AST, ast.AST] = dict.fromkeys(own_parts(point.statement.node), point.statement.node)
+    waiting = list(around)
     while waiting:
-        item, parents = waiting.pop()
-        if item is node:
-            return parents
-        if alike is None and isinstance(item, type(node)) and ast.dump(item) == spelled:
-            alike = parents
-        waiting += [(child, (*parents, item)) for child in children(item)]
-    return alike
+        item = waiting.pop()
+        for child in children(item):
+            around.setdefault(child, item)
+            waiting.append(child)
+    return around
+
+
+@of_point
+def _spelled(point: Point) -> Mapping[str, ast.AST]:
+    """The expressions of a statement by how they are spelled."""
+    return {ast.dump(item): item for item in _around(point) if isinstance(item, ast.expr)}
 
 
 @dataclass

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from perflint.dataflow.flow import Flow
 from perflint.dataflow.settled import Known
+from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of
@@ -153,7 +154,7 @@ def step_loop(statement: Statement, path: str, loop_path: str, line: int) -> ast
 def _deciding(
     project: Project, file: FileIndex, scope: Scope, statement: Statement, loop: ast.stmt | None
 ) -> Deciding | None:
-    changing = _Changing(Known(file, scope), scope, loop)
+    changing = _Changing(Known(file, scope), loop, _changed_in(file, scope, loop))
     for link in statement.around:
         node = link.node
         if node is loop and link.branch == "body":
@@ -166,18 +167,24 @@ def _deciding(
     return None
 
 
+@query
+def _changed_in(_: FileIndex, scope: Scope, loop: ast.stmt | None) -> frozenset[str]:
+    """The names that the passes of a loop bind, or the calls of a function where ``loop`` is None."""
+    body = loop.body if isinstance(loop, LOOPS) else scope.node.body
+    bound = {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
+    if isinstance(loop, (ast.For, ast.AsyncFor)):
+        bound |= plain_names(loop.target)
+    elif loop is None:
+        bound |= {name for name in scope.parameters if not is_settled(name)}
+    return frozenset(bound)
+
+
 class _Changing:
     """Tells which expressions of a scope may have another value at the next step."""
 
-    def __init__(self, definitions: Definitions, scope: Scope, loop: ast.stmt | None) -> None:
+    def __init__(self, definitions: Definitions, loop: ast.stmt | None, bound: frozenset[str]) -> None:
         self._definitions = definitions
         self._counters = counted_by(loop)
-        body = loop.body if isinstance(loop, LOOPS) else scope.node.body
-        bound = {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
-        if isinstance(loop, (ast.For, ast.AsyncFor)):
-            bound |= plain_names(loop.target)
-        elif loop is None:
-            bound |= {name for name in scope.parameters if not is_settled(name)}
         self._bound = bound
 
     def may_change(self, node: ast.expr, depth: int = 0) -> bool:

@@ -78,7 +78,7 @@ class TrainingCalls(Part):
     def trains_on_batch(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether a call takes several training steps, one after the other, on what it is handed."""
         return bool(call.args or call.keywords) and any(
-            self._trains_repeatedly(*place) for place in self._reached(file, scope, call)
+            not self.trains(*place) and self._trains_repeatedly(*place) for place in self._reached(file, scope, call)
         )
 
     @query(cycle=False)
