@@ -15,9 +15,9 @@ The verdicts: **R**, right, and a maintainer would accept the finding in review;
 advice cannot be followed; **W**, wrong; **F**, the finding is right, but its fix is not.
 
 ``results/blind/recall-1.json`` holds what should be found in training files of the same repositories.  It is written by
-a reader before anyone sees what perflint says there: the rows of a place, what happens there, and the code of a rule that
-describes it ("none" where none does).  ``recall`` adds whether a finding is on one of these rows, and whether perflint
-has that rule at all.
+a reader before anyone sees what perflint says there: the rows of a place, what happens there, and the code of a rule
+that describes it ("none" where none does).  ``recall`` adds whether a finding is on one of these rows, and whether
+perflint has that rule at all.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ def loop_row(text: str) -> int:
 
 def expect_loop_named(files: dict[str, str], helper: str, trainer: str) -> None:
     """Every finding in ``helper`` names the loop in ``trainer`` by path and row."""
-    found = [item.message for item in check(files, "PPF201", "PPF202", "PPF405") if item.path == helper]
-    place = f"{trainer}:{loop_row(sources(files)[trainer].text)}"
-    assert found
-    assert all(place in message for message in found), found
+    found = [item for item in check(files, "PPF201", "PPF202", "PPF405") if item.path == helper]
+    row = loop_row(sources(files)[trainer].text)
+    named = [(item.related[-1].path, item.related[-1].line, item.related[-1].message) for item in found]
+    assert named
+    assert set(named) == {(trainer, row, "the step loop")}, found

@@ -98,7 +98,7 @@ def test_the_loop_is_named_where_a_helper_starts_the_loader() -> None:
     }
     assert places(files, CODE) == [("data.py", 2, CODE)]
     (finding,) = check(files, CODE)
-    assert "each step of the loop at train.py:" in finding.message
+    assert "at each call reached from the loop at train.py:12 through train.py:17" in finding.message
     assert finding.fix is not None
     assert finding.fix.level is Level.DISPLAY
 

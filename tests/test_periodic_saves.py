@@ -69,7 +69,7 @@ def test_helpers_are_followed_up_to_the_loop() -> None:
     }
     [finding] = check(files, "PPF401")
     assert places(files, "PPF401") == [("store.py", 5, "PPF401")]
-    assert "every 10 steps of the loop at train.py:8, called from train.py:18" in finding.message
+    assert "every 10 steps of the loop at train.py:8, through train.py:14, train.py:18" in finding.message
     assert finding.fix is not None
     assert (finding.fix.level, finding.fix.edits) == (Level.DISPLAY, ())
 

@@ -133,7 +133,7 @@ def test_helper_names_the_step_loop_that_calls_it() -> None:
     }
     [finding] = check(files, CODE)
     assert finding.path == "tools.py"
-    assert "the loop at train.py:" in finding.message
+    assert [(place.path, place.message) for place in finding.related][-1] == ("train.py", "the step loop")
     assert "`rows`" in finding.message
 
 

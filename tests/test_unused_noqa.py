@@ -9,7 +9,7 @@ import pytest
 
 from perflint.cli import main
 from perflint.configuration.settings import Settings
-from perflint.findings import Confidence, Finding, Level
+from perflint.findings import Confidence, Finding, ImpactLevel, Level
 from perflint.fix.fixer import fix_all
 from perflint.run import engine
 from perflint.run.session import Session
@@ -17,7 +17,7 @@ from perflint.text.source import Source
 from tests.cli_runs import Output, write
 from tests.support import in_step
 
-ALL = Settings(select=("ALL",), whole_project=True)
+ALL = Settings(select=("ALL",), whole_project=True, min_impact=ImpactLevel.LOW)
 
 
 def unused(files: dict[str, str] | str, settings: Settings = ALL) -> list[str]:
