@@ -30,7 +30,6 @@ READ: dict[str, dict[str, list[int]]] = {
     # Boxes are scaled by way of NumPy where two views differ in size, and the losses go to TrainingStats.update.
     f"{DETECTION}/engine/trainer_ssod.py": {"PPF201": [352]},  # 254 and 304 read only where the batch has boxes
     f"{DETECTION}/utils/stats.py": {"PPF201": [77]},  # one read for each loss
-    f"{DETECTION}/modeling/assigners/uniform_assigner.py": {"PPF203": [85]},  # whether any anchor is kept
     f"{DETECTION}/modeling/heads/bbox_head.py": {"PPF207": [329, 350]},  # 329 only asks whether there are any
     f"{DETECTION}/modeling/heads/retina_head.py": {
         "PPF205": [151],  # the number of the background class, for each image
@@ -49,11 +48,9 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{DETECTION}/modeling/losses/cot_loss.py": {"PPF207": [47, 59]},  # 47 only asks whether there are any
     f"{DETECTION}/modeling/losses/gfocal_loss.py": {
         "PPF207": [64],
-        "PPF210": [70, 70],  # a mask that is set with NumPy and goes back
     },
     f"{DETECTION}/modeling/losses/jde_loss.py": {"PPF207": [59, 123, 128, 171]},  # 171 only counts
     f"{DETECTION}/modeling/losses/ssd_loss.py": {
-        "PPF203": [147],  # whether there is a positive box
         "PPF207": [148, 149, 160],  # summed
     },
     f"{DETECTION}/modeling/losses/supcontrast.py": {"PPF207": [45, 45, 46, 49, 49, 50, 80]},  # 80: a mean over a mask
@@ -74,7 +71,7 @@ READ: dict[str, dict[str, list[int]]] = {
         "PPF207": [164, 175],
     },
     f"{DETECTION}/slim/distill_loss.py": {
-        "PPF203": [345, 713],  # 713 guards a division by a sum
+        "PPF203": [706, 713],  # for each box of each image; 713 guards a division by a sum
         "PPF207": [347, 349],
     },
     # -- PaddleSeg
@@ -93,13 +90,12 @@ READ: dict[str, dict[str, list[int]]] = {
     },
     f"{SEGMENTATION}/models/losses/maskformer_loss.py": {
         "PPF207": [409],
-        "PPF210": [412, 436],  # the first index of each image; a divisor
+        "PPF210": [436],  # a divisor
     },
     f"{SEGMENTATION}/models/losses/ohem_cross_entropy_loss.py": {
-        "PPF203": [66],
         "PPF210": [80],  # an index that could stay a tensor
     },
-    f"{SEGMENTATION}/models/losses/ohem_edge_attention_loss.py": {"PPF203": [82], "PPF210": [96]},  # the same code
+    f"{SEGMENTATION}/models/losses/ohem_edge_attention_loss.py": {"PPF210": [96]},  # the same code
     f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": {
         "PPF205": [70, 136, 141],  # zeros, at 136 and 141 anew for each class of each image
         "PPF210": [66, 67],  # predictions and labels, for OpenCV; the labels came from the host
