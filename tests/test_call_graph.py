@@ -10,7 +10,7 @@ from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.dataflow.opening import opened
 from perflint.index.project import FileIndex, Project
 from perflint.syntax.scopes import Scope
-from tests.support import Files, sources
+from tests.support import Files, places, sources
 
 HOME = """\
 class Base:
@@ -126,3 +126,31 @@ def test_whether_something_else_calls_a_function(text: str, others: Certainty) -
 def test_whether_something_else_makes_objects(text: str, others: Certainty) -> None:
     project, home, scope = _function({"home.py": text}, "Base.__init__")
     assert CallGraph.of(project).others(home, scope) is others
+
+
+TRAINER = """\
+import paddle
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = paddle.optimizer.Adam(parameters=model.parameters())
+
+    def one(self, x):
+        loss = self.model.loss(x)
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.clear_grad()
+        return loss.numpy()
+"""
+
+
+@pytest.mark.parametrize("line", ["", "    worker = trainer\n", "    worker: Trainer = trainer\n"])
+def test_an_object_that_the_callers_hand_over(line: str) -> None:
+    name = "worker" if line else "trainer"
+    fit = f"def fit(loader, trainer):\n{line}    for x in loader:\n        total = {name}.one(x)\n"
+    main = "from fit import fit\nfrom trainer import Trainer\n\ntrainer = Trainer(model)\nfit(loader, trainer)\n"
+    files = {"trainer.py": TRAINER, "fit.py": f"import paddle\n\n\n{fit}", "main.py": main}
+    assert places(files, "PPF201") == [("trainer.py", 14, "PPF201")]
+    assert places({**files, "main.py": main.replace("trainer)", "other)")}, "PPF201") == []

@@ -106,6 +106,9 @@ class Values(Part):
         enclosing: Scope | None = scope
         while enclosing is not None:
             value = self.own_definitions(enclosing).get(name)
+            held = value.id if isinstance(value, ast.Name) else name if value is None else ""
+            if held in enclosing.parameters:  # an object that the callers hand over
+                return self._project.resolving.handed(file, enclosing).get(held, UNKNOWN)
             if value is not None:
                 made = isinstance(value, ast.Call)
                 return Evaluator(file, {}).kind(value) if made else self._held(file, scope, value)
