@@ -593,6 +593,8 @@ def test_the_entries_of_a_dict(lines: str, reads: list[str] | int) -> None:
         ),
         ('value = paddle.to_tensor(x, place="cpu")\nseen.add(value.item())', []),
         ("value = paddle.to_tensor(x, place=paddle.CUDAPlace(0))\nseen.add(value.item())", ["value.item()"]),
+        ("count = loss.shape()[0]\nseen.add(float(count))", []),  # of a tensor of a static graph
+        ("count = y.size(0)\nseen.add(float(count))", []),  # left over from another framework
         # An object of an imported class is no loss, whatever its name says; a function may give one.
         ("losses = Meter()\nlosses.update(1.0)\nseen.add(float(losses))", []),
         ("loss_dict = OrderedDict()\nloss_dict['a'] = 1.0\nseen.add(float(loss_dict['b']))", []),
