@@ -122,6 +122,12 @@ def test_no_grad_does_not_help_a_list() -> None:
     assert len(found(text)) == 1
 
 
+@pytest.mark.parametrize(("returned", "count"), [("float(value)", 0), ("value * 2", 1)])
+def test_what_a_helper_makes_of_the_loss(returned: str, count: int) -> None:
+    text = script("losses = []", "losses.append(told(loss))")
+    assert len(found(f"{text}\n\ndef told(value):\n    return {returned}\n")) == count
+
+
 def test_read_and_graph_are_two_rules() -> None:
     text = script("total = mean = 0.0", "total += loss.item()\nmean += loss")
     assert [finding.code for finding in found(text, True, "PPF201")] == ["PPF201", "PPF212"]
@@ -215,8 +221,8 @@ def test_parts_of_the_loss_may_be_plain_numbers() -> None:
                 penalties += loss_penalty
         """
     findings = found(text)
-    assert [finding.confidence for finding in findings] == [Confidence.MEDIUM] * 2
-    assert [finding.fix.level for finding in findings if finding.fix] == [Level.UNSAFE] * 2
+    assert [finding.confidence for finding in findings] == [Confidence.MEDIUM]
+    assert [finding.fix.level for finding in findings if finding.fix] == [Level.UNSAFE]
     assert fixed(text, RULE) == dedent(text)
 
 
@@ -315,7 +321,7 @@ def test_step_of_a_class() -> None:
                 self.optimizer.step()
                 self.optimizer.clear_grad()
                 self.total += self.loss  #: PPF212
-                self.kept.append(self.loss)  #: PPF212
+                self.kept.append(self.loss)
                 self.recent.append(self.loss)
                 local = []
                 local.append(self.loss)
@@ -414,10 +420,11 @@ STABILITY = """
 
 def test_a_metric_beside_the_loss_is_reported_and_fixed_with_it() -> None:
     """Each of the two lists keeps the graph of the model: letting one of them go wins nothing."""
-    text = dedent(STABILITY.format(first="{}", second="{}", mark="  #: PPF212"))
+    text = dedent(STABILITY.format(first="{}", second="{}", mark=""))
     expect_marked(text, RULE)
-    first, second = found(text)
-    assert first.fix == second.fix
+    (first,) = found(text)
+    assert "(and 1 more, at line 13)" in first.message
+    assert ("train.py", 13, "keeps a graph, too") in [(part.path, part.line, part.message) for part in first.related]
     assert first.fix is not None
     assert first.fix.level is Level.UNSAFE
     assert "(one fix for lines 12, 13)" in first.fix.message
@@ -441,12 +448,23 @@ def test_a_metric_that_may_well_be_a_number(old: str, new: str) -> None:
     expect_marked(text, RULE)
 
 
-def test_each_statement_of_a_loop_offers_the_fix_of_all() -> None:
-    text = script("total, losses = 0.0, []", "total += loss\nlosses.append(loss)")
-    first, second = found(text)
-    assert first.fix == second.fix
-    assert first.fix is not None
-    assert len(first.fix.edits) == 2
+def test_the_statements_of_a_loop_are_told_once_with_the_fix_of_all() -> None:
+    text = script("total, losses, seen = 0.0, [], []", "total += loss\nlosses.append(loss)\nseen.append(loss)")
+    (finding,) = found(text)
+    assert finding.message.startswith("`total += loss` (and 2 more, at lines 12, 13) keeps the graph of `loss` alive")
+    assert finding.fix is not None
+    assert len(finding.fix.edits) == 3
+
+
+def test_a_statement_that_is_left_on_purpose_takes_none_with_it() -> None:
+    text = script("total, losses = 0.0, []", "total += loss  # noqa: PPF212\nlosses.append(loss)")
+    (finding,) = found(text)
+    assert finding.message.startswith("`losses.append(loss)` keeps the graph")
+
+
+def test_two_loops_are_two_findings() -> None:
+    text = script("total = 0.0", "total += loss")
+    assert len(found(text + text.partition("import paddle")[2].replace("train(", "again("))) == 2
 
 
 @pytest.mark.parametrize(

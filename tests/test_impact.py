@@ -111,6 +111,57 @@ def test_the_impact_of_an_event(code: str, body: str, level: ImpactLevel, reason
     assert [(impact.level, impact.reason) for impact in impacts if impact is not None] == [(level, reason)]
 
 
+@pytest.mark.parametrize(
+    ("above", "level"),
+    [
+        ("place = paddle.CPUPlace()\n", LOW),
+        ("exe = paddle.static.Executor(paddle.CPUPlace())\n", LOW),
+        ("place = paddle.CUDAPlace(0) if use_cuda else paddle.CPUPlace()\n", MEDIUM),
+        ("mean = paddle.to_tensor([0.5], place=paddle.CPUPlace())\n", MEDIUM),
+        ("def load(x, place=paddle.CPUPlace()):\n    return paddle.to_tensor(x, place=place)\n", MEDIUM),
+        ("", MEDIUM),
+    ],
+)
+@pytest.mark.parametrize(
+    ("code", "body"),
+    [
+        ("PPF201", "total = loss.item()"),
+        ("PPF202", "print(loss)"),
+        ("PPF205", "kept = paddle.to_tensor(np.ones(3))"),
+    ],
+)
+def test_waits_and_copies_of_a_program_for_the_cpu(above: str, level: ImpactLevel, code: str, body: str) -> None:
+    text = "import numpy as np\nimport paddle\n" + above + in_step(body)
+    [impact] = _impacts(text, code)
+    assert impact is not None and impact.level is level
+    assert impact.reason.endswith("in a program for the CPU") is (level is LOW)
+
+
+@pytest.mark.parametrize(
+    ("above", "level"),
+    [
+        ('paddle.set_device("cpu")\n', LOW),
+        ('if __name__ == "__main__":\n    paddle.set_device("cpu")\n', LOW),
+        ('def on_cpu():\n    paddle.set_device("cpu")\n', MEDIUM),  # others may call the rest
+        ('paddle.set_device("cpu" if args.cpu else "gpu")\n', MEDIUM),
+    ],
+)
+def test_copies_of_a_program_that_begins_on_the_cpu(above: str, level: ImpactLevel) -> None:
+    text = "import numpy as np\nimport paddle\n" + above + in_step("kept = paddle.to_tensor(np.ones(3))")
+    assert [impact.level for impact in _impacts(text, "PPF205") if impact] == [level]
+
+
+def test_what_only_programs_for_the_cpu_bring_in() -> None:
+    fit = in_step("total = loss.item()")
+    for main, other, level in (
+        ("CPUPlace()", "", LOW),
+        ("CPUPlace()", "import fit\n", MEDIUM),
+        ("CUDAPlace(0)", "", MEDIUM),
+    ):
+        files = {"fit.py": fit, "main.py": f"import fit\nimport paddle\n\nplace = paddle.{main}\n", "other.py": other}
+        assert [finding.impact.level for finding in _found(files, "PPF201") if finding.impact] == [level]
+
+
 def test_lines_of_one_step_are_added_up() -> None:
     lines = [f"writer.add_scalar('{name}', args.{name}, step)" for name in "abc"]
     impacts = _impacts(in_step("\n".join(lines)), "PPF405")

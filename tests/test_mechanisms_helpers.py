@@ -340,3 +340,49 @@ def note(value):
 def test_what_a_test_of_a_type_says_of_the_value(after: str, reads: list[str]) -> None:
     text = "import numpy as np\n" + in_step(after)
     assert [text[item.start : item.end] for item in check(text, "PPF201")] == reads
+
+
+LOGGER = """\
+import paddle
+
+
+class Console:
+    def __init__(self, prefix):
+        self.prefix = prefix
+
+    def info(self, message, *values):
+        print(self.prefix, message, *values){mark}
+
+    def log(self, step):
+        print(step, paddle.ones([1])){shows}
+
+
+def tell(message):
+    print(message){told}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "mark", "told"),
+    [
+        ("logger.info('step', step)  #: PPF405", "", ""),
+        ("logger.info('step', step)  #: PPF405\nlogger.info('more', step)  #: PPF405", "", ""),
+        ("logger.info('loss', loss)  #: PPF202", "", ""),
+        # What no log line calls, or one that is left on purpose, is reported where it is written.
+        ("tell(step)", "", "  #: PPF405"),
+        ("logger.info('step', step)  # noqa: PPF405", "  #: PPF405", ""),
+        # A guard around the outer line guards both; it says nothing of a tensor that only the inner one shows.
+        ("print(shown(step))  #: PPF405", "", ""),
+        ("logger.log(step)  #: PPF405", "", ""),
+    ],
+)
+def test_a_log_line_and_the_line_that_calls_it_are_one_finding(lines: str, mark: str, told: str) -> None:
+    text = in_step(lines).replace("    for step", "    logger = Console('train')\n    for step", 1)
+    shows = "  #: PPF202" if "logger.log(" in lines else ""
+    shown = "\n\ndef shown(value):\n    print('shown')\n    return 1\n"
+    expect_reads(
+        {
+            "train.py": "from console import Console, tell\n" + text + shown,
+            "console.py": LOGGER.format(mark=mark, told=told, shows=shows),
+        }
+    )

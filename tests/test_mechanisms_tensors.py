@@ -585,8 +585,16 @@ def test_the_entries_of_a_dict(lines: str, reads: list[str] | int) -> None:
         ("loss_value = torch.nn.functional.mse_loss(a, b)\nseen.add(float(loss_value))", []),
         ("value = tensorflow.zeros([3])\nseen.add(value.sum().item())", ["value.sum().item()"]),  # left over
         ("value = paddle.to_tensor(x, place=paddle.CPUPlace())\nseen.add(value.item())", []),
+        ('value = paddle.to_tensor(x, "float32", paddle.CPUPlace())\nseen.add(value.item())', []),
+        ("place = paddle.CPUPlace()\nvalue = paddle.to_tensor(x, place=place)\nseen.add(value.item())", []),
+        (
+            "place = paddle.CUDAPlace(0)\nvalue = paddle.to_tensor(x, place=place)\nseen.add(value.item())",
+            ["value.item()"],
+        ),
         ('value = paddle.to_tensor(x, place="cpu")\nseen.add(value.item())', []),
         ("value = paddle.to_tensor(x, place=paddle.CUDAPlace(0))\nseen.add(value.item())", ["value.item()"]),
+        ("count = loss.shape()[0]\nseen.add(float(count))", []),  # of a tensor of a static graph
+        ("count = y.size(0)\nseen.add(float(count))", []),  # left over from another framework
         # An object of an imported class is no loss, whatever its name says; a function may give one.
         ("losses = Meter()\nlosses.update(1.0)\nseen.add(float(losses))", []),
         ("loss_dict = OrderedDict()\nloss_dict['a'] = 1.0\nseen.add(float(loss_dict['b']))", []),
@@ -614,3 +622,10 @@ def test_a_function_that_needs_the_values(read: str) -> None:
 @pytest.mark.parametrize("read", ["np.ceil(unknown)", "math.sqrt(args.size)", "np.ones(3)", "range(step)"])
 def test_a_function_of_numbers(read: str) -> None:
     expect_marked_in_step(f"import math\nkept = {read}", "PPF201")
+
+
+@pytest.mark.parametrize(("default", "mark"), [("paddle.CPUPlace()", ""), ("paddle.CUDAPlace(0)", "  #: PPF201")])
+def test_a_place_that_is_the_default_of_a_parameter(default: str, mark: str) -> None:
+    text = in_step("seen.add(kept(x).item())" + mark)
+    helper = f"\n\ndef kept(x, place={default}):\n    return paddle.to_tensor(x, None, place)\n"
+    expect_reads(text + helper)

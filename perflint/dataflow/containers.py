@@ -7,11 +7,30 @@ method of their class.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from perflint.index.kinds import HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, element, join, tuple_of
+from perflint.index.kinds import (
+    DICT_TAG,
+    GUESS,
+    HOST,
+    HOST_TAG,
+    TENSOR,
+    TENSOR_TAG,
+    TUPLE_TAG,
+    UNKNOWN,
+    UNKNOWN_TAG,
+    Kind,
+    dict_of,
+    element,
+    entries_of,
+    join,
+    rest_of,
+    tuple_of,
+)
 from perflint.syntax.names import dotted
+from perflint.syntax.tree import string_of
+from perflint.syntax.vocabulary import means_loss
 
 _DICTS = frozenset({"dict", "collections.OrderedDict", "OrderedDict"})
 _DEFAULT_DICTS = frozenset({"collections.defaultdict", "defaultdict"})
@@ -49,6 +68,83 @@ def of_values(kinds: Iterable[Kind]) -> Kind:
     return HOST if sum(kind.is_host for kind in known) > len(known) // 2 else UNKNOWN
 
 
+def of_dict(node: ast.Dict, kinds: Kinds) -> Kind:
+    """What a display such as ``{"loss": loss, **others}`` makes."""
+    written = list(zip(node.keys, node.values, strict=True))[:_MOST_ITEMS]
+    return of_entries(
+        [(string_of(key) if key is not None else None, key is None, kinds.kind(value)) for key, value in written]
+    )
+
+
+def of_entries(parts: list[tuple[str | None, bool, Kind]]) -> Kind:
+    """A dict that is put together of parts.
+
+    Args:
+        parts: the key of each, if it is known; whether it is a dict whose entries are taken over; and its kind.
+    """
+    flat = of_values(kind for _, _, kind in parts)
+    if not any(kind.is_tensor for _, _, kind in parts):
+        return flat
+    entries: dict[str, Kind] = {}
+    rest = UNKNOWN
+    for key, is_dict, kind in parts:
+        if key is not None:
+            entries[key] = GUESS if kind.tag == UNKNOWN_TAG and means_loss(key) else kind
+            continue
+        if is_dict and kind.tag == DICT_TAG:
+            entries.update(entries_of(kind))
+        rest = join(rest, rest_of(kind) if is_dict else kind)
+    return dict_of(entries, rest)
+
+
+def merged(first: Kind, second: Kind) -> Kind:
+    """``{**first, **second}``"""
+    return of_entries([(None, True, first), (None, True, second)])
+
+
+def with_entries(kind: Kind, entries: Mapping[str, Kind]) -> Kind:
+    """A value, with what is known of its entries: ``logs`` after ``logs["loss"] = loss``.
+
+    Args:
+        kind: what is known of it as a whole.
+        entries: what is known of its entries by their keys; ``**`` stands for all others.
+    """
+    if kind.tag not in (UNKNOWN_TAG, HOST_TAG, TENSOR_TAG, DICT_TAG):
+        return kind
+    known = {**entries_of(kind), **entries}
+    rest = rest_of(kind) if kind.is_tensor else UNKNOWN
+    if "**" in known:
+        rest = join(rest, known.pop("**"))
+    if not any(entry.is_tensor for entry in (*known.values(), rest)):
+        return kind
+    made = dict_of(known, rest)
+    return made if made.tag == DICT_TAG or not kind.is_tensor else kind
+
+
+def entry(kind: Kind, key: str | None) -> Kind:
+    """What a dict gives for a key; None: one that is not known."""
+    known = entries_of(kind)
+    if key is None:
+        return element(kind)
+    if key in known:
+        return known[key]
+    rest = rest_of(kind)
+    return rest if rest.tag != UNKNOWN_TAG or not means_loss(key) else element(kind)
+
+
+def entry_of_dict(base: Kind, method: str, key: str | None) -> Kind | None:
+    """What a method of a dict gives; None for a method that says nothing of its entries."""
+    if method in _ITEM_METHODS:
+        return entry(base, key)
+    if method == "copy":
+        return base
+    if method == "values":
+        return tuple_of([element(base)])
+    if method == "items":
+        return tuple_of([tuple_of([HOST, element(base)])])
+    return HOST if method == "keys" else None
+
+
 def of_call(call: ast.Call, qualified: str, kinds: Kinds) -> Kind | None:
     """The dict that a call makes; None where it makes none, or where nothing is known of it."""
     if qualified in _DEFAULT_DICTS and call.args:
@@ -56,23 +152,25 @@ def of_call(call: ast.Call, qualified: str, kinds: Kinds) -> Kind | None:
         return tuple_of([made]) if made.type else None
     if qualified not in _DICTS:
         return None
-    values = [kinds.kind(keyword.value) for keyword in call.keywords[:_MOST_ITEMS] if keyword.arg]
+    parts = [(item.arg, item.arg is None, kinds.kind(item.value)) for item in call.keywords[:_MOST_ITEMS]]
     if call.args:
-        values += _of_pairs(call.args[0], kinds)
-    return of_values(values) if values else None
+        parts = _of_pairs(call.args[0], kinds) + parts
+    return of_entries(parts) if parts else None
 
 
-def _of_pairs(node: ast.expr, kinds: Kinds) -> list[Kind]:
-    """The kinds of the values in the first argument of ``dict``: pairs, or another dict."""
+def _of_pairs(node: ast.expr, kinds: Kinds) -> list[tuple[str | None, bool, Kind]]:
+    """The parts in the first argument of ``dict``: pairs, or another dict."""
     if isinstance(node, (ast.List, ast.Tuple)):
         pairs = [item.elts for item in node.elts[:_MOST_ITEMS] if isinstance(item, (ast.Tuple, ast.List))]
-        return [kinds.kind(pair[1]) for pair in pairs if len(pair) == 2]
+        return [(string_of(pair[0]), False, kinds.kind(pair[1])) for pair in pairs if len(pair) == 2]
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and isinstance(node.elt, ast.Tuple):
-        return [kinds.inside(node.generators).kind(part) for part in node.elt.elts[1:2]]
+        return [(None, False, kinds.inside(node.generators).kind(part)) for part in node.elt.elts[1:2]]
     if isinstance(node, ast.Call) and dotted(node.func) == "zip" and len(node.args) == 2:
-        return [kinds.iterated(node.args[1])]
+        return [(None, False, kinds.iterated(node.args[1]))]
     known = kinds.kind(node)
-    return list(known.items) if holds_objects(known) else []
+    if known.tag == DICT_TAG:
+        return [(None, True, known)]
+    return [(None, False, item) for item in known.items] if holds_objects(known) else []
 
 
 def _made_by(factory: ast.expr, kinds: Kinds) -> Kind:

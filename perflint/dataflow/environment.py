@@ -105,13 +105,17 @@ class Environment(Mapping[str, Kind]):
 
     def items_of(self, name: str) -> list[Kind]:
         """The kinds of a container's items by constant key: of the first 64 of them."""
-        found: list[Kind] = []
+        return list(self.entries_of(name).values())
+
+    def entries_of(self, name: str) -> dict[str, Kind]:
+        """The kinds of a container's items by their places in it (``['loss']``): of the first 64 of them."""
+        found: dict[str, Kind] = {}
         entry = _descend(self._root, _parts(name))
         if isinstance(entry, _Owner):
             for part, item in _entries(entry.below):
                 kind = item.kind if isinstance(item, _Owner) else item
                 if kind is not None and part[0] == "[":
-                    found.append(kind)
+                    found[part] = kind
                     if len(found) == _MOST_ITEMS:
                         break
         return found

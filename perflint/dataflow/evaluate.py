@@ -12,7 +12,9 @@ from perflint.dataflow.environment import Environment
 from perflint.dataflow.type_tests import narrowed
 from perflint.index import registries
 from perflint.index.kinds import (
+    CPU_PLACE,
     DATASET_TAG,
+    DICT_TAG,
     FUNCTION_TAG,
     GUESS,
     HOST,
@@ -85,6 +87,9 @@ _WRAPPERS = frozenset(
     {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
 )
 
+_PLACE_OF_TO_TENSOR = 2
+"""Where ``paddle.to_tensor(data, dtype, place)`` takes the place."""
+
 _MOST_NESTED = 100
 """Expressions inside each other: of a sum of a thousand terms, what is deeper stays unknown."""
 
@@ -112,9 +117,15 @@ class Evaluator:
             self._depth -= 1
 
     def _name(self, node: ast.Name) -> Kind:
-        return (
-            self._named(node.id) or Modules.of(self._file.project).function_value(self._file, None, node.id) or UNKNOWN
-        )
+        known = self._named(node.id) or Modules.of(self._file.project).function_value(self._file, None, node.id)
+        return self._with_entries(node.id, known or UNKNOWN)
+
+    def _with_entries(self, name: str, kind: Kind) -> Kind:
+        """The kind of a container, with what this function knows of its entries by their keys."""
+        entries = self.env.entries_of(name) if isinstance(self.env, Environment) else None
+        if not entries:
+            return kind
+        return containers.with_entries(kind, {str(ast.literal_eval(at[1:-1])): one for at, one in entries.items()})
 
     def _function(self, name: str) -> Kind | None:
         """A project function that a name stands for, as a value."""
@@ -130,6 +141,10 @@ class Evaluator:
 
     def _attribute(self, node: ast.Attribute) -> Kind:
         name = dotted(node)
+        known = self._attribute_named(node, name)
+        return self._with_entries(name, known) if name is not None else known
+
+    def _attribute_named(self, node: ast.Attribute, name: str | None) -> Kind:
         if name is not None and name in self.env:
             return self.env[name]
         base = self.kind(node.value)
@@ -165,19 +180,14 @@ class Evaluator:
                 return base.items[index]
         if base.tag == LOADER_TAG:
             return LOADER
-        return element(base)
+        return containers.entry(base, string_of(node.slice)) if base.tag == DICT_TAG else element(base)
 
     def _whole(self, node: ast.expr) -> Kind:
-        """The kind of a container, with what is known of its entries by their keys: one tensor makes it one of tensors.
-
-        Where nothing else is known of it, and all these entries are numbers, it is one of numbers.
-        """
+        """The kind of a container; where only some of its entries are known, and they are numbers, of numbers."""
         kind, name = self.kind(node), dotted(node)
         if name is None or kind.is_tensor or not isinstance(self.env, Environment):
             return kind
         items = self.env.items_of(name)
-        if any(item.tag == TENSOR_TAG for item in items):
-            return TENSOR
         return HOST if kind.tag == UNKNOWN_TAG and items and all(item.is_host for item in items) else kind
 
     def _entry(self, node: ast.Call, func: ast.Attribute) -> Kind | None:
@@ -189,6 +199,8 @@ class Evaluator:
 
     def _binary(self, node: ast.BinOp) -> Kind:
         left, right = self.kind(node.left), self.kind(node.right)
+        if isinstance(node.op, ast.BitOr) and DICT_TAG in (left.tag, right.tag):
+            return containers.merged(left, right)
         if isinstance(node.op, ast.Mod) and isinstance(node.left, (ast.Constant, ast.JoinedStr)):
             return HOST
         tensors = [kind for kind in (left, right) if kind.is_tensor]
@@ -245,7 +257,7 @@ class Evaluator:
         return tuple_of(map(self.kind, node.elts))
 
     def _dict(self, node: ast.Dict) -> Kind:
-        return containers.of_values(self.kind(value) for value in node.values[:32])
+        return containers.of_dict(node, self)
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Kind:
         value = node.value if isinstance(node, ast.DictComp) else node.elt
@@ -289,6 +301,8 @@ class Evaluator:
 
     def _drawn(self, kind: Kind) -> Kind:
         """What iterating over a value gives; of an object of the project, what its methods say."""
+        if kind.tag == DICT_TAG:
+            return HOST  # its keys
         if kind.tag != OBJECT_TAG:
             return element(kind)
         given = self._project.call_method(kind.type, "__iter__", [], {})
@@ -339,6 +353,8 @@ class Evaluator:
             wrapped = self.kind(node.args[0])
             if wrapped.tag == LAYER_TAG:
                 return wrapped  # it calls the layer that it wraps
+        if qualified.endswith(".CPUPlace"):
+            return CPU_PLACE
         if self._is_on_cpu(node):
             return HOST
         result = paddle_api.call_result(qualified, node)
@@ -346,13 +362,10 @@ class Evaluator:
 
     def _is_on_cpu(self, node: ast.Call) -> bool:
         """Whether a call says that what it makes stays in host memory: ``to_tensor(x, place=paddle.CPUPlace())``."""
-        places = (keyword.value for keyword in node.keywords if keyword.arg == "place")
-        return any(
-            self._file.names.resolve(dotted(place.func) or "").endswith("CPUPlace")
-            if isinstance(place, ast.Call)
-            else string_of(place) == "cpu"
-            for place in places
-        )
+        places = [keyword.value for keyword in node.keywords if keyword.arg == "place"]
+        if (dotted(node.func) or "").rpartition(".")[2] == "to_tensor":
+            places += node.args[_PLACE_OF_TO_TENSOR : _PLACE_OF_TO_TENSOR + 1]
+        return any(string_of(place) == "cpu" or self.kind(place) is CPU_PLACE for place in places)
 
     def _call_of_python(self, qualified: str, call: ast.Call) -> Kind | None:
         """What a function of Python, or one that hands its first argument on, gives; None for any other function."""
@@ -365,6 +378,8 @@ class Evaluator:
         if not is_wrapper and qualified not in _SAME_AS_ARGUMENT and qualified != "next":
             return None
         kind = self.kind(first) if first is not None else UNKNOWN
+        if kind.tag == DICT_TAG:
+            return kind if qualified.startswith("copy.") else HOST  # else something of its keys
         if qualified == "sum" and kind.is_tensor:
             return Kind(TENSOR_TAG, guess=kind.guess)
         if qualified == "sum" and kind.items:
@@ -407,6 +422,10 @@ class Evaluator:
             return entry
         base = self.kind(func.value)
         method = func.attr
+        if base.tag == DICT_TAG:
+            given = containers.entry_of_dict(base, method, string_of(node.args[0]) if node.args else None)
+            if given is not None:
+                return given
         if base.tag == TENSOR_TAG:
             return self._tensor_method(base, method, node)
         if base.is_host:
@@ -540,7 +559,10 @@ def bind(target: ast.expr, kind: Kind, env: Environment) -> None:
 
 
 def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
-    """``d["loss"] = loss``: a container of tensors, unless other items of it are known to be something else."""
+    """``d[key] = loss``: a container of tensors, unless other items of it are known to be something else.
+
+    ``d["loss"] = loss`` says nothing of its other items.
+    """
     name, item = dotted(target.value), item_name(target)
     if name is None:
         return
@@ -548,7 +570,7 @@ def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
         env[item] = kind
     held = None if kind.is_tensor else containers.with_item(env.get(name), kind)
     if kind.is_tensor:
-        if not any(known.type or known.is_host for known in env.items_of(name)):
+        if item is None and not any(known.type or known.is_host for known in env.items_of(name)):
             env[name] = TENSOR
     elif held is not None:
         env[name] = held
@@ -559,9 +581,16 @@ def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
 def bind_entries(target: ast.expr, value: ast.expr, evaluator: Evaluator, env: Environment) -> None:
     """Enter the kinds of the entries that a name gets by their keys: ``logs = {"loss": loss, "lr": 0.1}``."""
     for key, entry in entries_in(value):
-        item, kind = item_name(ast.Subscript(target, ast.Constant(key))), evaluator.kind(entry)
-        if item is not None and (kind.tag != UNKNOWN_TAG or not means_loss(key)):
-            env[item] = kind
+        kind = evaluator.kind(entry)
+        if kind.tag != UNKNOWN_TAG or not means_loss(key):
+            bind_entry(target, key, kind, env)
+
+
+def bind_entry(target: ast.expr, key: str, kind: Kind, env: Environment) -> None:
+    """Enter the kind of the entry that a name gets by a key; ``**`` stands for all others."""
+    item = item_name(ast.Subscript(target, ast.Constant(key)))
+    if item is not None:
+        env[item] = kind
 
 
 def entries_in(value: ast.expr) -> list[tuple[str, ast.expr]]:

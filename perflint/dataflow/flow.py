@@ -7,9 +7,24 @@ from collections.abc import Iterable
 
 from perflint.dataflow.containers import with_item
 from perflint.dataflow.environment import Environment
-from perflint.dataflow.evaluate import Env, Evaluator, bind, bind_entries
+from perflint.dataflow.evaluate import Env, Evaluator, bind, bind_entries, bind_entry, entries_in
 from perflint.dataflow.type_tests import impossible, narrowed
-from perflint.index.kinds import GUESS, HOST, TENSOR, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, join, tuple_of
+from perflint.index.kinds import (
+    DICT_TAG,
+    GUESS,
+    HOST,
+    HOST_TAG,
+    TENSOR,
+    TENSOR_TAG,
+    TUPLE_TAG,
+    UNKNOWN,
+    UNKNOWN_TAG,
+    Kind,
+    entries_of,
+    join,
+    rest_of,
+    tuple_of,
+)
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.names import dotted, plain_names
@@ -22,6 +37,10 @@ _MOST_LOOPS = 6
 
 _MOST_BRANCHES = 16
 """Branches of one chain of ``elif`` that are merged as if each stood inside the ``else`` of the one before."""
+
+
+_CONTAINERS = frozenset({UNKNOWN_TAG, TUPLE_TAG, HOST_TAG, TENSOR_TAG, DICT_TAG})
+"""What may be a container of Python's own."""
 
 
 _NO_KINDS: Env = {}
@@ -220,24 +239,39 @@ class Flow:
             return env
         if call.func.attr == "update":
             env = self._update(call.func.value, call, env)
+            if self._is_told_apart(call, env):
+                return env
         return self._fill(call.func, name, call.args[-1], env) if call.args else env
 
     def _update(self, target: ast.expr, call: ast.Call, env: Environment) -> Environment:
-        """``logs.update({"loss": loss})``, ``logs.update(lr=0.1)``"""
+        """``logs.update({"loss": loss})``, ``logs.update(lr=0.1)``, ``logs.update(others)``"""
         evaluator, given = self._evaluator(env), ast.Call(ast.Name("dict"), [], call.keywords)
-        if evaluator.kind(target).tag in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
-            env = env.copy()
-            for value in (*call.args[:1], given):
-                bind_entries(target, value, evaluator, env)
-            if call.args and not isinstance(call.args[0], ast.Dict):  # entries whose keys are not written there
-                bind(ast.Subscript(target, ast.Constant("**")), evaluator.iterated(call.args[0]), env)
+        if evaluator.kind(target).tag not in _CONTAINERS:
+            return env
+        env = env.copy()
+        for value in (*call.args[:1], given):
+            bind_entries(target, value, evaluator, env)
+        if call.args and not isinstance(call.args[0], ast.Dict):  # entries whose keys are not written there
+            kind = evaluator.kind(call.args[0])
+            for key, entry in entries_of(kind).items():
+                bind_entry(target, key, entry, env)
+            others = rest_of(kind) if kind.tag == DICT_TAG else evaluator.iterated(call.args[0])
+            if kind.tag != DICT_TAG or others.tag != UNKNOWN_TAG:
+                bind_entry(target, "**", others, env)
         return env
+
+    def _is_told_apart(self, call: ast.Call, env: Environment) -> bool:
+        """Whether all that comes into a dict has keys that are known."""
+        value = call.args[0] if call.args else None
+        if isinstance(value, ast.Dict):
+            return len(entries_in(value)) == len(value.keys)
+        return value is None or self._evaluator(env).kind(value).tag == DICT_TAG
 
     def _fill(self, method: ast.Attribute, name: str, value: ast.expr, env: Environment) -> Environment:
         """Something more comes into a container."""
         known = env.get(name)
         evaluator = self._evaluator(env)
-        if evaluator.kind(method.value).tag not in (UNKNOWN_TAG, TUPLE_TAG, "host", "tensor"):
+        if evaluator.kind(method.value).tag not in _CONTAINERS:
             return env  # an object with methods of its own, such as a meter
         kind = evaluator.kind(value)
         env = env.copy()

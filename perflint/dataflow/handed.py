@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import TypeVar
 
-from perflint.index.kinds import Kind, join
+from perflint.index.kinds import UNKNOWN, Kind, dict_of, entries_of, join, rest_of
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, defaults_of, is_spread
@@ -36,13 +36,22 @@ def parameter_env(
         return env
     args = scope.node.args
     names = {*all_parameters(scope)}
-    extra = [kind for name, kind in keywords.items() if name not in names] + list(spread or [])
-    env.update({name: kind for name, kind in keywords.items() if name in names})
-    if args.kwarg is not None and extra:
-        env[args.kwarg.arg] = reduce(join, extra)
+    named = {**keywords}
+    for kind in spread or ():
+        named.update({name: entry for name, entry in entries_of(kind).items() if name not in keywords})
+    env.update({name: kind for name, kind in named.items() if name in names})
+    extra = {name: kind for name, kind in named.items() if name not in names}
+    if args.kwarg is not None and (extra or spread):
+        env[args.kwarg.arg] = _keywords(extra, [rest_of(kind) for kind in spread or ()])
     if args.vararg is not None and len(arguments) > len(scope.parameters):
         env[args.vararg.arg] = reduce(join, arguments[len(scope.parameters) :])
     return env
+
+
+def _keywords(named: Mapping[str, Kind], others: list[Kind]) -> Kind:
+    """What ``**kwargs`` stands for: a dict of these values, and of others whose names are not known."""
+    joined = reduce(join, [*named.values(), *others])
+    return dict_of(named, reduce(join, others, UNKNOWN)) if joined.is_tensor else joined
 
 
 _TELLING = (ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp)

@@ -31,6 +31,11 @@ HOST_METHODS = frozenset(
         "keys",
         "dim",
         "ndimension",
+        "shape",
+        "get_shape",
+        "size",
+        "lod",
+        "recursive_sequence_lengths",
         "data_ptr",
     }
     | {"is_floating_point", "is_complex", "is_integer", "is_sparse", "is_dist", "is_contiguous", "get_device"}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.index.kinds import (
+    DICT_TAG,
     FUNCTION_TAG,
     HOST,
     LAYER_TAG,
@@ -69,6 +70,8 @@ def impossible(test: ast.expr, value: bool, kind: Callable[[ast.expr], Kind], fi
 def _is_ruled_out(kind: Kind, asked: _Asked, value: bool) -> bool:
     if kind.tag == TENSOR_TAG:  # it may also be a list of tensors, unless it is known to have no dimensions
         return kind.scalar and not kind.guess and value != asked.is_tensor
+    if kind.tag == DICT_TAG:
+        return value
     is_other = kind.tag in _OTHERS and bool(kind.type) and not kind.type.startswith("paddle.")
     return value and (is_other or (asked.is_tensor and kind.is_host))
 

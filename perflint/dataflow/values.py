@@ -12,6 +12,7 @@ from perflint.dataflow.flow import Flow, module_env
 from perflint.dataflow.handed import parameter_env
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import (
+    CPU_PLACE,
     FUNCTION_TAG,
     LOADER,
     UNKNOWN,
@@ -25,7 +26,7 @@ from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import position_of
+from perflint.syntax.parameters import defaults_of, position_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
@@ -172,6 +173,9 @@ class Values(Part):
             env["self"] = kind
         for name in scope.parameters:
             env.forget(name)
+        for name, default in defaults_of(scope).items():
+            if isinstance(default, ast.Call) and (dotted(default.func) or "").endswith("CPUPlace"):
+                env[name] = CPU_PLACE
         for name, inner in scope.functions.items():
             if name not in env:
                 env[name] = Modules.of(self._project).as_value(file, inner)

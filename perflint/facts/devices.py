@@ -14,10 +14,14 @@ from perflint.index.imports import Imports
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Statement
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import Statement, terminal
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
+
+_OF_DATA = frozenset({"to_tensor", "create_lod_tensor", "set", "Tensor", "VarBase"})
+"""Calls that are told the place of one tensor, whatever the program runs on."""
 
 _ACCELERATORS = ("CUDA", "cuda", "XPUPlace", "NPUPlace", "CustomPlace", "set_device")
 
@@ -31,7 +35,22 @@ class Devices(Part):
         choices = _choices(file)
         if choices:
             return _all_on_cpu(choices) and any(choice.always for choice in choices)
-        return bool(self._pinned) and self._is_driven(file)
+        return bool(self._pinned) and self._is_driven(file, self._pinned)
+
+    @query
+    def starts_on_cpu(self, file: FileIndex) -> bool:
+        """Whether all programs that a file is part of begin with the CPU as their device, or name no other place."""
+        if not self._starting_on_cpu or any(map(file.has, _ACCELERATORS)) or _choices(file):
+            return file in self._starting_on_cpu
+        return file in self._starting_on_cpu or self._is_driven(file, self._starting_on_cpu)
+
+    @property
+    @query
+    def _starting_on_cpu(self) -> frozenset[FileIndex]:
+        """The files that say so themselves; a function that sets a device may be called by others than its file."""
+        pinned = (file for file in self._pinned if any(choice.at_top for choice in _choices(file)))
+        named = (file for file in self._project.mentions.of("CPUPlace") if not file.is_quiet and _works_on_cpu(file))
+        return frozenset((*pinned, *named))
 
     @property
     @query
@@ -40,14 +59,14 @@ class Devices(Part):
         return frozenset(file for file in self._project.files.values() if not file.is_quiet and _pins(file))
 
     @query
-    def _is_driven(self, file: FileIndex) -> bool:
-        """Whether all that imports this file, and so on, begins in pinned files."""
+    def _is_driven(self, file: FileIndex, pinned: frozenset[FileIndex]) -> bool:
+        """Whether all that imports this file, and so on, begins in some pinned files."""
         is_pinned, seen, waiting = False, {file}, [self._importers(file)]
         while waiting:
             driver = next(waiting[-1], None)
             if driver is None:
                 waiting.pop()
-            elif driver in self._pinned:
+            elif driver in pinned:
                 is_pinned = True
             elif driver not in seen:
                 if self._may_start(driver):
@@ -68,11 +87,12 @@ class Devices(Part):
 class _Choice(NamedTuple):
     """A call of ``set_device`` that may run.
 
-    ``cpu``: it names the CPU.  ``always``: whoever calls its function gets there.
+    ``cpu``: it names the CPU.  ``always``: whoever calls its function gets there.  ``at_top``: it is in no function.
     """
 
     cpu: bool
     always: bool
+    at_top: bool
 
 
 def _pins(file: FileIndex) -> bool:
@@ -98,7 +118,8 @@ def _choices(file: FileIndex) -> list[_Choice]:
                 if is_choice and switches.state_of_place(call, statement, scope, file) is not State.OFF:
                     always = _is_unconditional(statement) or switches.is_certain(call, statement, scope, file)
                     place = ReadPlace(file, scope, statement)
-                    found.append(_Choice(_is_cpu(call.args[0], place), always))
+                    at_top = scope is file.scopes.module
+                    found.append(_Choice(_is_cpu(call.args[0], place), always, at_top))
     return found
 
 
@@ -119,13 +140,34 @@ def _asks_for_main(test: ast.expr) -> bool:
 
 @query
 def has_no_gpu(file: FileIndex) -> bool:
-    """Whether the code of a file, as far as it says, runs on the CPU: by ``set_device`` or by the only place it names.
+    """Whether the code of a file, as far as it and all that drives it say, runs on the CPU.
 
-    Examples: ``set_device("cpu")`` whatever the program is told, ``place = fluid.CPUPlace()`` and no ``CUDAPlace``.
+    Examples: ``set_device("cpu")`` whatever the program is told, ``exe = fluid.Executor(fluid.CPUPlace())`` in a file
+    without ``CUDAPlace``, and what only such files import.
     """
-    if Devices.of(file.project).runs_on_cpu(file):
-        return True
+    devices = Devices.of(file.project)
+    return devices.runs_on_cpu(file) or devices.starts_on_cpu(file)
+
+
+@query
+def _works_on_cpu(file: FileIndex) -> bool:
+    """Whether the CPU is the only place that a file names, other than for single tensors."""
     text = file.source.text if file.has("CPUPlace") else ""
     if not text or any(word in text for word in _ACCELERATORS):
         return False
-    return any(True for _ in file.calls_named("CPUPlace"))
+    statements = (statement for scope in file.scopes.scopes for statement in scope.statements)
+    return any(_gives_cpu(statement) for statement in statements)
+
+
+def _gives_cpu(statement: Statement) -> bool:
+    """Whether a statement keeps the CPU as a place, or hands it to something that runs a program there."""
+    if isinstance(statement.node, ast.Assign) and _is_cpu_place(statement.node.value):
+        return True
+    runs = (call for call in statement.calls if terminal(call) not in _OF_DATA)
+    return any(_is_cpu_place(argument) for call in runs for argument in arguments_of(call))
+
+
+def _is_cpu_place(node: ast.expr) -> bool:
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return any(map(_is_cpu_place, node.elts))
+    return isinstance(node, ast.Call) and terminal(node) == "CPUPlace"

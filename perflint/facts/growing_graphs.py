@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import differentiated
 from perflint.dataflow.values import Values
 from perflint.facts.differentiated import (
@@ -27,7 +28,7 @@ from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Scope
-from perflint.syntax.tree import base_of
+from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point, of_point, points_of
 
 STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "record", "log"})
@@ -81,7 +82,15 @@ def _stored_graph(
         return None
     if call is None and NoGrad.of(point.file.project).over_statement(point.file, point.scope, point.statement):
         return None
+    if _is_number(value, point):
+        return None
     return (target, names) if outlives_the_step(target, point) else None
+
+
+def _is_number(value: ast.expr, point: Point) -> bool:
+    """Whether a helper has made a number of what is added; a copy on the host (``loss.cpu()``) still has its graph."""
+    copies = any(isinstance(item, ast.Attribute) and item.attr in ("cpu", "pin_memory") for item in walk(value))
+    return not copies and Evaluator(point.file, point.env).kind(value).is_host
 
 
 def _is_beside_growth(point: Point) -> bool:

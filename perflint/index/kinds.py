@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 from weakref import WeakValueDictionary
 
 TENSOR_TAG, HOST_TAG, LOADER_TAG, DATASET_TAG = "tensor", "host", "loader", "dataset"
 ITERABLE_TAG, LAYER_TAG, OBJECT_TAG, TUPLE_TAG, UNKNOWN_TAG = "iterable", "layer", "object", "tuple", "unknown"
-FUNCTION_TAG = "function"
+FUNCTION_TAG, DICT_TAG = "function", "dict"
 EITHER = " or "
 """Between the types of a value that may be of several."""
 _MOST_TYPES = 8
 _DEEPEST = 12
 """Tuples inside each other that are told apart; what is deeper is taken for one value."""
+_DEEPEST_DICT = 3
+"""The same for dicts inside each other: where two paths meet, each entry of one is joined with that of the other."""
+_MOST_KEYS = 32
+"""A dict with more known keys is one of tensors, with no keys."""
 
 
 class Kind:
@@ -21,16 +26,28 @@ class Kind:
     ``scalar``/``floating``: a tensor known to be 0-D / of a floating dtype.  ``guess``: known only from how the
     code calls it.  ``type``: qualified class of an ``object`` or ``layer``, qualified name of a ``function`` (whose
     ``guess`` says that it gets other arguments than those of the call, as a ``partial`` does).  ``items``: kinds of a
-    tuple's items.
+    tuple's items, or of a dict's values: one for each of its ``keys``, and last what any other value may be.
 
     ``is_tensor``: this is device data: a tensor, or a container of tensors.  ``is_host``: this is known to live in host
-    memory (numbers, strings, NumPy arrays).  ``depth``: how many tuples stand inside each other.
+    memory (numbers, strings, NumPy arrays).  ``depth``: how many tuples or dicts stand inside each other.
 
     Equal kinds are one object, so that two are compared at once however deeply they are nested: ``v1 = (v0, v0)``,
     ``v2 = (v1, v1)`` and so on would make 2^30 parts of 30 rows.
     """
 
-    __slots__ = ("__weakref__", "depth", "floating", "guess", "is_host", "is_tensor", "items", "scalar", "tag", "type")
+    __slots__ = (
+        "__weakref__",
+        "depth",
+        "floating",
+        "guess",
+        "is_host",
+        "is_tensor",
+        "items",
+        "keys",
+        "scalar",
+        "tag",
+        "type",
+    )
 
     tag: str
     scalar: bool
@@ -38,6 +55,7 @@ class Kind:
     guess: bool
     type: str
     items: tuple[Kind, ...]
+    keys: tuple[str, ...]
     is_tensor: bool
     is_host: bool
     depth: int
@@ -50,28 +68,31 @@ class Kind:
         guess: bool = False,
         type: str = "",
         items: tuple[Kind, ...] = (),
+        keys: tuple[str, ...] = (),
     ) -> Kind:
         """The one kind with these properties."""
-        key = (tag, scalar, floating, guess, type, items)
+        key = (tag, scalar, floating, guess, type, items, keys)
         known = _MADE.get(key)
         if known is not None:
             return known
         made = super().__new__(cls)
-        made.tag, made.scalar, made.floating, made.guess, made.type, made.items = key
-        is_tuple = tag == TUPLE_TAG
-        made.is_tensor = tag == TENSOR_TAG or (is_tuple and any(item.is_tensor for item in items))
-        made.is_host = tag == HOST_TAG or (is_tuple and bool(items) and all(item.is_host for item in items))
+        made.tag, made.scalar, made.floating, made.guess, made.type, made.items, made.keys = key
+        is_container = tag in (TUPLE_TAG, DICT_TAG)
+        made.is_tensor = tag == TENSOR_TAG or (is_container and any(item.is_tensor for item in items))
+        made.is_host = tag == HOST_TAG or (is_container and bool(items) and all(item.is_host for item in items))
         made.depth = 1 + max((item.depth for item in items), default=0)
         _MADE[key] = made
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
         """Another process has its own."""
-        return Kind, (self.tag, self.scalar, self.floating, self.guess, self.type, self.items)
+        return Kind, (self.tag, self.scalar, self.floating, self.guess, self.type, self.items, self.keys)
 
     def __repr__(self) -> str:
         said = [name for name in ("scalar", "floating", "guess") if getattr(self, name)]
-        inner = [self.type] * bool(self.type) + list(map(repr, self.items))
+        names = [f"{key}: " for key in self.keys]
+        items = zip_longest(names, self.items, fillvalue="")
+        inner = [self.type] * bool(self.type) + [f"{name}{item}" for name, item in items]
         return f"<{' '.join([*said, self.tag])}{f' of {chr(44).join(inner)}' if inner else ''}>"
 
 
@@ -86,6 +107,7 @@ GUESS = Kind(TENSOR_TAG, guess=True)
 LOADER = Kind(LOADER_TAG)
 DATASET = Kind(DATASET_TAG)
 ITERABLE = Kind(ITERABLE_TAG)
+CPU_PLACE = Kind(OBJECT_TAG, type="paddle.CPUPlace")
 
 
 def layer(type_name: str) -> Kind:
@@ -108,6 +130,33 @@ def tuple_of(items: Iterable[Kind]) -> Kind:
     return Kind(TUPLE_TAG, items=tuple(item if item.depth < _DEEPEST else _flat(item) for item in items))
 
 
+def dict_of(entries: Mapping[str, Kind], rest: Kind = UNKNOWN) -> Kind:
+    """A dict, some of whose values are tensors: ``{"loss": loss, "seconds": 0.5}``.
+
+    One with nothing but tensors, as far as is known, is taken for a tensor, as a list of them is.
+
+    Args:
+        entries: what is known of its values by their keys.
+        rest: what its other values may be.
+    """
+    values = {key: kind if kind.depth < _DEEPEST_DICT else _flat(kind) for key, kind in entries.items()}
+    rest = rest if rest.depth < _DEEPEST_DICT else _flat(rest)
+    if len(values) > _MOST_KEYS or all(kind.is_tensor and not kind.keys for kind in values.values()):
+        return TENSOR
+    keys = tuple(sorted(values))
+    return Kind(DICT_TAG, items=(*(values[key] for key in keys), rest), keys=keys)
+
+
+def entries_of(kind: Kind) -> dict[str, Kind]:
+    """What is known of a dict's values by their keys."""
+    return dict(zip(kind.keys, kind.items, strict=False))
+
+
+def rest_of(kind: Kind) -> Kind:
+    """What the values of a dict may be whose keys are not known."""
+    return kind.items[-1] if kind.tag == DICT_TAG else kind
+
+
 def _flat(kind: Kind) -> Kind:
     """A tuple as one value."""
     if kind.is_tensor:
@@ -119,6 +168,8 @@ def join(first: Kind, second: Kind) -> Kind:
     """What is known where two paths meet: device data wins, and only what both agree on stays known of it."""
     if first is second:
         return first
+    if DICT_TAG in (first.tag, second.tag):
+        return _joined_dicts(first, second)
     if first.tag == TENSOR_TAG and second.tag == TENSOR_TAG:
         return Kind(
             TENSOR_TAG,
@@ -146,6 +197,24 @@ def join(first: Kind, second: Kind) -> Kind:
     )
 
 
+def _joined_dicts(first: Kind, second: Kind) -> Kind:
+    """What two values may be of which one is a dict: the other may be the ``None`` or ``{}`` of before it was made."""
+    for one, other in ((first, second), (second, first)):
+        if one.tag != DICT_TAG:
+            return other if one.is_host or one.tag == UNKNOWN_TAG or one is Kind(TUPLE_TAG) else TENSOR
+    mine, others = entries_of(first), entries_of(second)
+    either = {}
+    for key in (*mine, *others):
+        one, other = mine.get(key, rest_of(first)), others.get(key, rest_of(second))
+        if key not in mine and one is UNKNOWN:
+            either[key] = other
+        elif key not in others and other is UNKNOWN:
+            either[key] = one
+        else:
+            either[key] = join(one, other)
+    return dict_of(either, join(rest_of(first), rest_of(second)))
+
+
 def _common_type(first: str, second: str) -> str:
     """The classes (or functions) a value may be of: the project's own, which can be followed; none of Paddle's."""
     if first == second:
@@ -155,10 +224,10 @@ def _common_type(first: str, second: str) -> str:
 
 
 def element(kind: Kind) -> Kind:
-    """What iterating over, or indexing into, a value gives."""
+    """What iterating over, or indexing into, a value gives; of a dict, one of its values."""
     if kind.tag == LOADER_TAG:
         return TENSOR
-    if kind.tag == TUPLE_TAG:
+    if kind.tag in (TUPLE_TAG, DICT_TAG):
         result = kind.items[0] if kind.items else UNKNOWN
         for item in kind.items[1:]:
             result = join(result, item)

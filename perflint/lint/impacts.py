@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from perflint.facts.devices import Devices
 from perflint.facts.host_need import goes_into_a_collective, needed_for
 from perflint.findings import Impact
 from perflint.measuring import Event
@@ -14,6 +15,8 @@ from perflint.training.repeats import is_repeated
 from perflint.training.steps import Point, Step
 
 _WAIT, _COPY = "wait", "copy"
+_ON_DEVICE = frozenset({_WAIT, _COPY, "printed wait"})
+"""What costs nothing where there is no other device than the CPU."""
 _REPEATED = 8
 """How often a loop inside a step is taken to run."""
 
@@ -43,6 +46,8 @@ def cost(
         return Cost(event, event.milliseconds / every.counted(), every.explained())
     if point is None or step is None:
         return _outside_of_steps(event, point)
+    if event.name in _ON_DEVICE and Devices.of(point.file.project).starts_on_cpu(point.file):
+        return Cost(event, 0.0, "in a program for the CPU")
     need = needed_for(point, node, step.forward) if event.name == _WAIT and node is not None else ""
     if need:
         return Cost(event, 0.0, need)

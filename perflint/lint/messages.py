@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Related
-from perflint.lint import loop_fixes
+from perflint.lint import causes, loop_fixes
 from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail_of
 from perflint.lint.context import Draft
 from perflint.lint.costs import Costs
@@ -22,17 +22,24 @@ _MOST_CALLS = 3
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
+    drafts = causes.without_wrapped_logs(drafts)
     trails: dict[Loop, dict[Trail, Arms]] = defaultdict(dict)
     for draft in drafts:
         if draft.step is not None and is_read(draft):
             trails[loop_of(draft.step)][trail_of(draft, draft.step)] = draft.arms
     reads = {loop: LoopReads(found) for loop, found in trails.items()}
     costs = Costs(drafts)
-    return [_finding(draft, rules[draft.code], reads, costs, settings) for draft in loop_fixes.joined(drafts)]
+    told = causes.told_once(loop_fixes.joined(drafts))
+    return [_finding(draft, rules[draft.code], reads, costs, settings) for draft in told]
 
 
 def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], costs: Costs, settings: Settings) -> Finding:
-    usual = {"workers": str(settings.default_workers), "interval": str(settings.log_interval), "where": ""}
+    usual = {
+        "workers": str(settings.default_workers),
+        "interval": str(settings.log_interval),
+        "where": "",
+        "others": "",
+    }
     fields, related = {**usual, **draft.fields}, draft.related
     if draft.step is not None:
         where = draft.fields.get("where") or _where(draft.step, draft.path, draft.every)

@@ -126,6 +126,8 @@ _LOSS = re.compile(r"(^|_)(loss(es)?|loss_?dict|cost|avg_cost|logits?)(_|\d|$)|l
 _NO_LOSS = _says(
     r"(?:loss(?:es)?)?(?:meter|hist|list|record|log(?!its)|fn|func|name|weight|coef|lambda|item|value|avg|mean|sum|total_|tot_"
     r"|scale|epoch|key|type|cfg|config|path|file|str|msg|info|best|min|max|prev|last|num|count|np|layer|class)"
+    # seconds
+    r"|(?:reader|batch|run|time|infer|io|data|step|preprocess|postprocess)_?cost|cost_?(?:time|averager)"
 )
 
 means_model = _asks(rf"^(\w*_)?({_NETWORK}){_PART}", flags=0)

@@ -1,0 +1,83 @@
+"""One finding for all places of one cause.
+
+What several lines of a loop keep is told once, and names the others.  A log line in a method that a step calls as it
+calls a logger (``self.logger.log(step)``, which prints) is told where it is called: there it can be called more rarely.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from perflint.findings import Confidence, Related
+from perflint.lint.beside import Loop, LoopPlaces, loop_of
+from perflint.lint.context import Draft
+
+_TOLD_ONCE = {"PPF212": "keeps a graph, too"}
+"""Rules whose places in one loop have one cause, and one edit: mending some of them wins nothing."""
+
+_TENSOR_LOG, _PLAIN_LOG = "PPF202", "PPF405"
+
+_Cause = tuple[str, str, Loop, bool]
+
+
+def without_wrapped_logs(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts of a whole project but for log lines whose calls are reported as log lines themselves."""
+    logs: dict[tuple[str, int], list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        if draft.code in (_TENSOR_LOG, _PLAIN_LOG) and draft.step is not None and not draft.is_silenced:
+            logs[draft.path, draft.line].append(draft)
+    return [draft for draft in drafts if not any(_says_as_much(caller, draft) for caller in _callers(draft, logs))]
+
+
+def _callers(draft: Draft, logs: Mapping[tuple[str, int], Sequence[Draft]]) -> Sequence[Draft]:
+    """The log lines that call the function in which a log line stands."""
+    is_log = draft.code in (_TENSOR_LOG, _PLAIN_LOG)
+    return logs.get(draft.step.via[-1], ()) if is_log and draft.step is not None and draft.step.via else ()
+
+
+def _says_as_much(caller: Draft, draft: Draft) -> bool:
+    """Whether the call of a log line is reported as surely, and for a tensor if the line itself is."""
+    return caller.confidence >= draft.confidence and (caller.code == _TENSOR_LOG or draft.code == _PLAIN_LOG)
+
+
+def told_once(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts of a whole project: of those with one cause the surest, and of several the first."""
+    groups: dict[_Cause, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        cause = _cause(draft)
+        if cause is not None:
+            groups[cause].append(draft)
+    told = {cause: _named(sorted(group, key=_order)) for cause, group in groups.items()}
+    found = []
+    for draft in drafts:
+        cause = _cause(draft)
+        if cause is None:
+            found.append(draft)
+        elif draft.start == told[cause].start:
+            found.append(told[cause])
+    return found
+
+
+def _cause(draft: Draft) -> _Cause | None:
+    """What a finding is told together with; None for one that stands for itself, such as a silenced one."""
+    if draft.code not in _TOLD_ONCE or draft.step is None or draft.is_silenced:
+        return None
+    return draft.code, draft.path, loop_of(draft.step), draft.confidence is Confidence.LOW
+
+
+def _order(draft: Draft) -> tuple[int, int]:
+    return -draft.confidence, draft.start
+
+
+def _named(group: list[Draft]) -> Draft:
+    """The first of some findings, which names the others."""
+    first, *others = group
+    rows = sorted({other.line for other in others} - {first.line})
+    if not others:
+        return first
+    lines = f", at {LoopPlaces((first.path, row) for row in rows).lines(first.path)}" if rows else ""
+    said = f" (and {len(others)} more{lines})"
+    related = tuple(Related(first.path, row, _TOLD_ONCE[first.code]) for row in rows)
+    return replace(first, fields={**first.fields, "others": said}, related=(*first.related, *related))
