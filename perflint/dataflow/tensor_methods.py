@@ -50,7 +50,7 @@ vander var view view_as view_as_complex view_as_real vsplit where where_ zero_
 
 _OF_OLDER_PADDLE = """
 append attr get_value grad_name has_name hash height id initialized is_dense_tensor_type is_same is_selected_row_type
-lod lod_level place_attr set set_lod set_recursive_sequence_lengths set_shape sync_index to_string
+has_valid_recursive_sequence_lengths lod lod_level place_attr recursive_sequence_lengths set set_lod set_recursive_sequence_lengths set_shape sync_index to_string
 """
 """What tensors and variables of Paddle 1 had besides."""
 
