@@ -688,4 +688,23 @@ def test_the_methods_that_tensors_are_known_to_have() -> None:
     tensors = (paddle.to_tensor([1.0]), paddle.nn.Linear(1, 1).weight)
     names = {name for tensor in tensors for name in dir(tensor) if not name.startswith("_")}
     assert [name for name in sorted(names) if not may_have(name)] == []
+    assert may_have("recursive_sequence_lengths")
     assert not may_have("number_of_nodes")
+
+
+def test_what_a_graph_holds_once_it_is_turned_into_tensors() -> None:
+    expect_reads(
+        """\
+        import paddle
+        from paddle.io import DataLoader
+
+
+        def fit(model, dataset, optimizer, history):
+            for batch in DataLoader(dataset, batch_size=32):
+                graph = batch["graph"].tensor()
+                loss = model(graph)
+                loss.backward()
+                optimizer.step()
+                history.append(float(graph.edge_feat["length"].sum()))  #: PPF201
+        """
+    )

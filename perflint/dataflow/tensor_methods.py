@@ -50,7 +50,8 @@ vander var view view_as view_as_complex view_as_real vsplit where where_ zero_
 
 _OF_OLDER_PADDLE = """
 append attr get_value grad_name has_name hash height id initialized is_dense_tensor_type is_same is_selected_row_type
-has_valid_recursive_sequence_lengths lod lod_level place_attr recursive_sequence_lengths set set_lod set_recursive_sequence_lengths set_shape sync_index to_string
+has_valid_recursive_sequence_lengths lod lod_level place_attr recursive_sequence_lengths set set_lod
+set_recursive_sequence_lengths set_shape sync_index to_string
 """
 """What tensors and variables of Paddle 1 had besides."""
 
@@ -60,10 +61,13 @@ storage
 """
 """What is left over in code that was ported from PyTorch."""
 
+_TO_TENSORS = "tensor"
+"""What a graph of PGL has: from that call on all it holds are tensors."""
+
 _OF_CONTAINERS = (name for kind in (dict, list, tuple, set, str) for name in dir(kind) if not name.startswith("_"))
 """A container of tensors has the kind of a tensor itself."""
 
-_KNOWN = frozenset({*_OF_PADDLE.split(), *_OF_OLDER_PADDLE.split(), *_OF_TORCH.split(), *_OF_CONTAINERS})
+_KNOWN = frozenset({*_OF_PADDLE.split(), *_OF_OLDER_PADDLE.split(), *_OF_TORCH.split(), _TO_TENSORS, *_OF_CONTAINERS})
 
 
 def may_have(method: str) -> bool:
