@@ -37,7 +37,7 @@ def position(finding: Finding, text: str) -> tuple[int, int]:
     ("text", "row"),
     [
         ("x = 1\ndef f(:\n    pass\n", 2),
-        ("x = 1\n\n\nprint 'a'\n", 4),
+        ("import paddle\n\n\nprint 'a'\n", 4),
         ("def f():\npass\n", 2),
         ("x = (1,\ny = 2\n", 1),
         ("x = '''abc\n\n", 1),

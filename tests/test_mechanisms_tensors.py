@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from textwrap import dedent, indent
 
+import paddle
 import pytest
 
+from perflint.dataflow.tensor_methods import may_have
 from tests.support import check, expect_marked_in_step, expect_reads, in_step
 
 FIT = """\
@@ -629,3 +631,95 @@ def test_a_place_that_is_the_default_of_a_parameter(default: str, mark: str) -> 
     text = in_step("seen.add(kept(x).item())" + mark)
     helper = f"\n\ndef kept(x, place={default}):\n    return paddle.to_tensor(x, None, place)\n"
     expect_reads(text + helper)
+
+
+# --- what a loader gives need not be a tensor
+
+
+def test_what_has_methods_that_no_tensor_has_is_no_tensor() -> None:
+    expect_reads(
+        """\
+        import paddle
+        from paddle.io import DataLoader
+
+
+        class Meter:
+            def update(self, value, n=1):
+                self.total = float(value) * n
+
+
+        def size_of(graph):
+            return float(graph.node_count() / 2)
+
+
+        def fit(model, dataset, optimizer, criterion, history):
+            largest, meter = 0, Meter()
+            for batch in DataLoader(dataset, batch_size=32):
+                graph, labels = batch
+                loss = criterion(model(graph), labels)
+                loss.backward()
+                optimizer.step()
+                largest = max(largest, graph.node_count())
+                meter.update(graph.node_count() / graph.batch_size, 2)
+                history.append(size_of(graph))
+                history.append(float(graph.edges))
+                history.append(float(labels.sum()))  #: PPF201
+        """
+    )
+
+
+@pytest.mark.parametrize("loop", ["for graph in loader:", "for step, (graph, _) in enumerate(loader):"])
+def test_an_item_of_a_loader_with_methods_of_its_own(loop: str) -> None:
+    expect_reads(
+        f"""\
+        import paddle
+
+
+        def fit(model, loader, optimizer, history):
+            {loop}
+                loss = model(graph)
+                loss.backward()
+                optimizer.step()
+                if graph.count > 3:
+                    loss = loss * 2
+                history.append(int(graph.node_count()))
+        """
+    )
+
+
+def test_containers_of_tensors_and_results_of_paddle_stay_tensors() -> None:
+    expect_in_step(
+        """
+        kept = paddle.stack([loss])
+        history.append(kept.method_of_the_project())
+        history.append(float(kept))  #: PPF201
+        history.append(float(images.method_of_the_project()))
+        history.append([float(value) for value in labels.values()])  #: PPF201
+        """
+    )
+
+
+def test_the_methods_that_tensors_are_known_to_have() -> None:
+    tensors = (paddle.to_tensor([1.0]), paddle.nn.Linear(1, 1).weight)
+    names = {name for tensor in tensors for name in dir(tensor) if not name.startswith("_")}
+    assert [name for name in sorted(names) if not may_have(name)] == []
+    assert may_have("recursive_sequence_lengths")
+    assert not may_have("number_of_nodes")
+
+
+def test_what_a_graph_holds_once_it_is_turned_into_tensors() -> None:
+    expect_reads(
+        """\
+        import paddle
+        from paddle.io import DataLoader
+
+
+        def fit(model, dataset, optimizer, history):
+            for batch in DataLoader(dataset, batch_size=32):
+                graph = batch["graph"].tensor()
+                loss = model(graph)
+                loss.backward()
+                optimizer.step()
+                history.append(float(graph.edge_feat["length"].sum()))  #: PPF201
+        """
+    )

@@ -18,8 +18,9 @@ from perflint.dataflow.values import Values
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
-from perflint.syntax.scopes import LOOPS, Scope, terminal
+from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import base_of, indices_of, walk
+from perflint.training.passes import chosen_by_filters, repeating_loops
 from perflint.training.steps import Point
 
 # Calls that give one new tensor, whose items lie in order.
@@ -169,9 +170,8 @@ def _asked_like_tensors(scope: Scope) -> frozenset[str | None]:
 
 
 def _statements(point: Point, context: Context) -> Iterator[Loop]:
-    for link in point.statement.around:
-        if link.branch == "body" and isinstance(link.node, LOOPS):
-            yield context.once((_statements, link.node), partial(_loop, link.node))
+    for node in repeating_loops(point.statement.place):
+        yield context.once((_statements, node), partial(_loop, node))
 
 
 def _loop(node: ast.For | ast.AsyncFor | ast.While) -> Loop:
@@ -190,6 +190,8 @@ def _comprehensions(node: cst.CSTNode, context: Context) -> Iterator[Loop]:
         if isinstance(parent, cst.BaseComp) and inner is not parent.for_in:
             row = context.file.source.lines.position(context.range(parent)[0])[0]
             for generator in reversed(getattr(context.expression(parent), "generators", [])):
+                if chosen_by_filters(generator):
+                    continue
                 bound = plain_names(generator.target)
                 yield Loop(row, frozenset(bound), frozenset(_counters(generator.target, generator.iter)))
 

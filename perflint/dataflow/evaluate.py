@@ -9,6 +9,7 @@ from typing import Any
 
 from perflint.dataflow import containers, paddle_api
 from perflint.dataflow.environment import Environment
+from perflint.dataflow.tensor_methods import may_have
 from perflint.dataflow.type_tests import narrowed
 from perflint.index import registries
 from perflint.index.kinds import (
@@ -460,6 +461,8 @@ class Evaluator:
             return base
         if method in ("astype", "cast"):
             return Kind(TENSOR_TAG, scalar=base.scalar, guess=base.guess)
+        if not may_have(method):
+            return UNKNOWN
         return Kind(TENSOR_TAG, guess=base.guess)
 
     def _object_method(self, base: Kind, method: str, node: ast.Call) -> Kind:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from perflint.dataflow.containers import with_item
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator, bind, bind_entries, bind_entry, entries_in
+from perflint.dataflow.tensor_methods import may_have
 from perflint.dataflow.type_tests import impossible, narrowed
 from perflint.index.kinds import (
     DICT_TAG,
@@ -77,6 +78,20 @@ def _backward_calls(scope: Scope) -> frozenset[str]:
     return frozenset(found - {"self"})
 
 
+def no_tensors(scope: Scope) -> frozenset[str]:
+    """Names on which a scope calls a method that no tensor has: ``graph`` of ``graph.number_of_nodes()``.
+
+    A loader gives more than tensors: graphs, samples of a class of their own, and what a project makes of them.
+    """
+    return scope.once(no_tensors, lambda: _asked_for_more(scope) - backward_names(scope))
+
+
+def _asked_for_more(scope: Scope) -> frozenset[str]:
+    calls = (call for statement in scope.statements for call in statement.calls)
+    methods = (call.func for call in calls if isinstance(call.func, ast.Attribute) and not may_have(call.func.attr))
+    return frozenset(filter(None, (dotted(method.value) for method in methods)))
+
+
 def _is_scaler(node: ast.expr) -> bool:
     return means_scaler(dotted(node) or "")
 
@@ -119,6 +134,7 @@ class Flow:
     def __init__(self, scope: Scope, file: FileIndex, env: Env, guess_losses: bool) -> None:
         self._file = file
         self._tensors = backward_names(scope)
+        self._others = no_tensors(scope)
         self._guess = guess_losses
         self._scope = scope
         self.before: dict[ast.stmt, Env] = {}
@@ -128,8 +144,21 @@ class Flow:
 
     def run(self) -> Flow:
         """Walk the scope and return this object."""
-        self.final = self._block(self._scope.node.body, Environment(self.final))
+        env = Environment(self.final)
+        for name in self._others.intersection(self._scope.parameters):
+            self._forget_other(name, env)
+        self.final = self._block(self._scope.node.body, env)
         return self
+
+    def _forget_other(self, name: str, env: Environment) -> None:
+        """A name that the scope asks for what no tensor has is of unknown kind, wherever its value came from."""
+        if name in self._others and env.get(name, UNKNOWN).is_tensor:
+            env[name] = UNKNOWN
+
+    def _is_of_paddle(self, value: ast.expr) -> bool:
+        """Whether a value is made by a call of Paddle, which knows what it gives."""
+        name = dotted(value.func) if isinstance(value, ast.Call) else None
+        return name is not None and self._file.names.resolve(name).startswith("paddle.")
 
     def rules_out(self, node: ast.If, value: bool) -> bool:
         """Whether the kinds of values, once known, rule out that the test of an ``if`` comes out as ``value``."""
@@ -199,11 +228,15 @@ class Flow:
                 self._name_unknown(part, value, env)
             return
         name = dotted(target)
-        if name is None or env.get(name, UNKNOWN).tag != UNKNOWN_TAG:
+        if name is None:
+            return
+        if not self._is_of_paddle(value):
+            self._forget_other(name, env)
+        if env.get(name, UNKNOWN).tag != UNKNOWN_TAG:
             return
         if name in self._tensors:
             env[name] = TENSOR
-        elif self._guess and means_loss(name) and _may_be_tensor(value, self._file):
+        elif self._guess and name not in self._others and means_loss(name) and _may_be_tensor(value, self._file):
             env[name] = GUESS
 
     def _augmented(self, node: ast.AugAssign, env: Environment) -> Environment:
@@ -315,6 +348,8 @@ class Flow:
             inner = env.copy()
             if not isinstance(node, ast.While):
                 bind(node.target, self._evaluator(env).iterated(node.iter), inner)
+                for name in self._others.intersection(plain_names(node.target)):
+                    self._forget_other(name, inner)
                 self._name_unknown(node.target, node.iter, inner)
             merged = env.merged(self._block(node.body, inner))
             if merged == env:  # a second pass would see nothing new; nested loops would double the passes each time

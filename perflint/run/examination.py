@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
 from perflint.fix.trial import Trials
 from perflint.fix.unused_imports import taking
+from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Project
 from perflint.lint import gates, registry, units, unused_noqa, version_checks
 from perflint.lint.context import Context, Draft
@@ -20,6 +22,10 @@ from perflint.lint.walk import Walk
 from perflint.suppress import noqa
 from perflint.training import hot
 from perflint.training.steps import points_of
+
+_SHEBANG_2 = re.compile(r"#!.*\bpython2")
+_SAYS_2 = re.compile(r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized")
+"""What the parser says of a ``print`` statement, and of ``except X, error``."""
 
 RowsOf = Callable[[FileIndex, frozenset[str], Settings], Rows]
 Done = Callable[[int], None]
@@ -86,7 +92,15 @@ class Examination:
             path: error
             for path, error in errors.items()
             if error is not None and not noqa.skips_file(self.project.files[path].source)
+            if not self._is_left_over(self.project.files[path], error)
         }
+
+    def _is_left_over(self, file: FileIndex, error: Exception) -> bool:
+        """Whether a file is Python 2 without Paddle that nothing imports: no part of what trains."""
+        is_old = _SHEBANG_2.match(file.source.text) or (isinstance(error, SyntaxError) and _SAYS_2.match(error.msg))
+        if not is_old or "paddle" in file.source.text.lower():
+            return False
+        return next(Imports.of(self.project).importers(file), None) is None
 
     def _asked(self, file: FileIndex) -> Settings:
         """What the gates go by: a comment may be there for a finding that nobody is shown."""

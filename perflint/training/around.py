@@ -18,6 +18,7 @@ from perflint.syntax.vocabulary import counts_processes, is_settled, means_inter
 from perflint.training.counting import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps
 from perflint.training.guards import rare
 from perflint.training.one_shot import turns_itself_off
+from perflint.training.passes import is_chosen
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
@@ -162,6 +163,8 @@ def _deciding(
         test = node.test if isinstance(node, ast.If) else node.subject if isinstance(node, ast.Match) else None
         if link.branch == "after" and isinstance(node, ast.If) and _ends_the_loop(node.body, link, loop, skips=False):
             continue  # what follows runs at each step up to the last one
+        if link.loop is not loop and is_chosen(link):
+            continue  # it chooses one parameter, or one layer, at each step
         if test is not None and changing.may_change(test):
             return Deciding(test, changing.interval(test))
     return None

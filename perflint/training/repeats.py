@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perflint.index.project import Project
-from perflint.syntax.scopes import LOOPS, Statement, statements_calling
+from perflint.syntax.scopes import Statement, statements_calling
 from perflint.training.around import step_loop
+from perflint.training.passes import repeating_loops
 from perflint.training.steps import Point, Step
 
 
@@ -28,9 +29,7 @@ def _in_loop(statements: Iterable[Statement], path: str, step: Step) -> bool:
     """Whether a loop stands between one of the statements and the step loop, or the top of its function."""
     for statement in statements:
         last = step_loop(statement, path, step.path, step.line)
-        for link in statement.around:
-            if link.node is last:
-                break
-            if isinstance(link.node, LOOPS) and link.branch == "body":
-                return True
+        innermost = next(repeating_loops(statement.place), None)
+        if innermost is not None and innermost is not last:
+            return True
     return False
