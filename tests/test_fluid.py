@@ -1,0 +1,79 @@
+"""Code for `paddle.fluid`: what Paddle 1.x does otherwise, and what it calls otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflint.findings import Level
+from tests.evaluation_samples import EVALUATE, RULE, expect_quiet, found, only
+from tests.support import fixed
+
+FLUID = EVALUATE.replace("import paddle\n", "import paddle.fluid as fluid\n")
+SILENT = FLUID.replace("    model.eval()\n", "")
+
+
+def test_eval_switches_the_tracer_of_paddle_1() -> None:
+    expect_quiet(FLUID)
+    expect_quiet(FLUID.replace("paddle.fluid as fluid", "paddle\nfrom paddle.fluid.dygraph import Conv2D"))
+
+
+def test_fluid_beside_names_of_paddle_2_is_no_paddle_1() -> None:
+    assert only(FLUID.replace("fluid\n", "fluid\nfrom paddle import nn\n", 1)).message.endswith("paddle.no_grad().")
+    assert only(FLUID + "    return paddle.to_tensor(0)\n")
+
+
+def test_an_import_that_may_fail_says_nothing() -> None:
+    text = FLUID.replace("import paddle.fluid as fluid", "import paddle\ntry:\n    import paddle.fluid\nexcept: pass")
+    assert only(text).message.endswith("paddle.no_grad().")
+
+
+def test_the_file_of_the_model_says_which_paddle() -> None:
+    model = "class Net(Layer):\n    def forward(self, x):\n        return x\n"
+    text = EVALUATE.replace("import paddle\n", "import paddle\nfrom net import Net\n")
+    text = text.replace("    model.eval", "    model = Net()\n    model.eval")
+    expect_quiet({"train.py": text, "net.py": "from paddle.fluid.dygraph import Layer\n" + model})
+    assert found({"train.py": text, "net.py": "from paddle.nn import Layer\n" + model})
+
+
+def test_eval_by_every_caller() -> None:
+    caller = "\n\ndef main(model, loader):\n    model.eval()\n    evaluate(model, loader)\n"
+    expect_quiet(SILENT + caller)
+    assert only(SILENT + caller.replace("    model.eval()\n", ""))
+    assert only(SILENT + caller + caller.replace("main", "other").replace("eval()", "train()"))
+
+
+def test_a_metric_that_is_evaluated_switches_nothing() -> None:
+    assert only(SILENT.replace("    for", "    print(metric.eval()[0])\n    total = metric.eval()\n    for"))
+
+
+@pytest.mark.parametrize(
+    ("imports", "name"),
+    [
+        ("import paddle.fluid as fluid", "fluid.dygraph.no_grad"),
+        ("import paddle.fluid", "paddle.fluid.dygraph.no_grad"),
+        ("from paddle import fluid as F", "F.dygraph.no_grad"),
+        ("from paddle.fluid import dygraph", "dygraph.no_grad"),
+        ("import paddle.fluid.dygraph as dg", "dg.no_grad"),
+        ("from paddle.fluid.dygraph import no_grad", "no_grad"),
+    ],
+)
+def test_without_eval_the_fix_is_in_the_words_of_fluid(imports: str, name: str) -> None:
+    text = SILENT.replace("import paddle.fluid as fluid", imports)
+    finding = only(text)
+    assert finding.message.endswith("evaluate under fluid.dygraph.no_grad.")
+    assert finding.fix is not None and finding.fix.level is Level.UNSAFE
+    result = fixed(text, RULE, level=Level.UNSAFE)
+    assert result == text.replace("def evaluate", f"@{name}\ndef evaluate")
+    expect_quiet(result)
+
+
+def test_a_part_of_a_function_is_put_under_with() -> None:
+    text = SILENT.replace("evaluate(model, loader)", "main(model, valid_loader)").replace(
+        "in loader", "in valid_loader"
+    )
+    assert "    with fluid.dygraph.no_grad():\n        for x" in fixed(text, RULE, level=Level.UNSAFE)
+
+
+def test_an_import_of_fluid_that_is_missing_is_added() -> None:
+    text = SILENT.replace("import paddle.fluid as fluid", "from paddle.fluid.dygraph import Layer")
+    assert "import paddle.fluid as fluid\n" in fixed(text, RULE, level=Level.UNSAFE)
