@@ -6,7 +6,7 @@ import pytest
 
 from perflint.findings import Level
 from tests.evaluation_samples import EVALUATE, RULE, expect_quiet, found, only
-from tests.support import fixed
+from tests.support import check, fixed, in_step
 
 FLUID = EVALUATE.replace("import paddle\n", "import paddle.fluid as fluid\n")
 SILENT = FLUID.replace("    model.eval()\n", "")
@@ -77,3 +77,32 @@ def test_a_part_of_a_function_is_put_under_with() -> None:
 def test_an_import_of_fluid_that_is_missing_is_added() -> None:
     text = SILENT.replace("import paddle.fluid as fluid", "from paddle.fluid.dygraph import Layer")
     assert "import paddle.fluid as fluid\n" in fixed(text, RULE, level=Level.UNSAFE)
+
+
+SAVES = "if step % 50 == 0:\n    {save}(model.state_dict(), 'a')"
+
+
+def test_no_save_in_the_background_beside_fluid() -> None:
+    body = SAVES.format(save="fluid.save_dygraph")
+    [finding] = check("import paddle.fluid as fluid\n" + in_step(body), "PPF401")
+    assert finding.message.endswith("save less often.")
+    assert finding.fix is not None and not finding.fix.edits
+    assert "async_save" not in str(finding.fix)
+
+
+def test_no_save_in_the_background_at_each_epoch_beside_fluid() -> None:
+    text = """
+    import paddle.fluid as fluid
+
+
+    def train(model, loader, optimizer):
+        for epoch in range(10):
+            for x, y in loader:
+                loss = model(x, y)
+                loss.backward()
+                optimizer.minimize(loss)
+            fluid.save_dygraph(model.state_dict(), str(epoch))
+    """
+    [finding] = check(text, "PPF402")
+    assert finding.message.endswith("save every few epochs only.")
+    assert finding.fix is not None and "async_save" not in str(finding.fix)
