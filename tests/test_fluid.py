@@ -106,3 +106,41 @@ def test_no_save_in_the_background_at_each_epoch_beside_fluid() -> None:
     [finding] = check(text, "PPF402")
     assert finding.message.endswith("save every few epochs only.")
     assert finding.fix is not None and "async_save" not in str(finding.fix)
+
+
+FILLING = """
+    import numpy as np
+    {imports}
+
+
+    def train(model, loader, optimizer):
+        for x, y in loader:
+            start = {make}(np.{fill})
+            loss = model(x, y, start)
+            loss.backward()
+            optimizer.minimize(loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fill", "paddle", "fluid"),
+    [
+        ("zeros((2, 3))", "paddle.zeros", "fluid.layers.zeros"),
+        ("ones((2, 3))", "paddle.ones", "fluid.layers.ones"),
+        ("full((2, 3), 0.5)", "paddle.full", "fluid.layers.fill_constant"),
+        ("arange(4)", "paddle.arange", "fluid.layers.range"),
+    ],
+)
+def test_what_fills_a_tensor_is_named_as_the_paddle_of_the_file_has_it(fill: str, paddle: str, fluid: str) -> None:
+    old = FILLING.format(imports="import paddle.fluid as fluid", make="fluid.dygraph.to_variable", fill=fill)
+    new = FILLING.format(imports="import paddle", make="paddle.to_tensor", fill=fill)
+    for text, wanted in ((old, fluid), (new, paddle)):
+        [finding] = check(text, "PPF205")
+        assert finding.message.endswith(f"fill the tensor there, with `{wanted}`.")
+
+
+def test_a_dtype_that_is_given_is_no_reason_to_doubt_the_dtype() -> None:
+    [finding] = check(
+        FILLING.format(imports="import paddle", make="paddle.to_tensor", fill="zeros(3, dtype='float32')"), "PPF205"
+    )
+    assert finding.fix is not None and finding.fix.reason == "it has to be given the same shape and dtype"
