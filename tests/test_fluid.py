@@ -144,3 +144,25 @@ def test_a_dtype_that_is_given_is_no_reason_to_doubt_the_dtype() -> None:
         FILLING.format(imports="import paddle", make="paddle.to_tensor", fill="zeros(3, dtype='float32')"), "PPF205"
     )
     assert finding.fix is not None and finding.fix.reason == "it has to be given the same shape and dtype"
+
+
+MOVING_AVERAGE = """
+    {imports}
+
+
+    def train(model, ema, loader, optimizer):
+        for x, y in loader:
+            loss = {mean}(model(x))
+            loss.backward()
+            optimizer.minimize(loss)
+            ema.set_value({new})
+"""
+
+
+def test_setting_a_parameter_to_a_tensor_goes_through_the_host_in_paddle_1() -> None:
+    old = {"imports": "import paddle.fluid as fluid", "mean": "fluid.layers.mean"}
+    [finding] = check(MOVING_AVERAGE.format(**old, new="fluid.layers.clip(ema, 0.0, 1.0)"), "PPF201")
+    assert "`fluid.layers.assign(new, parameter)`" in finding.message
+    assert not check(MOVING_AVERAGE.format(**old, new="values"), "PPF201")
+    new = {"imports": "import paddle", "mean": "paddle.mean"}
+    assert not check(MOVING_AVERAGE.format(**new, new="paddle.clip(ema, 0.0, 1.0)"), "PPF201")
