@@ -231,3 +231,14 @@ def test_an_update_of_ones_own_has_to_work_on_the_host(update: str, codes: list[
         """
     settings = Settings(select=("PPF201", "PPF208"))
     assert sorted({item.code for item in engine.check(sources(text), settings)}) == codes
+
+
+@pytest.mark.parametrize(("given", "rule"), [("loss.numpy()", "PPF208"), ("loss.numpy()[0]", "PPF208"), ("2.5", "")])
+def test_metrics_of_fluid_take_numbers_only(given: str, rule: str) -> None:
+    body = f"metric.update({given}, weight=4)" + (f"  #: {rule}" if rule else "")
+    expect_marked(with_metric("fluid.metrics.Accuracy()", body, "import paddle.fluid as fluid"), "PPF2")
+
+
+def test_metrics_of_fluid_with_what_a_program_gives_cost_nothing() -> None:
+    body = "score, = exe.run(program, fetch_list=[loss])\nmetric.update(score, weight=4)"
+    assert not found(with_metric("fluid.metrics.Accuracy()", body, "import paddle.fluid as fluid"))

@@ -25,6 +25,7 @@ from perflint.server.client_settings import EditorSettings
 from perflint.server.configured import Configured
 from perflint.server.disk import Disk
 from perflint.text.source import Source
+from tests.support import project as project_of
 
 # PPF205 writes `paddle.full([], 0.5)`, a tensor without dimensions, which Paddle has since 2.5.
 SCRIPT = """\
@@ -305,3 +306,14 @@ def test_runs_of_blanks_are_read_in_one_go() -> None:
     blanks = " \t" * 800
     text = f"paddlepaddle{blanks}\n" * 2_000 + f"paddlepaddle{blanks}>={blanks[:100]}2.4\n"
     assert list(stated("requirements.txt", text)) == [(2_001, (2, 4), False)]
+
+
+def test_a_file_for_fluid_admits_no_paddle_that_lacks_it() -> None:
+    text = "import os\nimport paddle.fluid as fluid\n"
+    files = project_of(
+        {"train.py": text, "either.py": "try:\n    import paddle.fluid\nexcept ImportError:\n    pass\n"}
+    ).files
+    admitted = oldest_for(files["train.py"], Settings())
+    assert admitted == Admitted((2, 5), "train.py", 2, excluded=True)
+    assert admitted.lacks((2, 5)) and not admitted.lacks((2, 4))
+    assert oldest_for(files["either.py"], Settings()) is None

@@ -114,3 +114,62 @@ def test_the_fix_speaks_of_a_path_that_is_written_over() -> None:
 def test_a_model_that_saves_itself() -> None:
     assert _said(in_step("if step % 10 == 0:\n    model.save_pretrained('a')")) == ["every 10 steps"]
     assert check(in_step("if step % 10 == 0:\n    tokenizer.save_pretrained('a')"), "PPF401") == []
+
+
+def test_no_edit_of_one_among_saves_that_are_made_together() -> None:
+    both = f"if step % 10 == 0:\n    {SAVE}\n    paddle.save(optimizer.state_dict(), 'b')"
+    [finding] = check(in_step(both), "PPF401")
+    assert finding.fix is not None and not finding.fix.edits
+    assert finding.fix.reason.endswith("it is one of several saves that are made together")
+
+
+@pytest.mark.parametrize(("helper", "is_offered"), [("paddle.load('b')", False), ("print('b')", True)])
+def test_no_edit_where_a_function_that_the_loop_calls_loads_a_checkpoint(helper: str, is_offered: bool) -> None:
+    body = f"if step % 10 == 0:\n    {SAVE}\nscore()"
+    text = in_step(body) + f"\n\ndef score():\n    return again()\n\n\ndef again():\n    return {helper}\n"
+    [finding] = check(text, "PPF401")
+    assert finding.fix is not None
+    assert bool(finding.fix.edits) is is_offered
+
+
+def test_the_interval_of_an_option_that_an_object_keeps() -> None:
+    trainer = """
+    import paddle
+
+
+    class Trainer:
+        def __init__(self, args):
+            self.freq = args.freq
+
+        def train(self, model, loader, optimizer):
+            for step, (x, y) in enumerate(loader):
+                loss = paddle.nn.functional.cross_entropy(model(x), y)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                if step % self.freq == 0:
+                    paddle.save(model.state_dict(), str(step))
+    """
+    main = """
+    import argparse
+
+    from trainer import Trainer
+
+
+    def checked(args):
+        print(args)
+        return args
+
+
+    def parse():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--freq", type=int, default=70)
+        return checked(parser.parse_args())
+
+
+    def main():
+        args = parse()
+        Trainer(args).train(None, None, None)
+    """
+    [finding] = check({"trainer.py": trainer, "main.py": main}, "PPF401")
+    assert "every `self.freq` steps (70 by default)" in finding.message

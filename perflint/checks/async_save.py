@@ -11,10 +11,15 @@ import libcst as cst
 
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop, one_level, paddle_for
+from perflint.dataflow.call_graph import CallGraph
+from perflint.facts.fluid import imports_fluid
+from perflint.facts.periodic_saves import PeriodicSave
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name, method_of
-from perflint.syntax.scopes import LOOPS, TRIES, Loop, terminal
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, terminal
 from perflint.syntax.tree import alike, walk
 from perflint.syntax.vocabulary import means_model
 
@@ -24,8 +29,9 @@ _REASON = (
     " is not raised, and the file is complete only after clear_async_save_task_queue()"
 )
 _OTHERWISE = "save less often, or in the background"
+_LESS_OFTEN = "raise the interval as far as you can afford to lose steps"
 _ADVICE = (
-    "raise the interval as far as you can afford to lose steps; or hand a snapshot to paddle.async_save(...,"
+    f"{_LESS_OFTEN}; or hand a snapshot to paddle.async_save(...,"
     " sync_other_task=True) and call paddle.clear_async_save_task_queue() after the loop"
 )
 _SAME_PATH = (
@@ -35,6 +41,9 @@ _SAME_PATH = (
 _NO_MODEL = "only a model's own state_dict() can be copied and written later without risk"
 _NO_STATEMENT = "it is part of a larger expression"
 _SETTINGS = "paddle.async_save takes the object, the path and the protocol, and no other setting"
+_TOGETHER = "it is one of several saves that are made together"
+_FLUID = "save less often"
+_NOT_IN_FLUID = "the Paddle that has paddle.fluid has no save in the background"
 _USED_AGAIN = "the loop uses the file again, which may not be complete by then"
 _LEFT_EARLY = "the loop can be left without waiting for the writer"
 _CAUGHT = "an error while writing would no longer reach the `except` around it"
@@ -48,6 +57,9 @@ _HARMLESS = frozenset(
     {"print", "info", "debug", "warning", "error", "log", "write", "format", "append"}
     | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
 )
+_LOADS = frozenset({"load", "load_dygraph", "load_state_dict"})
+_DEEPEST = 3
+"""Calls from the loop to a function that loads."""
 _WIDTH = 88
 _SINCE = "2.6"
 """The first Paddle with ``paddle.async_save``: its wheel of 2.6.2 has it, as a function of ``paddle.framework.io``."""
@@ -55,6 +67,8 @@ _SINCE = "2.6"
 
 def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
     """``paddle.save(model.state_dict(), path)`` to ``paddle.async_save`` of a snapshot, flushed after the loop."""
+    if imports_fluid(context.file):
+        return Fix(_FLUID, (), Level.DISPLAY, _NOT_IN_FLUID)
     model = _model(call, context)
     reason = _NO_MODEL if model is None else _why_not(call, loop, context)
     if model is None or reason:
@@ -76,10 +90,15 @@ def _is_one_path(call: cst.Call, context: Context) -> bool:
     return path is not None and isinstance(context.expression(path.value), ast.Constant)
 
 
-def periodic_fix(call: cst.Call, loop: Loop | None, context: Context) -> Fix:
-    """The same for a save every so many steps: ``loop`` is its loop, None where another function has it."""
+def periodic_fix(call: cst.Call, found: PeriodicSave, context: Context) -> Fix:
+    """The same for a save every so many steps; in words where another function has its loop."""
+    loop = found.loop
+    if imports_fluid(context.file):
+        return Fix(_FLUID, (), Level.DISPLAY, f"{_LESS_OFTEN}; {_NOT_IN_FLUID}")
     if loop is None:
         return Fix(_OTHERWISE, (), Level.DISPLAY, _ADVICE)
+    if found.more:
+        return Fix(_OTHERWISE, (), Level.DISPLAY, f"{_ADVICE}; no edit is offered: {_TOGETHER}")
     around = [link.node for link in context.here.statement.around if isinstance(link.node, LOOPS)]
     made = fix(call, around[-1] if around else loop, context)
     return made if made.edits else Fix(_OTHERWISE, (), Level.DISPLAY, f"{_ADVICE}; no edit is offered: {made.reason}")
@@ -130,7 +149,9 @@ def _why_not(call: cst.Call, loop: Loop, context: Context) -> str:
         return _LEFT_EARLY
     if _is_caught(loop, context):
         return _CAUGHT
-    return _USED_AGAIN if _file_is_used_again(call, loop, context) else ""
+    if _file_is_used_again(call, loop, context) or _is_loaded_in_a_call(loop, context):
+        return _USED_AGAIN
+    return ""
 
 
 def _is_plain(call: cst.Call) -> bool:
@@ -163,6 +184,32 @@ def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
                 harmless |= {id(part) for part in walk(item)}
     others = (item for item in walk(loop) if id(item) not in own | harmless)
     return path is not None and any(alike(item, path) for item in others)
+
+
+def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
+    """Whether a function that the loop calls loads a checkpoint: it may be the one that is still written."""
+    file, scope = context.file, context.here.scope
+    graph = CallGraph.of(file.project)
+    calls = [call for statement in scope.statements_in(loop) for call in statement.calls]
+    waiting = [found for call in calls for found in graph.reached(file, scope, call)]
+    seen: set[Scope] = set()
+    for _ in range(_DEEPEST):
+        current = [(home, function) for home, function in waiting if function not in seen]
+        seen |= {function for _, function in current}
+        if any(_loads(home, call) for home, function in current for call in function.calls):
+            return True
+        waiting = [
+            found
+            for home, function in current
+            for call in function.calls
+            for found in graph.reached(home, function, call)
+        ]
+    return False
+
+
+def _loads(file: FileIndex, call: ast.Call) -> bool:
+    name = file.names.resolve(dotted(call.func) or "")
+    return name.startswith("paddle.") and name.rpartition(".")[2] in _LOADS
 
 
 def _model(call: cst.Call, context: Context) -> str | None:

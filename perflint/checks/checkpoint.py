@@ -10,6 +10,7 @@ import libcst as cst
 from perflint.checks import async_save, guard
 from perflint.checks.arguments import declaration
 from perflint.facts import epochs
+from perflint.facts.fluid import imports_fluid
 from perflint.facts.periodic_saves import periodic_saves
 from perflint.facts.shared_saves import every_rank_in
 from perflint.findings import Confidence, Related
@@ -29,8 +30,9 @@ from perflint.training.steps import Step
 _WITH_OPTIMIZER = "whole save"
 _MESSAGE = (
     "`{what}`{others} makes training wait for the disk {where}; where that takes more than one or two per cent of the"
-    " time, save less often or in the background."
+    " time, save {way}."
 )
+_IN_BACKGROUND = "hand a snapshot to paddle.async_save and flush its queue after the loop"
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
 SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})
 
@@ -67,12 +69,13 @@ def save_every_so_often(call: cst.Call, context: Context) -> None:
     context.report(
         IN_STEP,
         call,
-        async_save.periodic_fix(call, found.loop, context),
+        async_save.periodic_fix(call, found, context),
         found.step,
         event=_WITH_OPTIMIZER if found.with_optimizer else "",
         every=replace(found.interval, beside="an evaluation") if found.evaluates else found.interval,
         message=_MESSAGE,
         others=more,
+        way="less often" if imports_fluid(context.file) else "less often or in the background",
     )
 
 
@@ -87,4 +90,6 @@ def save_each_epoch(call: cst.Call, context: Context) -> None:
     if context.range(call)[0] in every_rank_in(context.file):
         return  # one writer is enough: PPF403 says so, and once it is one, how it writes can be seen to
     related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
-    context.report(EACH_EPOCH, call, async_save.fix(call, loop, context), related=related, line=str(loop.lineno))
+    advice = "save every few epochs only" if imports_fluid(context.file) else _IN_BACKGROUND
+    fix = async_save.fix(call, loop, context)
+    context.report(EACH_EPOCH, call, fix, related=related, line=str(loop.lineno), advice=advice)

@@ -7,8 +7,9 @@ import libcst as cst
 from perflint.checks import accumulate
 from perflint.checks.read_advice import advice
 from perflint.checks.tensor_reads import CONVERSIONS, READ_FUNCTIONS, READ_METHODS, certainty, tensor_read_by
+from perflint.facts.fluid import is_for_paddle_1
 from perflint.findings import Confidence, Fix, Level, Related
-from perflint.lint.context import Context
+from perflint.lint.context import Context, method_of
 from perflint.lint.registry import step_check, step_gate, step_triggers
 from perflint.training.steps import Point, Read, Step, reads_of
 
@@ -16,7 +17,10 @@ CODE = "PPF201"
 _HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}; keep the values on the device"
 _HELPER_REASON = "whether the helper or its call should change is for you to decide"
 
-step_triggers[CODE] |= READ_METHODS | CONVERSIONS | READ_FUNCTIONS | {"range"}
+_ASSIGN = "write it with `fluid.layers.assign(new, parameter)`, which copies on the device"
+_OLD_PADDLE = "Paddle 1.x copies both values to the host to do it; from 2.0 on it does not"
+
+step_triggers[CODE] |= READ_METHODS | CONVERSIONS | READ_FUNCTIONS | {"range", "set_value"}
 
 
 @step_check("Call")
@@ -39,9 +43,21 @@ def host_read(call: cst.Call, context: Context, step: Step) -> None:
             advice=said.words,
         )
         return
+    if _sets_through_the_host(call, context):
+        fix = Fix(_ASSIGN, (), Level.DISPLAY, _OLD_PADDLE)
+        new = context.text(call.args[0].value)
+        context.report(CODE, call, fix, step, claims=False, tensor=new, advice=_ASSIGN)
+        return
     read = reads_of(context.file).get(context.range(call)[0])
     if read is not None:
         _report_helper(call, read, step, context)
+
+
+def _sets_through_the_host(call: cst.Call, context: Context) -> bool:
+    """Whether a parameter is set to a tensor in Paddle 1.x, whose ``set_value`` reads the new and the old value."""
+    if method_of(call) != "set_value" or len(call.args) != 1 or call.args[0].star:
+        return False
+    return context.kind(call.args[0].value).is_tensor and is_for_paddle_1([context.file])
 
 
 def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> None:

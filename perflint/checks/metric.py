@@ -25,6 +25,8 @@ from perflint.training.steps import Point, Step, of_point
 
 CODE = "PPF208"
 _METRICS = "paddle.metric."
+_OF_FLUID = "paddle.fluid.metrics."
+"""Metrics that raise an error for tensors: whatever they are given has been read."""
 _HOST_LIBRARIES = ("sklearn.metrics.", "seqeval.metrics.")
 _GIVES = frozenset({"compute", "numpy"})
 _DEEPEST = 5
@@ -76,6 +78,8 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
     kind = evaluator.kind(receiver)
     if kind.type.startswith(_METRICS):
         return Confidence.HIGH
+    if kind.type.startswith(_OF_FLUID):
+        return Confidence.HIGH if any(map(_is_read, arguments_of(call))) else None
     project = point.file.project
     found = Modules.of(project).class_named(kind.type) if kind.type else None
     if found is not None:
@@ -97,6 +101,12 @@ def _holds_a_tensor(node: ast.expr, evaluator: Evaluator) -> bool:
     if evaluator.kind(node).is_tensor or (isinstance(node, ast.Name) and evaluator.kind(node).tag == UNKNOWN_TAG):
         return True
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GIVES
+
+
+def _is_read(node: ast.expr) -> bool:
+    """Whether an argument is read of a tensor on the spot: ``loss.numpy()``, ``loss.numpy()[0]``."""
+    node = node.value if isinstance(node, ast.Subscript) else node
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
 
 
 def _base_name(receiver: ast.expr) -> str:

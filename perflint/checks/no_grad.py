@@ -10,6 +10,7 @@ import libcst as cst
 from perflint.checks.edits import indent_rows, indentation, one_level, rows_inside_strings
 from perflint.dataflow.flow import is_generator
 from perflint.facts.evaluation_loops import Evaluation, confirmed, evaluations
+from perflint.facts.fluid import imports_in, name_in_fluid
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, shorten
@@ -21,6 +22,8 @@ CODE = "PPF601"
 # Decorators that do not mind another one below them.
 _EASY = frozenset({"staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod", "override"})
 _GENERATOR = "a generator would switch gradients off for the code that runs between its yields, too"
+_IN_FLUID = "fluid.dygraph.no_grad"
+_OLD_PADDLE = "it is the name that Paddle 1.7 to 2.4 have for it"
 _NAME_TAKEN = "`paddle` is another name in this file"
 
 
@@ -43,12 +46,15 @@ def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
         return
     fix = _fix(loop, found, context)
     what = shorten(ast.unparse(found.call))
-    context.report(CODE, loop.iter, fix, confidence=found.confidence, claims=False, what=what)
+    guard = _IN_FLUID if found.is_fluid else "paddle.no_grad()"
+    context.report(CODE, loop.iter, fix, confidence=found.confidence, claims=False, what=what, guard=guard)
 
 
 def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
-    spelled = _spelling(context.file, found.loop.lineno)
+    spelled = _spelling(context.file, found)
     level, reason = (Level.UNSAFE, found.risk) if found.risk else (Level.SAFE, "")
+    if found.is_fluid and not reason:
+        level, reason = Level.UNSAFE, _OLD_PADDLE
     if is_generator(found.scope):
         level, reason = Level.DISPLAY, _GENERATOR
     if spelled is None:
@@ -58,8 +64,9 @@ def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
     if found.whole and isinstance(node, ast.FunctionDef) and _EASY.issuperset(map(dotted, node.decorator_list)):
         row = node.lineno
         start = context.file.source.lines.line_start(row)
-        text = f"{indentation(context.file.source, row)}@{name}(){context.file.source.newline}"
-        return Fix(f"put `@{name}()` above the function", (Edit(start, start, text),), level, reason, imports)
+        decorator = f"@{name}" if found.is_fluid else f"@{name}()"  # without parentheses, fluid of any age takes it
+        text = f"{indentation(context.file.source, row)}{decorator}{context.file.source.newline}"
+        return Fix(f"put `{decorator}` above the function", (Edit(start, start, text),), level, reason, imports)
     return Fix(f"put the loop under `with {name}():`", tuple(_wrap(loop, found, name, context)), level, reason, imports)
 
 
@@ -83,9 +90,13 @@ def _last_row(found: Evaluation, context: Context) -> int:
     return row
 
 
-def _spelling(file: FileIndex, row: int) -> tuple[str, tuple[str, ...]] | None:
-    """How ``no_grad`` is written above a row, and the import that it needs; None where the name is taken."""
-    for node in _imports(file.tree.body):
+def _spelling(file: FileIndex, found: Evaluation) -> tuple[str, tuple[str, ...]] | None:
+    """How ``no_grad`` is written above a loop, and the import that it needs; None where the name is taken."""
+    row = found.loop.lineno
+    if found.is_fluid:
+        named = name_in_fluid("dygraph.no_grad", file, found.scope.row if found.whole else row)
+        return (named, ()) if named else (_IN_FLUID, ("import paddle.fluid as fluid",))
+    for node in imports_in(file.tree.body):
         if node.lineno > row:
             continue
         for alias in node.names:
@@ -97,11 +108,3 @@ def _spelling(file: FileIndex, row: int) -> tuple[str, tuple[str, ...]] | None:
                 return alias.asname or "no_grad", ()
     taken = file.names.is_bound("paddle") and file.names.resolve("paddle") != "paddle"
     return None if taken else ("paddle.no_grad", ("import paddle",))
-
-
-def _imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
-    for node in body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield node
-        elif isinstance(node, (ast.If, ast.Try)):
-            yield from _imports([*node.body, *node.orelse])

@@ -14,6 +14,7 @@ from perflint.checks.single_tensor import Evidence
 from perflint.checks.untrained import is_untrained
 from perflint.dataflow.values import Values
 from perflint.facts import origin as origins
+from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.origin import Origin
 from perflint.findings import Confidence
 from perflint.lint.context import Context, local_name, method_of, shorten
@@ -36,7 +37,7 @@ _MESSAGES = {
     _FILLED: "`{what}` copies a number to the device at {where}; fill it there, with `{full}`.",
     "invariant": "`{what}` copies the same values to the device at {where}; make the tensor once, {once}.",
     "made": "`{what}` copies an array to the device that NumPy fills at {where}; fill the tensor there, with "
-    "`paddle.ones` and its kind.",
+    "`{filler}`.",
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
     "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
     "batch": "`{what}`{also} copies what the loop reads to the device while training waits, at {where}; let a "
@@ -63,6 +64,17 @@ _ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`
 _IN_FORWARD = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE})
 _HIGH = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE, origins.READ})
 _MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, "copy", "cast"})
+_FILLERS = {
+    "zeros": "zeros",
+    "ones": "ones",
+    "zeros_like": "zeros_like",
+    "ones_like": "ones_like",
+    "full": "fill_constant",
+    "arange": "range",
+    "eye": "eye",
+    "linspace": "linspace",
+}
+"""What fills a tensor as a function of NumPy fills an array: the same name in Paddle, and the one in fluid's layers."""
 _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
 
 
@@ -96,7 +108,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         return
     said = _advice(found, call, node, context)
     made_of = _FILLED if said == _FILLED and found.kind == origins.NUMBER else found.kind
-    is_fluid = context.text(call.func).endswith("to_variable")
+    is_fluid = context.text(call.func).endswith("to_variable") or is_for_paddle_1([context.file])
     # The read inside a round trip is a finding of its own: the two stand side by side.
     is_part = found.kind in (origins.READ, origins.HOST)
     context.report(
@@ -112,6 +124,7 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         also=beside.words if beside is not None else "",
         dtype=context.text(dtype.value) if dtype is not None else "",
         full="fluid.layers.fill_constant" if is_fluid else "paddle.full",
+        filler=_filler(node, is_fluid, context),
         loader="fluid.io.DataLoader" if is_fluid else "DataLoader",
     )
 
@@ -214,6 +227,18 @@ def _advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> 
         return origins.NUMBER if _may_be_number(call, context) else _FILLED
     is_number = found.kind == origins.LITERAL and not isinstance(node, (ast.List, ast.Tuple))
     return _PLAIN if is_number and _may_be_number(call, context) else found.kind
+
+
+def _filler(node: ast.expr, is_fluid: bool, context: Context) -> str:
+    """What fills on the device what NumPy fills: ``paddle.zeros`` for ``np.zeros``, or what fluid has for it."""
+    name = dotted(node)
+    values = [node] if name is None else list(_bound_to(name, context.here))
+    for item in (item for value in values for item in walk(value)):
+        called = dotted(item.func) if isinstance(item, ast.Call) else None
+        module, _, last = context.file.names.resolve(called or "").rpartition(".")
+        if module == "numpy" and last in _FILLERS:
+            return f"fluid.layers.{_FILLERS[last]}" if is_fluid else f"paddle.{last}"
+    return "fluid.layers.fill_constant" if is_fluid else "paddle.full"
 
 
 def _may_be_number(call: cst.Call, context: Context) -> bool:

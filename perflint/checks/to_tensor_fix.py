@@ -25,6 +25,8 @@ _SMALLEST = 1e-6
 _NO_DIMENSIONS = "2.5"
 """The release that brought tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
 
+_SAYS_DTYPE = re.compile(r"\bdtype\s*=|\bastype\b")
+_SAME_DTYPE = "it has to be given the same shape and dtype"
 _DTYPE = re.compile(r"""("|')(bool|uint8|int8|int16|int32|int64|float16|bfloat16|float32|float64)\1""")
 
 _SHOWN = {
@@ -51,6 +53,8 @@ def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
         if filled is not None:
             return filled
     title, reason = _SHOWN[kind]
+    if kind == origins.MADE and _SAYS_DTYPE.search(context.text(call)):
+        reason = _SAME_DTYPE
     if kind in (origins.LITERAL, origins.INVARIANT):
         return Fix(title, tuple(_made_once(call, context)), Level.DISPLAY, reason)
     if kind in ("copy", "cast"):

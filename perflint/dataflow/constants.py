@@ -240,7 +240,12 @@ class Constants(Part):
         if name is None or argument is None:
             return ()
         given = self._possible(argument, place)
-        kept = (value if value.is_constant and comes_back(scope, name, value.value) else OPEN[0] for value in given)
+        kept = (
+            value
+            if (value.is_constant or isinstance(value.value, Object)) and comes_back(scope, name, value.value)
+            else OPEN[0]
+            for value in given
+        )
         return joined((*after(kept, OriginStep(ValueOrigin.NAME, name)), *OPEN), Want.POSSIBLE)
 
     @query(cycle=())

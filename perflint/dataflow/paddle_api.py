@@ -143,7 +143,14 @@ _TENSOR_MODULES = (
 
 
 _DATASETS = ("paddle.vision.datasets.", "paddle.text.datasets.", "paddle.text.", "paddle.audio.datasets.")
-_OBJECTS = ("paddle.optimizer.", "paddle.amp.", "paddle.static.", "paddle.callbacks.", "paddle.metric.")
+_OBJECTS = (
+    "paddle.optimizer.",
+    "paddle.amp.",
+    "paddle.static.",
+    "paddle.callbacks.",
+    "paddle.metric.",
+    "paddle.fluid.metrics.",
+)
 """Modules whose classes make objects that are neither tensors nor layers."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,11 @@ from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import Flow, backward_names
 from perflint.dataflow.values import Values
 from perflint.facts import gradients
+from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.gradients import Gradients
 from perflint.facts.gradients_off import NoGrad, is_switched
 from perflint.facts.kept_gradients import kept_gradient
-from perflint.facts.model_runs import ModelRuns, modes_in
+from perflint.facts.model_runs import Mode, ModelRuns, modes_in
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
 from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG
@@ -84,7 +85,8 @@ class Evaluation:
 
     ``call``: the first call in it that hands tensors to a model.  ``confidence``: as of a ``Candidate``.  ``whole``:
     the function around it does nothing but evaluate, so that a decorator may stand for a ``with`` around the loop.
-    ``risk``: why someone may need the gradients after all, ``""`` where nobody does.
+    ``risk``: why someone may need the gradients after all, ``""`` where nobody does.  ``is_fluid``: the code is for
+    Paddle 1.x.
     """
 
     loop: Loop
@@ -93,6 +95,7 @@ class Evaluation:
     confidence: Confidence
     whole: bool
     risk: str
+    is_fluid: bool
 
 
 @query
@@ -118,13 +121,17 @@ def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
 def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
     """What a finding says of a candidate.
 
-    None where its models are given arrays, where its gradients are needed, or where it is a loop over loaders and the
-    function that it calls has the loop over batches, which is a candidate of its own.
+    None where its models are given arrays, where its gradients are needed, where ``eval()`` has switched them off (it
+    does in Paddle 1.x), or where it is a loop over loaders and the function that it calls has the loop over batches,
+    which is a candidate of its own.
     """
     scope, asks = found.scope, Gradients.of(file.project)
     found = replace(found, calls=[item for item in found.calls if not _has_its_own_loop(file, scope, item.call)])
     first = _first_with_tensors(file, found)
     if first is None:
+        return None
+    is_fluid = is_for_paddle_1([file, *_files_of_models(file, found)])
+    if is_fluid and _records_no_graph(file, scope, first.statement):
         return None
     wanted = asks.wanted_in(file, scope)
     if wanted and asks.wanted_by(file, scope, scope.statements_in(found.loop)):
@@ -137,7 +144,42 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
         confidence = Confidence.LOW
     whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
     risk = _MAY_ASK if asks_inside is None else _risk(file, found)
-    return Evaluation(found.loop, scope, first.call, confidence, whole, risk)
+    return Evaluation(found.loop, scope, first.call, confidence, whole, risk, is_fluid)
+
+
+def _files_of_models(file: FileIndex, found: Candidate) -> list[FileIndex]:
+    """The files with the forward passes that a loop runs, as far as they are known."""
+    forwards = (_forward(file, found.scope, item.call) for item in found.calls)
+    return [forward[0] for forward in forwards if forward is not None]
+
+
+def _records_no_graph(file: FileIndex, scope: Scope, statement: Statement) -> bool:
+    """Whether Paddle 1.x records no graph at a statement, because ``eval()`` has been called before.
+
+    ``Layer.eval()`` of one model switches the tracer there, for the whole program, until ``train()`` is called.
+    """
+    before = _switches_before(scope, statement)
+    if before:
+        return _evaluates_at(before, statement)
+    sites = [site for site in CallGraph.of(file.project).calls(file, scope) if site.scope is not scope]
+    return bool(sites) and all(
+        _evaluates_at(_switches_before(site.scope, site.statement), site.statement) for site in sites
+    )
+
+
+def _switches_before(scope: Scope, at: Statement) -> list[Mode]:
+    """The switches before a statement whose result nobody uses; ``print(metric.eval()[0])`` is none."""
+    return [mode for mode in _modes_before(scope, at) if _is_by_itself(mode)]
+
+
+def _is_by_itself(mode: Mode) -> bool:
+    """Whether a switch is a statement: ``model.eval()``, or ``a.eval(), b.eval()``."""
+    node = mode.statement.node
+    if not isinstance(node, ast.Expr):
+        return False
+    calls = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+    wanted = f"{mode.name}.{'train' if mode.trains else 'eval'}"
+    return any(isinstance(call, ast.Call) and dotted(call.func) == wanted for call in calls)
 
 
 def _has_its_own_loop(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
@@ -338,12 +380,20 @@ def _may_train(statement: Statement) -> bool:
 
 def _under_eval(scope: Scope, loop: Loop) -> bool:
     """Whether the last switch before a loop, in a block around it, is ``model.eval()``."""
-    before = [mode for mode in modes_in(scope) if mode.statement.node.lineno < loop.lineno]
+    at = next(statement for statement in scope.statements if statement.node is loop)
+    return _evaluates_at(_modes_before(scope, at), at)
+
+
+def _evaluates_at(before: Sequence[Mode], at: Statement) -> bool:
+    """Whether the last of the switches before a statement, in a block around it, is ``model.eval()``."""
     if not before or before[-1].trains:
         return False
-    at = next(statement for statement in scope.statements if statement.node is loop)
     around = {link.node: link.branch for link in at.around}
     return all(around.get(link.node) == link.branch for link in before[-1].statement.around)
+
+
+def _modes_before(scope: Scope, at: Statement) -> list[Mode]:
+    return [mode for mode in modes_in(scope) if mode.statement.node.lineno < at.node.lineno]
 
 
 def _kept_for_backward(scope: Scope, loop: Loop) -> str:

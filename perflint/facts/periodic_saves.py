@@ -226,10 +226,16 @@ def _interval(runs: Cadence, place: ReadPlace) -> Interval | None:
 def _number(node: ast.expr, place: ReadPlace) -> int | None:
     """The whole number that an expression is, as far as the code says: also by the default of an option."""
     if isinstance(node, ast.Constant):
-        value = node.value
-    else:
-        found = Constants.of(place.file.project).by_default(node, place)
-        value = found.value if found is not None else None
+        return _positive(node.value)
+    constants = Constants.of(place.file.project)
+    found = constants.by_default(node, place)
+    if found is not None and found.is_known:
+        return _positive(found.value)
+    numbers = {_positive(value.value) for value in constants.possible(node, place)} - {None}
+    return numbers.pop() if len(numbers) == 1 else None
+
+
+def _positive(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 

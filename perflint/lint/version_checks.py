@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perflint.configuration.settings import Settings
+from perflint.facts.fluid import GONE, fluid_row
 from perflint.index.imports import Imports
 from perflint.inputs.paddle_versions import Admitted, Version, hold_back, oldest, version_of
 from perflint.inputs.requirements import nearest
@@ -46,7 +47,8 @@ def oldest_for(file: FileIndex, settings: Settings) -> Admitted | None:
 
     That is the configuration's ``target-paddle``.  Without one it is the oldest that the requirements next to the file,
     or the version checks of the code, admit.  A function that checks holds for the whole project, and so does a check
-    in a module that others import; one in a script holds for the files that the script loads.
+    in a module that others import; one in a script holds for the files that the script loads.  A file that imports
+    ``paddle.fluid`` admits no Paddle that lacks it.
     """
     target = version_of(settings.target_paddle)
     if target is not None:
@@ -58,7 +60,9 @@ def oldest_for(file: FileIndex, settings: Settings) -> Admitted | None:
         if is_defined or _concerns(other, file)
     ]
     required = nearest(file.path, file.project.inputs)
-    return oldest([*checked, *([required] if required is not None else [])])
+    row, gone = fluid_row(file), version_of(GONE)
+    of_fluid = Admitted(gone, file.path, row, excluded=True) if row and gone is not None else None
+    return oldest([*checked, *(said for said in (required, of_fluid) if said is not None)])
 
 
 def checking(project: Project) -> tuple[FileIndex, ...]:

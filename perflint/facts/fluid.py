@@ -1,0 +1,95 @@
+"""Code for ``paddle.fluid``: the Paddle that it runs on, and what is called otherwise there.
+
+``paddle.fluid`` was all of Paddle 1.x, stayed beside the new names in 2.0 to 2.4, and went with 2.5.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from perflint.query import query
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+FLUID = "paddle.fluid"
+GONE = "2.5"
+"""The first Paddle without it."""
+_OF_PADDLE_2 = re.compile(
+    r"\b(?:paddle\.|from[ \t]+paddle[ \t]+import\b[^\n#]*?\b)"
+    r"(?:nn|to_tensor|no_grad|vision|set_device|Model|io|optimizer|static|jit|amp|metric|load|save|disable_static"
+    r"|enable_static|grad|DataParallel)\b"
+)
+
+
+@query
+def imports_fluid(file: FileIndex) -> bool:
+    """Whether a file imports ``paddle.fluid`` or a part of it."""
+    return fluid_row(file) > 0
+
+
+def fluid_row(file: FileIndex) -> int:
+    """The row of the first import of ``paddle.fluid`` that is made whatever Paddle is there; 0 without one.
+
+    An import under ``try`` or ``if`` may be that of a program for several releases.
+    """
+    if not file.has_words("fluid"):
+        return 0
+    return next((node.lineno for node in imports_in(file.tree.body, ()) if _names_fluid(node)), 0)
+
+
+def imports_in(
+    body: Iterable[ast.stmt], blocks: tuple[type[ast.stmt], ...] = (ast.If, ast.Try)
+) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports of a module, those in some kinds of blocks included."""
+    for node in body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif isinstance(node, blocks) and isinstance(node, (ast.If, ast.Try)):
+            yield from imports_in([*node.body, *node.orelse], blocks)
+
+
+def _names_fluid(node: ast.Import | ast.ImportFrom) -> bool:
+    if isinstance(node, ast.Import):
+        named = [alias.name for alias in node.names]
+    else:
+        module = "" if node.level else node.module or ""
+        named = [f"{module}.{alias.name}" for alias in node.names]
+    return any(f"{name}.".startswith(f"{FLUID}.") for name in named)
+
+
+@query
+def _knows_paddle_2(file: FileIndex) -> bool:
+    """Whether a file uses a name that came with Paddle 2.0, such as ``paddle.nn``."""
+    return file.matches(_OF_PADDLE_2)
+
+
+def is_for_paddle_1(files: Iterable[FileIndex]) -> bool:
+    """Whether some files of one program are for Paddle 1.x: they import ``paddle.fluid``, and nothing of Paddle 2."""
+    distinct = list(dict.fromkeys(files))
+    return any(map(imports_fluid, distinct)) and not any(map(_knows_paddle_2, distinct))
+
+
+def name_in_fluid(name: str, file: FileIndex, row: int) -> str | None:
+    """How a row of a file can write a name of fluid: ``fluid.dygraph.no_grad`` for ``dygraph.no_grad``.
+
+    None where no import above the row gives the file a way to write it.
+    """
+    module, _, last = name.rpartition(".")
+    for node in imports_in(file.tree.body):
+        if node.lineno >= row:
+            continue
+        for alias in node.names:
+            if isinstance(node, ast.Import) and alias.name == FLUID:
+                return f"{alias.asname or FLUID}.{name}"
+            if isinstance(node, ast.ImportFrom) and (node.module, alias.name) == ("paddle", "fluid"):
+                return f"{alias.asname or 'fluid'}.{name}"
+            whole = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
+            if whole == f"{FLUID}.{module}" and (alias.asname or isinstance(node, ast.ImportFrom)):
+                return f"{alias.asname or alias.name}.{last}"
+            if whole == f"{FLUID}.{name}" and isinstance(node, ast.ImportFrom):
+                return alias.asname or alias.name
+    return None
