@@ -381,3 +381,28 @@ def test_a_file_of_events_that_cannot_be_used(text: str, problem: str, tmp_path:
 
 def test_no_file_of_events_has_no_events(tmp_path: Path) -> None:
     assert catalogue.read_events(tmp_path / "events.yaml") == {}
+
+
+# -- log lines ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_line_counts_and_not_the_reads_for_it_alone() -> None:
+    text = in_step("meter.update(loss.item(), 8)\nother.update(y.item())\nprint(meter.avg, other.avg)")
+    found = {finding.message.split("`")[1]: finding.impact for finding in _found(text, "PPF201", "PPF405")}
+    assert {what: impact and impact.level for what, impact in found.items()} == {
+        "loss.item()": LOW,
+        "y.item()": LOW,
+        "print(meter.avg, other.avg)": MEDIUM,
+    }
+    line, read = found["print(meter.avg, other.avg)"], found["loss.item()"]
+    assert line and line.reason == "a wait for the device at each step, by the read for it at line 12"
+    assert read and read.reason == "a wait for the device that the log at line 14 needs at each step"
+
+
+@pytest.mark.parametrize("select", ["PPF201", "PPF201 noqa"])
+def test_a_read_counts_where_the_log_line_is_not_reported(select: str) -> None:
+    comment = "  # noqa: PPF405" if "noqa" in select else ""
+    text = in_step(f"meter.update(loss.item(), 8)\nprint(meter.avg){comment}")
+    codes = ("PPF201", "PPF405") if comment else ("PPF201",)
+    [impact] = [finding.impact for finding in _found(text, *codes) if finding.code == "PPF201"]
+    assert impact and impact.level is MEDIUM
