@@ -80,7 +80,7 @@ def test_a_recorded_value_costs_what_was_measured() -> None:
 
 def test_each_event_is_that_of_a_rule_or_a_check() -> None:
     named = {rule.event.name for rule in catalogue.shipped().values() if rule.event is not None}
-    by_checks = {"recorded value", "whole save"}  # which PPF405 and PPF401 name themselves
+    by_checks = {"recorded value", "progress text", "whole save"}  # which PPF405 and PPF401 name themselves
     by_checks |= {"evaluated batch", "ready batch", "other batch"}  # which PPF101 does
     assert set(EVENTS) - named == by_checks
 
@@ -406,3 +406,8 @@ def test_a_read_counts_where_the_log_line_is_not_reported(select: str) -> None:
     codes = ("PPF201", "PPF405") if comment else ("PPF201",)
     [impact] = [finding.impact for finding in _found(text, *codes) if finding.code == "PPF201"]
     assert impact and impact.level is MEDIUM
+
+
+def test_texts_for_a_progress_bar_cost_little_however_many() -> None:
+    text = in_step("pbar.set_description('a')\npbar.set_postfix(step=step)\npbar.set_postfix_str('b')")
+    assert {impact and impact.level for impact in _impacts(text, "PPF405")} == {LOW}
