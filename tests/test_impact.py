@@ -80,7 +80,7 @@ def test_a_recorded_value_costs_what_was_measured() -> None:
 
 def test_each_event_is_that_of_a_rule_or_a_check() -> None:
     named = {rule.event.name for rule in catalogue.shipped().values() if rule.event is not None}
-    by_checks = {"recorded value", "whole save"}  # which PPF405 and PPF401 name themselves
+    by_checks = {"recorded value", "progress text", "whole save"}  # which PPF405 and PPF401 name themselves
     by_checks |= {"evaluated batch", "ready batch", "other batch"}  # which PPF101 does
     assert set(EVENTS) - named == by_checks
 
@@ -432,3 +432,33 @@ def test_a_file_of_events_that_cannot_be_used(text: str, problem: str, tmp_path:
 
 def test_no_file_of_events_has_no_events(tmp_path: Path) -> None:
     assert catalogue.read_events(tmp_path / "events.yaml") == {}
+
+
+# -- log lines ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_line_counts_and_not_the_reads_for_it_alone() -> None:
+    text = in_step("meter.update(loss.item(), 8)\nother.update(y.item())\nprint(meter.avg, other.avg)")
+    found = {finding.message.split("`")[1]: finding.impact for finding in _found(text, "PPF201", "PPF405")}
+    assert {what: impact and impact.level for what, impact in found.items()} == {
+        "loss.item()": LOW,
+        "y.item()": LOW,
+        "print(meter.avg, other.avg)": MEDIUM,
+    }
+    line, read = found["print(meter.avg, other.avg)"], found["loss.item()"]
+    assert line and line.reason == "a wait for the device at each step, by the read for it at line 12"
+    assert read and read.reason == "a wait for the device that the log at line 14 needs at each step"
+
+
+@pytest.mark.parametrize("select", ["PPF201", "PPF201 noqa"])
+def test_a_read_counts_where_the_log_line_is_not_reported(select: str) -> None:
+    comment = "  # noqa: PPF405" if "noqa" in select else ""
+    text = in_step(f"meter.update(loss.item(), 8)\nprint(meter.avg){comment}")
+    codes = ("PPF201", "PPF405") if comment else ("PPF201",)
+    [impact] = [finding.impact for finding in _found(text, *codes) if finding.code == "PPF201"]
+    assert impact and impact.level is MEDIUM
+
+
+def test_texts_for_a_progress_bar_cost_little_however_many() -> None:
+    text = in_step("pbar.set_description('a')\npbar.set_postfix(step=step)\npbar.set_postfix_str('b')")
+    assert {impact and impact.level for impact in _impacts(text, "PPF405")} == {LOW}

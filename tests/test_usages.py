@@ -101,3 +101,40 @@ def test_a_name_that_is_bound_again_is_another_value() -> None:
 def test_a_forward_pass_has_no_steps_to_leave_out() -> None:
     [found] = check(FORWARD, "PPF210", min_confidence=Confidence.LOW)
     assert found.message.endswith("; check it outside of the model, or while debugging only (line 7).")
+
+
+RUN_PRINT = "run `print` only every 10 steps, and read the value there (line {row})."
+
+
+@pytest.mark.parametrize(
+    ("body", "row"),
+    [
+        ("meter.update(loss.item(), 8)\nprint('loss {m.val} {m.avg}'.format(m=meter))", 13),
+        ("args.meter.update(loss.item(), 8)\nprint(f'{args.meter.avg:.3f}')", 13),
+        ("losses.append(loss.item())\nlast = sum(losses) / 10\nprint(last)", 14),
+        ("args.last = loss.item()\nprint(args.last)", 13),
+        ("value = loss.item()\nmeter.update(value)\nprint(meter)", 14),
+        ("logs = {'a': loss.item()}\nfor key in logs:\n    print(key, logs[key])", 14),
+    ],
+)
+def test_what_a_log_shows_at_each_step_is_to_be_logged_more_rarely(body: str, row: int) -> None:
+    assert advice(body) == RUN_PRINT.format(row=row)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "meter.update(loss.item(), 8)\nif step % 10 == 0:\n    print(meter.avg)",
+        "meter.update(loss.item(), 8)\nprint(other.avg)",
+        "args.meter.update(loss.item(), 8)\nprint(args.lr)",
+    ],
+)
+def test_a_meter_that_is_shown_now_and_then_may_keep_tensors(body: str) -> None:
+    assert advice(body) == "hand over `.detach()` of the tensor, and read what is kept when it is shown."
+
+
+def test_the_caller_of_a_function_may_show_what_it_returns() -> None:
+    text = in_step("value = measure(loss)\nmeter.update(value)\nprint(meter.avg)")
+    text += "\n\ndef measure(loss):\n    return loss.item()\n"
+    [found] = [item for item in check(text, "PPF201") if "loss.item()" in item.message]
+    assert found.message.endswith("; " + RUN_PRINT.format(row=14))

@@ -14,7 +14,7 @@ from perflint.lint.registry import step_check, step_gate, step_triggers
 from perflint.training.steps import Point, Read, Step, reads_of
 
 CODE = "PPF201"
-_HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}; keep the values on the device"
+_HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}"
 _HELPER_REASON = "whether the helper or its call should change is for you to decide"
 
 _ASSIGN = "write it with `fluid.layers.assign(new, parameter)`, which copies on the device"
@@ -39,6 +39,7 @@ def host_read(call: cst.Call, context: Context, step: Step) -> None:
             confidence=confidence,
             logs=logs,
             otherwise=said.fix,
+            shown=said.shown,
             tensor=context.text(tensor),
             advice=said.words,
         )
@@ -63,15 +64,20 @@ def _sets_through_the_host(call: cst.Call, context: Context) -> bool:
 def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> None:
     """A helper in another file reads what it is handed: shown at the call too, where the step loop is read."""
     place = f"{read.path}:{read.line}"
-    title, ending = "keep the values on the device", "."
+    title, ending = "keep the values on the device", "; keep the values on the device."
     if isinstance(context.statement, cst.Expr):  # what it gives back is not used, so not every step needs it
         title = f"hand over host values every {context.settings.log_interval}th step"
-        ending = ", and call it every {interval} steps."
+        ending = "; keep the values on the device, and call it every {interval} steps."
+    said = advice(call, context)
+    if said.shown:
+        title, ending = said.fix.message, f"; {said.words}."
     fix = Fix(title, (), Level.DISPLAY, _HELPER_REASON)
     related = (Related(read.path, read.line, "the host read"),)
     confidence = Confidence.HIGH if read.sure else Confidence.LOW
     message = _HELPER_MESSAGE + ending
-    context.report(CODE, call, fix, step, related, confidence, claims=False, message=message, place=place)
+    context.report(
+        CODE, call, fix, step, related, confidence, claims=False, shown=said.shown, message=message, place=place
+    )
 
 
 @step_gate(CODE)

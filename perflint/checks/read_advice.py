@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import libcst as cst
@@ -11,7 +11,7 @@ import libcst as cst
 from perflint.facts.accumulators import ScopeUses
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.findings import Fix, Level
-from perflint.lint.context import Context
+from perflint.lint.context import Context, Shown
 
 _MOST = 2
 """Purposes of one value that a message speaks of."""
@@ -30,6 +30,10 @@ _ADVICE: dict[Usage, tuple[str, str]] = {
     Usage.SIZE: ("take the size from `.shape`, or from the data pipeline", _NUMBER),
     Usage.INDEX: ("look it up on the device, or get it from the data pipeline", _NUMBER),
     Usage.DEVICE: ("leave it on the device, which it goes back to", "only if what is read is a Paddle tensor"),
+    Usage.SHOWN: (
+        "run `{taker}` only every {interval} steps, and read the value there",
+        "as long as the value is shown at each step, it has to be read at each step",
+    ),
     Usage.SUM: (
         "add up `.detach()` of the tensor instead, and read the sum with `float()` where it is used",
         "whatever else uses the sum finds a tensor in it",
@@ -49,6 +53,7 @@ _IN_FORWARD: dict[Usage, tuple[str, str]] = {
     Usage.STOP: ("check it outside of the model, or while debugging only", _FORWARD_REASON),
     Usage.TEST: ("choose on the device, with `paddle.where`", _FORWARD_REASON),
     Usage.LOG: ("log it outside of the model", _FORWARD_REASON),
+    Usage.SHOWN: ("log it outside of the model", _FORWARD_REASON),
     Usage.TEXT: ("make the text outside of the model", _FORWARD_REASON),
     Usage.FILE: ("draw or write it outside of the model", _FORWARD_REASON),
 }
@@ -60,13 +65,30 @@ class Advice:
 
     words: str
     fix: Fix
+    shown: Shown = ()
+    """The log lines at each step that are all that the value is for."""
 
 
 def advice(call: cst.Call, context: Context) -> Advice:
     """What to do about a read that no edit takes away."""
     is_forward = context.hot is not None and context.hot.forward
     row = context.here.statement.node.lineno
-    return _said(aims_of(call, context), row, is_forward, context.settings.log_interval)
+    aims = aims_of(call, context)
+    said = _said(aims, row, is_forward, context.settings.log_interval)
+    return said if is_forward else replace(said, shown=shown_by(aims, context))
+
+
+def shown_by(aims: Sequence[Aim], context: Context) -> Shown:
+    """The log lines at each step that are all that a value is for: path, and where the statement starts."""
+    if any(aim.usage is not Usage.SHOWN for aim in aims):
+        return ()
+    files = context.file.project.files
+    found = ((files[aim.path] if aim.path else context.file, aim) for aim in aims)
+    return tuple((file.path, aim.row, file.source.lines.offset(*aim.start)) for file, aim in found)
+
+
+def _place(aim: Aim) -> str:
+    return f"{aim.path}:{aim.row}" if aim.path else str(aim.row)
 
 
 def aims_of(node: cst.BaseExpression, context: Context) -> list[Aim]:
@@ -83,7 +105,7 @@ def _said(aims: Sequence[Aim], row: int, is_forward: bool, interval: int) -> Adv
     for aim in islice((aim for aim in aims if first[aim.usage] is aim), _MOST):
         words, reason = table[aim.usage]
         words = words.format(interval=interval, taker=aim.taker)
-        clauses.append(words if aim.row == row else f"{words} (line {aim.row})")
+        clauses.append(words if aim.row == row and not aim.path else f"{words} (line {_place(aim)})")
         titles.append(words)
         reasons.append(reason)
     if not clauses:

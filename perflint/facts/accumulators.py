@@ -7,7 +7,7 @@ found here: a closure, a handler of an exception in the loop, a `finally`, the c
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -72,6 +72,21 @@ class ScopeUses:
         }
         self._bound |= {item.arg for item in walk(scope.node) if isinstance(item, ast.arg)}
 
+    @cached_property
+    def by_chain(self) -> Mapping[str, Sequence[Use]]:
+        """The places that mention a dotted name, or an attribute of it: ``self.losses.avg`` for ``self.losses``."""
+        found: dict[str, list[Use]] = {}
+        for name, uses in self.by_name.items():
+            for use in uses:
+                chain = name
+                found.setdefault(chain, []).append(use)
+                for parent in reversed(use.parents):
+                    if not isinstance(parent, ast.Attribute):
+                        break
+                    chain = f"{chain}.{parent.attr}"
+                    found.setdefault(chain, []).append(use)
+        return found
+
     def binds(self, name: str) -> bool:
         """Whether the scope gives a name a value of its own."""
         return name in self._bound
@@ -82,7 +97,11 @@ class ScopeUses:
         That is a function, a lambda or a class with the name in it, or an import, a ``global`` or an ``except ... as``
         that binds it.
         """
-        return self.sees_all_names or name in self._hidden
+        return self.sees_all_names or self.is_shared(name)
+
+    def is_shared(self, name: str) -> bool:
+        """Whether a function, a lambda, a class, an import or the like in the scope has a name, too."""
+        return name in self._hidden
 
     def _look_at(self, item: ast.AST) -> None:
         if isinstance(item, (ast.Global, ast.Nonlocal)):

@@ -8,11 +8,13 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from perflint.facts.accumulators import ScopeUses, Use
 from perflint.facts.host_need import takes_sizes
-from perflint.syntax.names import Names, dotted, plain_names
+from perflint.facts.shown import calls_for, holder, is_shown_at_each_step, uses_in
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import Statement, own_parts, terminal
 from perflint.syntax.tree import base_of, children, walk
 from perflint.syntax.vocabulary import LOGGING
@@ -27,6 +29,7 @@ class Usage(enum.Enum):
     SIZE = "a shape or a count"
     INDEX = "an index"
     DEVICE = "a tensor again"
+    SHOWN = "a log line at each step"
     SUM = "a sum"
     METER = "a meter"
     LIST = "a list"
@@ -42,11 +45,17 @@ class Usage(enum.Enum):
 
 @dataclass(frozen=True)
 class Aim:
-    """One use of a value: the row where it ends up, and the name of the function that takes it, if one does."""
+    """One use of a value: the row where it ends up, and the name of the function that takes it, if one does.
+
+    ``path``: the file, where that is another one than that of the value.
+    ``start``: row and column of the statement of a log line.
+    """
 
     usage: Usage
     row: int
     taker: str = ""
+    path: str = ""
+    start: tuple[int, int] = (0, 0)
 
 
 _LOGS = LOGGING - {"train"}
@@ -98,14 +107,30 @@ def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
         point: its statement.
         scope: what the function does with its names.
     """
-    parents = _parents(point, node)
-    if parents is None:
-        return []
-    end = (point.loop.end_lineno or 0) if point.loop is not None else 0
-    found = _Search(point.file.names, scope, end).aims(node, parents, point.statement, 0)
+    found = _found(node, point, scope)
+    if any(aim.usage is Usage.RETURNED for aim in found):
+        found = _as_callers_show(found, point)
     return sorted(dict.fromkeys(found), key=lambda aim: (_ORDER[aim.usage], aim.row))
 
 
+def _found(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
+    """What the value of an expression is for within its function."""
+    parents = _parents(point, node)
+    return list(_Search(point, scope).aims(node, parents, point.statement, 0)) if parents is not None else []
+
+
+def _as_callers_show(aims: list[Aim], point: Point) -> list[Aim]:
+    """The aims of a value that a function returns, with the log lines of the caller if that only shows it."""
+    for here, call in calls_for(point):
+        shown = _found(call, here, uses_in(here.file, here.scope))
+        if shown and all(aim.usage in (Usage.SHOWN, Usage.LOG) for aim in shown):
+            path = here.file.path if here.file is not point.file else ""
+            given = [replace(aim, path=aim.path or path) for aim in shown if aim.usage is Usage.SHOWN]
+            return [*(aim for aim in aims if aim.usage is not Usage.RETURNED), *given] if given else aims
+    return aims
+
+
+_HELD = frozenset({Usage.METER, Usage.LIST, Usage.KEPT})
 _ORDER = {purpose: place for place, purpose in enumerate(Usage)}
 
 
@@ -152,10 +177,12 @@ class _Way:
 class _Search:
     """Follows a value through one function."""
 
-    def __init__(self, names: Names, scope: ScopeUses, loop_end: int) -> None:
-        self._names = names
+    def __init__(self, point: Point, scope: ScopeUses) -> None:
+        self._names = point.file.names
+        self._point = point
         self._scope = scope
-        self._loop_end = loop_end  # the last row of the loop around the value, 0 where there is none
+        # The last row of the loop around the value, 0 where there is none.
+        self._loop_end = (point.loop.end_lineno or 0) if point.loop is not None else 0
 
     def aims(self, node: ast.AST, parents: Sequence[ast.AST], statement: Statement, depth: int) -> Iterator[Aim]:
         """What an expression is for, as the nodes around it say, from the inside out."""
@@ -168,7 +195,7 @@ class _Search:
                 return
             purpose = self._made_by(parent, inner, way)
             if purpose is not None:
-                yield Aim(purpose, statement.node.lineno, _taker(parent))
+                yield from self._shown(Aim(purpose, statement.node.lineno, _taker(parent)), parent, statement, depth)
                 return
             inner = parent
         yield from self._ends(inner, statement, depth, way)
@@ -190,19 +217,43 @@ class _Search:
             return
         found = [aim for name, key in _bound(node, value) for aim in self._follow(name, key, statement, depth + 1)]
         if way.is_text:
-            found = [Aim(_TEXT_FOR.get(aim.usage, aim.usage), aim.row) for aim in found]
-        yield from found or ([Aim(rest, node.lineno)] if (rest := _left(node, way)) is not None else [])
+            found = [replace(aim, usage=_TEXT_FOR.get(aim.usage, aim.usage)) for aim in found]
+        rest = None if found else _left(node, way)
+        yield from found if rest is None else self._shown(Aim(rest, node.lineno), node, statement, depth)
+
+    def _shown(self, aim: Aim, holding: ast.AST, statement: Statement, depth: int) -> Iterator[Aim]:
+        """The log lines that show a value at each step, or what it is put into; where there are none, the aim."""
+        found: list[Aim] = []
+        if aim.usage is Usage.LOG and is_shown_at_each_step(self._point, statement):
+            node = statement.node
+            found = [replace(aim, usage=Usage.SHOWN, start=(node.lineno, node.col_offset))]
+        elif aim.usage in _HELD and depth < _DEEPEST - 1 and (held := holder(holding)) is not None:
+            uses = self._scope.by_chain.get(held[0], ())
+            inside = (use for use in uses if self._is_in_loop(use.statement) and use.statement is not statement)
+            looked = (use for use in islice(inside, _MOST) if isinstance(use.node.ctx, ast.Load))
+            found = [
+                other
+                for use in looked
+                if _may_read(use, held[1])
+                for other in self.aims(use.node, use.parents, use.statement, _DEEPEST - 1)
+                if other.usage is Usage.SHOWN
+            ]
+        yield from found or [aim]
+
+    def _is_in_loop(self, statement: Statement) -> bool:
+        loop = self._point.loop
+        return loop is None or loop.lineno < statement.node.lineno <= self._loop_end
 
     def _follow(self, name: str, key: ast.expr | None, statement: Statement, depth: int) -> Iterator[Aim]:
         """What the places are for that read a name before it is bound again, or one item of what it names."""
-        if depth > _DEEPEST or self._scope.is_hidden(name):
+        if depth > _DEEPEST or self._scope.is_shared(name):
             return
         uses = [use for use in self._scope.by_name.get(name, ()) if use.statement.start > statement.start]
         end = next((use.statement for use in uses if not isinstance(use.node.ctx, ast.Load)), None)
         for use in uses[:_MOST]:
             if end is not None and use.statement.start > end.start:
                 return
-            if not isinstance(use.node.ctx, ast.Load) or not _may_read(use, key):
+            if not isinstance(use.node.ctx, ast.Load) or not _may_read(use, key) or _is_own_key(use, statement):
                 continue
             if 0 < self._loop_end < use.statement.node.lineno:
                 yield Aim(Usage.AFTER, use.statement.node.lineno)
@@ -218,6 +269,13 @@ def _may_read(use: Use, key: ast.expr | None) -> bool:
     if isinstance(use.parent.ctx, ast.Store):
         return False
     return not (isinstance(key, ast.Constant) and isinstance(other, ast.Constant) and key.value != other.value)
+
+
+def _is_own_key(use: Use, loop: Statement) -> bool:
+    """Whether a use only asks a dict for the items that a loop goes through: ``for key in logs: show(logs[key])``."""
+    if not isinstance(loop.node, ast.For) or not isinstance(use.parent, ast.Subscript):
+        return False
+    return use.parent.slice is use.node and dotted(use.parent.value) == (dotted(loop.node.iter) or "")
 
 
 def _taker(parent: ast.AST) -> str:

@@ -12,6 +12,7 @@ from perflint.training.arms import Arms, exclude
 from perflint.training.steps import Step
 
 HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF206", "PPF208", "PPF209"})
+LOG_LINES = frozenset({"PPF202", "PPF405"})
 _MOST_LINES = 6
 _MOST_TRAILS = 500
 """Ways from one loop to its reads that are compared; where there are more, all are taken to run in one program."""

@@ -38,6 +38,10 @@ _MOST_LOOKS = 20_000
 TOO_MANY = "this function has too many findings to look around each of them at once"
 
 
+Shown = tuple[tuple[str, int, int], ...]
+"""Log statements: path, row, and the offset where each starts."""
+
+
 @dataclass(frozen=True)
 class Draft:
     """A finding before its message is written: the message names the other findings of the same loop."""
@@ -68,6 +72,9 @@ class Draft:
 
     arms: Arms = field(default_factory=dict)
     """The arms of tests that lead to it in a step."""
+
+    shown: Shown = ()
+    """The log lines that run at each step and are all that a read value is for."""
 
 
 @dataclass
@@ -241,6 +248,7 @@ class Context:
         otherwise: Fix | None = None,
         event: str = "",
         every: Interval | None = None,
+        shown: Shown = (),
         **fields: str,
     ) -> None:
         """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
@@ -253,6 +261,7 @@ class Context:
             otherwise: the fix where they have none.
             event: the name of what costs the time here, where that is not what the rule is about as a whole.
             every: how many steps lie between two runs of the place, where it does not run at each step.
+            shown: the log lines at each step that are all that the value is for which is read here.
         """
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
@@ -278,7 +287,22 @@ class Context:
         project, point = self.file.project, self.point
         arms = arms_of(project, point, step) if point is not None and step is not None else {}
         self.drafts.append(
-            Draft(*place, fields, step, fix, related, around, confidence, silenced, logs, otherwise, costs, every, arms)
+            Draft(
+                *place,
+                fields,
+                step,
+                fix,
+                related,
+                around,
+                confidence,
+                silenced,
+                logs,
+                otherwise,
+                costs,
+                every,
+                arms,
+                shown,
+            )
         )
 
     def _asked(self, node: cst.CSTNode) -> ast.expr | None:

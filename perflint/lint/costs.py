@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from perflint.findings import Impact
-from perflint.lint.beside import Loop, Trail, is_read, loop_of, may_meet
+from perflint.findings import Confidence, Impact
+from perflint.lint.beside import LOG_LINES, Loop, Trail, is_read, loop_of, may_meet
 from perflint.lint.context import Draft
 from perflint.lint.impacts import Cost, impact
 from perflint.training.steps import Step
@@ -16,6 +16,7 @@ _MOST_WAYS = 100
 """Ways from one loop that are compared; where there are more, all are taken to run in one program."""
 
 _BEHIND = "right behind another one"
+_FOR_A_LINE = "that the log at line {row} needs at each step"
 
 
 class Costs:
@@ -23,6 +24,8 @@ class Costs:
 
     A log line without a tensor costs little.  It costs as much as a read where a read at each step is made for its sake
     alone: the fix of that read leaves nothing to read only if the line, too, is written more rarely.
+
+    A read whose value is for such a line alone costs nothing by itself: while the line runs, it has to be read.
 
     A wait costs little right behind another one: ``print(float(a), float(b))`` waits for ``a``, and only copies ``b``.
 
@@ -32,8 +35,14 @@ class Costs:
 
     def __init__(self, drafts: Iterable[Draft]) -> None:
         drafts = list(drafts)
-        self._waiting = _first_waits(drafts)
+        self._told = {place for draft in drafts if _is_log(draft) and (place := _place(draft)) is not None}
+        self._waiting = _first_waits(draft for draft in drafts if self._line(draft) is None)
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
+        for draft in drafts:
+            line, cost = self._line(draft), draft.cost
+            if line is not None and cost is not None:
+                often = f"{cost.often}, by the read for it at line {_row(draft.path, draft.line, line[0])}"
+                self._shown.setdefault((line[0], line[2]), replace(cost, often=often))
         self._events: dict[tuple[Loop, str], dict[Trail, list[float]]] = defaultdict(lambda: defaultdict(list))
         for draft in drafts:
             cost = self._cost(draft)
@@ -57,13 +66,37 @@ class Costs:
         every = len(ways) > _MOST_WAYS
         return [each for way, costs in ways.items() if every or may_meet(own, way) for each in costs]
 
+    def _line(self, draft: Draft) -> tuple[str, int, int] | None:
+        """The log line that a value is read for, if all of those are reported: path, row, and where it starts."""
+        lines = draft.shown if draft.cost is not None and draft.cost.milliseconds else ()
+        return lines[0] if lines and all((path, start) in self._told for path, _, start in lines) else None
+
     def _cost(self, draft: Draft) -> Cost | None:
+        if (line := self._line(draft)) is not None:
+            assert draft.cost is not None
+            row = _row(line[0], line[1], draft.path)
+            return replace(draft.cost, milliseconds=0.0, often=_FOR_A_LINE.format(row=row))
         if _waits(draft) and self._waiting[draft.path, draft.line] != draft.start:
             assert draft.cost is not None
             return replace(draft.cost, milliseconds=0.0, often=_BEHIND)
         if draft.statement is None or draft.logs or is_read(draft):
             return draft.cost
         return self._shown.get((draft.path, draft.statement[0])) or draft.cost
+
+
+def _is_log(draft: Draft) -> bool:
+    """Whether a finding is about a log line that runs at each step, and is shown unless somebody asks for less."""
+    is_sure = draft.confidence > Confidence.LOW and not draft.is_silenced
+    return draft.code in LOG_LINES and draft.step is not None and draft.every is None and is_sure
+
+
+def _place(draft: Draft) -> tuple[str, int] | None:
+    return (draft.path, draft.statement[0]) if draft.statement is not None else None
+
+
+def _row(path: str, row: int, seen_from: str) -> str:
+    """A row as a message in another file names it."""
+    return str(row) if path == seen_from else f"{path}:{row}"
 
 
 def _first_waits(drafts: Iterable[Draft]) -> dict[tuple[str, int], int]:

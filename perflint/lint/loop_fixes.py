@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from perflint.findings import Confidence, Fix, Level, merged, overlap
-from perflint.lint.beside import Loop, LoopPlaces, is_read, loop_of, may_meet, trail_of
+from perflint.lint.beside import LOG_LINES, Loop, LoopPlaces, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
 
 _READS = "PPF201"
@@ -25,7 +25,6 @@ _MOST_TOGETHER = 50
 _ONE_FIX = " (one fix for {lines})"
 _STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
 _NEEDS = "nothing is won before the reads at {lines} are gone, too, which have a fix of their own"
-_LOGS = ("PPF202", "PPF405")
 _NEEDS_GUARDS = "nothing is won before the log at {lines} runs more rarely, which has a fix of its own"
 _NEEDS_GUARD_AROUND = (
     "nothing is won before the reads at {lines} are gone from most steps, along with the logs around them, whose fix "
@@ -64,7 +63,7 @@ class _Logs:
         self._at: dict[tuple[str, int], Draft] = {}
         guarded: dict[tuple[str, Fix | None], list[Draft]] = defaultdict(list)
         for draft in drafts:
-            if draft.code in _LOGS and draft.statement is not None and _has_edits(draft):
+            if draft.code in LOG_LINES and draft.statement is not None and _has_edits(draft):
                 self._at[draft.path, draft.statement[0]] = draft
                 guarded[draft.path, draft.fix].append(draft)
         self._runs: dict[str, list[tuple[int, int, Confidence]]] = defaultdict(list)
