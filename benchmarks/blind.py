@@ -3,6 +3,7 @@
     python benchmarks/blind.py draw 1 OWNER+NAME@COMMIT ...      # writes results/blind/batch-1.json
     python benchmarks/blind.py join 1 first.json second.json [third.json]
     python benchmarks/blind.py recall 1 OWNER+NAME@COMMIT ...    # says of results/blind/recall-1.json what is found
+    python benchmarks/blind.py now 1 OWNER+NAME@COMMIT ...       # which of the places are still reported, by verdict
     python benchmarks/blind.py table                     # the tables of docs/field-notes.md
 
 ``draw`` checks each tree (a directory named OWNER+NAME, with the files of that commit) with the default settings, and
@@ -52,6 +53,9 @@ def main() -> None:
         drawn = _read(_batch(options.batch))
         judge(drawn["places"], *(_read(path) for path in options.verdicts))
         _write(_batch(options.batch), drawn)
+    elif options.command == "now":
+        found = [place for tree in _trees(options.trees) for place in _places(tree)]
+        print(", ".join(still(_read(_batch(options.batch))["places"], found)))
     else:
         batches = sorted(RESULTS.glob("batch-*.json"), key=_number)
         print("\n\n".join(table(_number(path), _read(path), _recall(_number(path))) for path in batches))
@@ -78,6 +82,16 @@ def seen(expected: list[Place], places: list[Place]) -> None:
     for item in expected:
         item["rule"] = item["code"] in catalogue.shipped()
         item["found"] = any((item["repo"], item["path"], row) in rows for row in (item["row"], *item["also"]))
+
+
+def still(judged: list[Place], places: list[Place]) -> list[str]:
+    """Of each verdict, how many of the places are still reported by the same rule: ``R 30 of 35``."""
+    rows = {(place["repo"], place["path"], place["row"], place["code"]) for place in places}
+    counts = Counter(place["verdict"] for place in judged)
+    left = Counter(
+        place["verdict"] for place in judged if (place["repo"], place["path"], place["row"], place["code"]) in rows
+    )
+    return [f"{verdict} {left[verdict]} of {counts[verdict]}" for verdict in VERDICTS]
 
 
 def judge(places: list[Place], *readers: list[Place]) -> None:
@@ -205,6 +219,9 @@ def _options() -> argparse.Namespace:
     recalling = commands.add_parser("recall", help="say which of the places that a reader expected are found")
     recalling.add_argument("batch", type=int)
     recalling.add_argument("trees", nargs="+", metavar="OWNER+NAME@COMMIT")
+    asking = commands.add_parser("now", help="count the places that are still reported")
+    asking.add_argument("batch", type=int)
+    asking.add_argument("trees", nargs="+", metavar="OWNER+NAME@COMMIT")
     commands.add_parser("table", help="print the tables of all batches")
     return parser.parse_args()
 

@@ -29,6 +29,15 @@ def test_a_place_that_is_not_judged_is_named(first: str, second: str) -> None:
         blind.judge(_places("PPF201"), _verdicts(first, ""), _verdicts(second, ""))
 
 
+def test_places_that_are_still_reported() -> None:
+    judged = [
+        {"repo": "a/b", "path": "x.py", "row": row, "code": "PPF201", "verdict": v} for row, v in enumerate("RRW", 1)
+    ]
+    assert blind.still(judged, [judged[0], {**judged[2], "code": "PPF202"}]) == [
+        "R 1 of 2", "T 0 of 0", "W 0 of 1", "F 0 of 0",
+    ]  # fmt: skip
+
+
 def test_a_table_counts_by_rule() -> None:
     places = _places("PPF201", "PPF101", "PPF201")
     blind.judge(places, _verdicts("RWR", ""), _verdicts("RWR", ""))
