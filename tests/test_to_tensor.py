@@ -185,7 +185,7 @@ def test_batches_that_a_loop_cuts_or_reads_itself() -> None:
             features = np.load("features.npy")
             for start in range(0, len(features), size):
                 x = paddle.to_tensor(features[start:start + size])  #: PPF205
-                y = paddle.to_tensor(np.asarray(dataset.getNextBatchData()[1]).astype("int64"))
+                y = paddle.to_tensor(np.asarray(dataset.getNextBatchData()[1]).astype("int64"))  #: PPF205
                 loss = model(x, y)
                 loss.backward()
                 optimizer.step()
@@ -231,9 +231,7 @@ def test_old_spellings() -> None:
         def train(model, reader, optimizer):
             for data in reader():
                 image = to_variable(np.array([x[0] for x in data]).astype("float32"))  #: PPF205
-                label = fluid.dygraph.to_variable(value=data[1])
-                model.train()
-                other = fluid.dygraph.to_variable(value=data[2])  #: PPF205
+                label = fluid.dygraph.to_variable(value=data[1])  #: PPF205
                 loss = model(image, label)
                 loss.backward()
                 optimizer.minimize(loss)

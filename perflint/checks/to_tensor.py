@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from perflint.checks import batch_copies, to_tensor_fix
+from perflint.checks import to_tensor_fix
 from perflint.checks.arguments import find_argument
-from perflint.checks.batch_copies import Beside
 from perflint.checks.single_tensor import Evidence
 from perflint.checks.untrained import is_untrained
 from perflint.dataflow.values import Values
@@ -40,8 +39,8 @@ _MESSAGES = {
     "`{filler}`.",
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
     "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
-    "batch": "`{what}`{also} copies what the loop reads to the device while training waits, at {where}; let a "
-    "`{loader}` make the tensors, in the background (what it gives needs no copy).",
+    "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a `{loader}` "
+    "make the tensors, in the background (what it gives needs no copy).",
     "copy": "`{what}` copies what the loader gives as a tensor already, at {where}; use that as it is.",
     "cast": "`{what}` copies what the loader gives as a tensor already, only to cast it, at {where}; write "
     "`.astype({dtype})`, or give it that dtype in the dataset.",
@@ -103,9 +102,6 @@ def to_tensor(call: cst.Call, context: Context) -> None:
     found = _origin(call, data, node, dtype, context)
     if found is None or _costs_nothing(found, step, point) or (found.kind == origins.READ and context.runs_on_cpu):
         return
-    beside = _beside(call, context) if found.kind == origins.BATCH else None
-    if beside is not None and beside.is_said:
-        return
     said = _advice(found, call, node, context)
     made_of = _FILLED if said == _FILLED and found.kind == origins.NUMBER else found.kind
     is_fluid = context.text(call.func).endswith("to_variable") or is_for_paddle_1([context.file])
@@ -121,18 +117,11 @@ def to_tensor(call: cst.Call, context: Context) -> None:
         message=_MESSAGES[said],
         once=_ONCE_IN_FORWARD if step.forward else _ONCE,
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
-        also=beside.words if beside is not None else "",
         dtype=context.text(dtype.value) if dtype is not None else "",
         full="fluid.layers.fill_constant" if is_fluid else "paddle.full",
         filler=_filler(node, is_fluid, context),
         loader="fluid.io.DataLoader" if is_fluid else "DataLoader",
     )
-
-
-def _beside(call: cst.Call, context: Context) -> Beside | None:
-    """What stands beside a copy of a part of a batch; None for one that is told apart by its own arguments."""
-    made = context.expression(call)
-    return batch_copies.beside(made, context.here, NAMES) if isinstance(made, ast.Call) else None
 
 
 def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
