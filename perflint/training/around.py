@@ -173,7 +173,8 @@ def _deciding(
 @query
 def _changed_in(_: FileIndex, scope: Scope, loop: ast.stmt | None) -> frozenset[str]:
     """The names that the passes of a loop bind, or the calls of a function where ``loop`` is None."""
-    body = loop.body if isinstance(loop, LOOPS) else scope.node.body
+    whole = scope.node  # an editing session notes who looks into it
+    body = loop.body if isinstance(loop, LOOPS) else whole.body
     bound = {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
     if isinstance(loop, (ast.For, ast.AsyncFor)):
         bound |= plain_names(loop.target)
