@@ -139,3 +139,11 @@ def test_what_nobody_needs_any_more_is_swept_away() -> None:
     sheet.memory.sweep(sheet.memory.revision)
     assert {key[1] for table in sheet.memory.values() for key in table} == {"a", "c"}
     assert sheet.after(lambda: sheet.value("a"), c=4) == ["c", "a"]
+
+
+def test_answers_about_what_is_gone_are_forgotten() -> None:
+    """``is_odd("a")`` needs only another answer, but nobody will ask it again: its key must not keep "a" alive."""
+    sheet = Sheet({"a": 1, "b": 2})
+    assert sheet.is_odd("a")
+    sheet.memory.forget(frozenset("a"))
+    assert not [key for table in sheet.memory.values() for key in table if "a" in key]

@@ -86,12 +86,11 @@ def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Periodi
     together: dict[tuple[Step, Interval], list[tuple[Statement, ast.Call]]] = {}
     known: dict[tuple[int, str], _Reached | None] = {}
     loops: dict[Step, _Reached] = {}
-    step_loops: dict[Scope, Sequence[Loop]] = {}
     for statement, call in _saves_in(file, scope):
         place = statement.place
         block = (id(place.node), place.branch) if place else (0, "")
         if block not in known:
-            known[block] = _Search(step_loops).reached(file, scope, statement, ())
+            known[block] = _Search().reached(file, scope, statement, ())
         reached = known[block]
         if reached is not None:
             loops[reached.step] = reached
@@ -135,9 +134,8 @@ def _saves_optimizer(call: ast.Call) -> bool:
 class _Search:
     """Goes from a save up to the loop that makes it, from call to call."""
 
-    def __init__(self, step_loops: dict[Scope, Sequence[Loop]]) -> None:
+    def __init__(self) -> None:
         self._seen: set[Scope] = set()
-        self._step_loops = step_loops  # those of the functions that searches have come through
 
     def reached(
         self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls, interval: Interval | None = None
@@ -154,9 +152,7 @@ class _Search:
         if scope in self._seen or len(calls) > _DEEPEST or is_no_training(scope.name):
             return None
         self._seen.add(scope)
-        if scope not in self._step_loops:
-            self._step_loops[scope] = looks.step_loops(file, scope)
-        loop = _loop_around(statement, self._step_loops[scope])
+        loop = _loop_around(statement, looks.step_loops(file, scope))
         definitions = Known(file, scope)
         runs = cadence(statement.place, loop, around.HotPath(definitions, scope), definitions)
         if runs.seldom:

@@ -112,11 +112,11 @@ class RevisedMemory(Memory):
             table.out.clear()
 
     def forget(self, gone: frozenset[Part]) -> None:
-        """Forget the answers that need parts which are no longer there."""
+        """Forget the answers that are about parts which are no longer there, or need them."""
         if not gone:
             return
         for table in self._tables:
-            for answer in table.keep(lambda answer: gone.isdisjoint(answer.needs)):
+            for answer in table.keep(lambda answer: gone.isdisjoint(answer.needs) and gone.isdisjoint(answer.key)):
                 answer.changed_at, answer.needs = self.revision, ()
 
     def sweep(self, since: int) -> None:

@@ -253,6 +253,7 @@ def holds_clues(file: FileIndex, scope: Scope, clues: Clues) -> bool:
 # -- where steps begin -------------------------------------------------------------------------------------------------
 
 
+@query
 def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
     """The loops of a function whose body is one training step."""
     if not any(statement.loop for statement in scope.statements):
