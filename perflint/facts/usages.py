@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from perflint.facts.accumulators import ScopeUses, Use
+from perflint.facts.accumulators import ScopeUses, Use, uses_in
 from perflint.facts.host_need import takes_sizes
-from perflint.facts.shown import calls_for, holder, is_shown_at_each_step, uses_in
+from perflint.facts.shown import calls_for, holder, is_shown_at_each_step
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import Statement, own_parts, terminal
 from perflint.syntax.tree import base_of, children, walk
