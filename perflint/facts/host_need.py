@@ -1,4 +1,4 @@
-"""Which values the host needs anyway: it cannot go on without them, so a read of them cannot simply go.
+"""Which values the host needs anyway: it cannot go on without them, so the read cannot simply be removed.
 
 ``if loss.item() > limit: raise`` stops the run, and ``paddle.zeros([n.item(), 4])`` or ``x[: n.item()]`` needs a shape.
 """

@@ -1,4 +1,4 @@
-"""How much work the samples of a loader are: workers have little to take over where samples lie in memory.
+"""How much work it takes to make the samples of a loader: workers have little to do where samples lie in memory.
 
 A list, a ``__getitem__`` that only takes an item of an array, random numbers for a demonstration, or PaddleNLP's
 ``dataset.map(convert, lazy=False)``, which has converted all samples beforehand: nothing is left to do for a batch but

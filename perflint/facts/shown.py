@@ -1,6 +1,6 @@
-"""Which log statements show a value at each step, so that keeping it on the device only moves the read there.
+"""Which log statements show a value at each step: keeping the value on the device would only move the read there.
 
-``losses.update(loss.item())`` wins nothing without the read while ``print(losses.avg)`` runs at each step, too.
+Taking the read out of ``losses.update(loss.item())`` gains nothing while ``print(losses.avg)`` runs at each step, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""One finding for all places of one cause.
+"""Makes one finding of several that have the same cause.
 
-What several lines of a loop keep is told once, and names the others.  A log line in a method that a step calls as it
-calls a logger (``self.logger.log(step)``, which prints) is told where it is called: there it can be called more rarely.
+Where several lines of a loop keep a graph, one finding is reported, and it names the other lines.  A log line in a
+method that a step calls like a logger (``self.logger.log(step)``, which prints) is reported where the step calls the
+method: that is where the code can log more rarely.
 """
 
 from __future__ import annotations
