@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import runpy
 import sys
 import traceback
 from pathlib import Path
 
 from perflint.bench.runner.hooks import after_import, hook
+from perflint.bench.runner.running import run_as_main
 
 from .patches import patch, patch_curves, when_imported
 from .tracer import Tracer
@@ -29,14 +29,8 @@ def run(plan_file: str) -> None:
         exec(line, {})
     after_import(imported)
     when_imported(("visualdl", "tensorboardX"), lambda module: patch_curves(module, tracer))
-    script = plan["script"]
-    sys.argv = [script, *plan["arguments"]]
-    sys.path.insert(0, str(Path(script).parent))
     try:
-        runpy.run_path(script, run_name="__main__")
-    except SystemExit as error:
-        if error.code not in (None, 0):
-            raise
+        run_as_main(plan["script"], plan["arguments"])
     except Exception:
         traceback.print_exc()
         if tracer.is_here:

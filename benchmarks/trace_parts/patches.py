@@ -102,7 +102,7 @@ def _wrap(
             inside.deep = 0
 
     if not getattr(function, "_traced", False):
-        traced._traced = True  # type: ignore[attr-defined]
+        traced._traced = True  # type: ignore[attr-defined]  # a function takes any attribute
         setattr(owner, name, traced)
 
 

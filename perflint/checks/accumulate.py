@@ -10,7 +10,7 @@ import libcst as cst
 from perflint.checks import accumulator_edits as edits
 from perflint.checks.edits import insert_row_after_loop, on_device, source_of
 from perflint.facts import in_place
-from perflint.facts.accumulators import Accumulator, ScopeUses, Use
+from perflint.facts.accumulators import Accumulator, ScopeUses, Use, uses_in
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
@@ -72,7 +72,7 @@ def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> KeptSum
         return None
     if not context.may_look_around() or (read.spelling == "numpy" and not context.kind(read.tensor).scalar):
         return None  # (`out[i].numpy()` is a row, and no row is a number)
-    scope = context.once((ScopeUses, point.scope), lambda: ScopeUses(point.scope, context.file))
+    scope = uses_in(context.file, point.scope)
     if any(scope.binds(name) or context.file.names.is_bound(name) for name in _BUILTINS):
         return None
     return _sum(read, point, point.loop, scope, context) or _list(read, point, point.loop, scope, context)

@@ -1,4 +1,4 @@
-"""Who draws from a loader, in words, and so what it costs that the loader has no workers."""
+"""Says in words who draws batches from a loader, and what it costs that the loader has no workers."""
 
 from __future__ import annotations
 

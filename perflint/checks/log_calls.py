@@ -6,10 +6,10 @@ import libcst as cst
 
 from perflint.checks.arguments import declaration, given
 from perflint.checks.tensor_reads import tensor_read_by
+from perflint.lint.beside import PLAIN_LOG, TENSOR_LOG
 from perflint.lint.context import Context, local_name
 from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger
 
-TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
 _RUNS = frozenset({"wandb.log", "swanlab.log", "mlflow.log_metric", "mlflow.log_metrics"})
 
 

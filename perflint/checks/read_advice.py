@@ -8,7 +8,7 @@ from itertools import islice
 
 import libcst as cst
 
-from perflint.facts.accumulators import ScopeUses
+from perflint.facts.accumulators import uses_in
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.findings import Fix, Level
 from perflint.lint.context import Context, Shown
@@ -94,7 +94,7 @@ def _place(aim: Aim) -> str:
 def aims_of(node: cst.BaseExpression, context: Context) -> list[Aim]:
     """What the value of an expression of the current statement is for."""
     point, expression = context.here, context.expression(node)
-    scope = context.once((ScopeUses, point.scope), lambda: ScopeUses(point.scope, context.file))
+    scope = uses_in(context.file, point.scope)
     return usages(expression, point, scope) if expression is not None else []
 
 

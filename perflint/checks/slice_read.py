@@ -127,19 +127,14 @@ def slice_read(call: cst.Call, context: Context) -> None:
     read = _read(made, context.file) if isinstance(made, ast.Call) else None
     if read is None or point is None or context.file.is_offline or context.file.is_foreign:
         return
-    loops = loops_around(call, context)
-    if not loops or not knows_paddle(context.file):
-        return
-    found = sweep(read.slice, loops, read.spelling == "numpy", context)
+    loops = loops_around(call, context) if knows_paddle(context.file) else []
+    found = sweep(read.slice, loops, read.spelling == "numpy", context) if loops else None
     if found is None or not found.shown:
         return
     kind = Evaluator(point.file, point.full_env).kind(read.slice)
     certain = kind.is_tensor and not kind.guess
-    # The code itself may ask what it has: ``x[i].numpy() if isinstance(x[i], paddle.Tensor) else x[i]``.
-    guessed = read.spelling == "numpy" and found.loop and not context.is_within(cst.IfExp)
-    if kind.is_host or not (certain or guessed):
-        return
-    confidence = _confidence(call, read, found, context)
+    is_likely = certain or (not kind.is_host and _looks_like_a_tensor(read, found, context))
+    confidence = _confidence(call, read, found, context) if is_likely else None
     if confidence is None:
         return
     row = found.loop.row if found.loop else loops[0].row
@@ -153,6 +148,14 @@ def slice_read(call: cst.Call, context: Context) -> None:
         where=f"each pass of the loop at line {row}",
         base=ast.unparse(found.base),
     )
+
+
+def _looks_like_a_tensor(read: _Read, found: Sweep, context: Context) -> bool:
+    """Whether a call of ``.numpy()`` alone shows that something is a tensor.
+
+    The code itself may ask what it has: ``x[i].numpy() if isinstance(x[i], paddle.Tensor) else x[i]``.
+    """
+    return read.spelling == "numpy" and found.loop is not None and not context.is_within(cst.IfExp)
 
 
 def _confidence(call: cst.Call, read: _Read, found: Sweep, context: Context) -> Confidence | None:

@@ -8,8 +8,9 @@ from typing import Union
 import libcst as cst
 
 from perflint.checks import guard
-from perflint.checks.log_calls import PLAIN_LOG, TENSOR_LOG, code_of, log_family
+from perflint.checks.log_calls import code_of, log_family
 from perflint.findings import Confidence
+from perflint.lint.beside import PLAIN_LOG, TENSOR_LOG
 from perflint.lint.context import Context
 from perflint.lint.gates import FORMATTING
 from perflint.lint.registry import declared_triggers, step_check, step_triggers

@@ -33,23 +33,26 @@ def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | Non
     """The device tensor that a call copies to the host; None when it reads none."""
     function = call.func
     if isinstance(function, cst.Attribute) and function.attr.value in READ_METHODS:
-        # What .cpu() and .detach() lead to is one read: `loss.detach().cpu().numpy()`.
-        tensor = on_device(function.value)
-        kind = context.kind(tensor)
-        if kind.is_host or kind.tag not in ("tensor", "unknown", "tuple"):
-            return None
-        return tensor if kind.is_tensor or function.attr.value not in ("tolist", "cpu") else None
+        return _read_by_method(function, context)
     if not call.args or call.args[0].star or call.args[0].keyword is not None:
         return None
     argument, name = call.args[0].value, context.name(function)  # a name that nothing binds stands for itself
     converts = isinstance(function, cst.Name) and name in CONVERSIONS
-    reads = converts or (name.startswith("numpy.") and name[6:] in NUMPY_READS)
-    if reads:
-        return argument if context.kind(argument).is_tensor else None
     counts = name == "range" and len(call.args) == 1 and isinstance(argument, cst.Call)
+    if converts or (name.startswith("numpy.") and name[6:] in NUMPY_READS):
+        return argument if context.kind(argument).is_tensor else None
     if counts or name in _OF_NUMBERS:
-        return argument if context.kind(argument).is_tensor and not context.kind(argument).guess else None
+        return argument if certainty(argument, context) is Confidence.HIGH else None
     return None
+
+
+def _read_by_method(function: cst.Attribute, context: Context) -> cst.BaseExpression | None:
+    """The tensor that ``loss.item()`` or the like reads."""
+    tensor = on_device(function.value)  # what .cpu() and .detach() lead to is one read: `loss.detach().cpu().numpy()`
+    kind = context.kind(tensor)
+    if kind.is_host or kind.tag not in ("tensor", "unknown", "tuple"):
+        return None
+    return tensor if kind.is_tensor or function.attr.value not in ("tolist", "cpu") else None
 
 
 def certainty(tensor: cst.BaseExpression, context: Context) -> Confidence:

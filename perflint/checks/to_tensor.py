@@ -98,10 +98,24 @@ def to_tensor(call: cst.Call, context: Context) -> None:
     node = context.expression(data.value) if data is not None else None
     if data is None or node is None or (isinstance(node, (ast.List, ast.Tuple)) and not node.elts):
         return
-    dtype = find_argument(call, "dtype", 1)
-    found = _origin(call, data, node, dtype, context)
+    found = _origin(call, data, node, context)
     if found is None or _costs_nothing(found, step, point) or (found.kind == origins.READ and context.runs_on_cpu):
         return
+    _report(call, data, node, found, step, context)
+
+
+def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: Step, context: Context) -> None:
+    """Report a call.
+
+    Args:
+        call: it makes the tensor.
+        data: the argument that holds the data.
+        node: the same as the index has it.
+        found: where the data come from.
+        step: the step that the call belongs to.
+        context: what is known at the call.
+    """
+    dtype = find_argument(call, "dtype", 1)
     said = _advice(found, call, node, context)
     made_of = _FILLED if said == _FILLED and found.kind == origins.NUMBER else found.kind
     is_fluid = context.text(call.func).endswith("to_variable") or is_for_paddle_1([context.file])
@@ -129,14 +143,14 @@ def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
     return step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function))
 
 
-def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, dtype: cst.Arg | None, context: Context) -> Origin | None:
+def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, context: Context) -> Origin | None:
     """Where the data of a call comes from; None where it is a tensor that the call gives back as it is."""
     found, kind = origins.origin(node, context.here), context.kind(data.value)
     if found.kind != origins.BATCH or not kind.is_tensor or kind.guess:
         return found  # (a name that ends in "loader" may well be a reader of arrays)
     if context.text(call.func).endswith("to_variable"):
         return None
-    return Origin("copy" if dtype is None else "cast", found.sure)
+    return Origin("copy" if find_argument(call, "dtype", 1) is None else "cast", found.sure)
 
 
 def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> Confidence:

@@ -12,8 +12,8 @@ Each step of the way says its ``ValueOrigin``: a new one, such as a key of a fil
 ``constant_values``.
 
 The parameters of a function have the values of one call, ``t(x, "a")``, at the place that ``entered`` gives for it:
-any expression of the function can be asked for there.  What ``__init__`` sets an attribute to is ``certain`` of
-``self.name`` in any method of the class.
+any expression of the function can be asked for there.  ``certain``, asked for ``self.name`` in any method of a class,
+gives what ``__init__`` sets that attribute to.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from perflint.dataflow.binding import bind, bind_entries, bind_entry, entries_in
 from perflint.dataflow.containers import with_item
 from perflint.dataflow.environment import Environment
-from perflint.dataflow.evaluate import Env, Evaluator, bind, bind_entries, bind_entry, entries_in
+from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.tensor_methods import may_have
 from perflint.dataflow.type_tests import impossible, narrowed
 from perflint.index.kinds import (

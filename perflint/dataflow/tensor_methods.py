@@ -1,4 +1,4 @@
-"""What can be asked of a tensor: a call of any other method shows that a value is none."""
+"""Which methods a tensor has: a call of any other method shows that a value is no tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of a value's type, such as ``isinstance(x, paddle.Tensor)``: what an outcome says, and which cannot be."""
+"""Tests of a value's type (``isinstance(x, paddle.Tensor)``): what each outcome says, and which is impossible."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.index.project import FileIndex
+from perflint.query import query
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits
 from perflint.syntax.tree import children, walk
@@ -45,7 +46,7 @@ class Use:
 
 
 class ScopeUses:
-    """What a function or a module does with all of its names, looked up once for all that ask.
+    """What a function or a module does with all of its names; ``uses_in`` looks them up once for all that ask.
 
     Args:
         scope: the function or the module.
@@ -121,6 +122,12 @@ class ScopeUses:
             self._hidden.add(item.asname or item.name)
         else:  # `except ... as name`, `case name`
             self._hidden |= {name for name in (getattr(item, "name", None), getattr(item, "rest", None)) if name}
+
+
+@query
+def uses_in(file: FileIndex, scope: Scope) -> ScopeUses:
+    """What a function or a module does with all of its names."""
+    return ScopeUses(scope, file)
 
 
 @dataclass(frozen=True)

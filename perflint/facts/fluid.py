@@ -1,6 +1,6 @@
-"""Code for ``paddle.fluid``: the Paddle that it runs on, and what is called otherwise there.
+"""Code for ``paddle.fluid``: the Paddle that it runs on, and which names differ there.
 
-``paddle.fluid`` was all of Paddle 1.x, stayed beside the new names in 2.0 to 2.4, and went with 2.5.
+``paddle.fluid`` was all of Paddle 1.x, stayed beside the new names in 2.0 to 2.4, and was removed in 2.5.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which values the host needs anyway: it cannot go on without them, so a read of them cannot simply go.
+"""Which values the host needs anyway: it cannot go on without them, so the read cannot simply be removed.
 
 ``if loss.item() > limit: raise`` stops the run, and ``paddle.zeros([n.item(), 4])`` or ``x[: n.item()]`` needs a shape.
 """
@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from perflint.dataflow.evaluate import Evaluator
+from perflint.facts.host_sizes import GIVE_A_NUMBER, sizes_in
 from perflint.facts.unknown_size import dynamic_op
 from perflint.syntax.bindings import loads_of
 from perflint.syntax.names import dotted
@@ -23,23 +24,12 @@ _BEFORE_A_SIZE = "just before a branch that waits for it anyway, to learn a size
 _TELLS = "for a message"
 _STRUCTURE = "that chooses what the model does next"
 
-_SHAPED = frozenset(
-    {"zeros", "ones", "full", "empty", "arange", "linspace", "eye", "rand", "randn", "randint", "randperm", "one_hot"}
-    | {"reshape", "view", "expand", "tile", "broadcast_to", "split", "chunk", "narrow", "repeat"}
-)
-"""Functions whose numbers are shapes, or counts of what they make."""
-_OF_A_TENSOR = frozenset(
-    {"reshape", "view", "expand", "tile", "broadcast_to", "split", "chunk", "narrow", "repeat", "one_hot"}
-)
-"""Those that are handed a tensor first, where they are no methods of it."""
-
 _ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
 """Modules that send a value elsewhere, or draw by it."""
 _DRAWS = "numpy.random."
 
 _TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
 _COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
-_KEEPS_THE_NUMBER = frozenset({"int", "float", "max", "min", "round", "abs", "sum"})
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
 _LARGE = 4
 """Statements from which on a branch of a forward pass is a part of the model, and not a choice of two values."""
@@ -140,31 +130,17 @@ def _sizes(point: Point, items: bool = True) -> frozenset[ast.AST]:
 
 def _wanted(node: ast.AST, point: Point, items: bool) -> list[ast.AST]:
     """The parts of an expression that have to be on the host."""
-    if isinstance(node, ast.Slice):
-        return children(node)
-    if isinstance(node, ast.Call):
-        return _numbers_of(node, point)
+    if isinstance(node, ast.Call) and _leaves_the_program(node, point):
+        return [child for child in children(node) if child is not node.func]
     if items and isinstance(node, ast.Subscript) and _is_on_the_host(node.value, point):
         return [node.slice]
-    return []
+    return sizes_in(node, point.file.names)
 
 
-def _numbers_of(call: ast.Call, point: Point) -> list[ast.AST]:
-    """What a call is handed that has to be numbers, or arrays, on the host."""
+def _leaves_the_program(call: ast.Call, point: Point) -> bool:
+    """Whether a call sends what it is handed to another process or to a file, or draws by it."""
     resolved = point.file.names.resolve(dotted(call.func) or "")
-    given = [child for child in children(call) if child is not call.func]
-    if resolved.partition(".")[0] in _ON_HOST or resolved.startswith(_DRAWS):
-        return given
-    if not takes_sizes(call):
-        return []
-    is_function = resolved.startswith(("paddle.", "numpy."))
-    return given[1:] if is_function and terminal(call) in _OF_A_TENSOR else given
-
-
-def takes_sizes(call: ast.Call) -> bool:
-    """Whether the numbers that a call is given are shapes, or counts of what it makes."""
-    name = dotted(call.func) or terminal(call) or ""
-    return name == "range" or name.rpartition(".")[2] in _SHAPED
+    return resolved.partition(".")[0] in _ON_HOST or resolved.startswith(_DRAWS)
 
 
 def _is_on_the_host(node: ast.expr, point: Point) -> bool:
@@ -207,7 +183,7 @@ def _is_part_of_number(value: ast.AST, node: ast.expr) -> bool:
         name = terminal(value)
         if isinstance(value.func, ast.Attribute):
             return name in ("item", "astype", "tolist", "detach", "cpu") and _is_part_of_number(value.func.value, node)
-        return name in _KEEPS_THE_NUMBER and any(_is_part_of_number(item, node) for item in value.args)
+        return name in GIVE_A_NUMBER and any(_is_part_of_number(item, node) for item in value.args)
     return isinstance(value, (ast.BinOp, ast.UnaryOp)) and any(
         _is_part_of_number(item, node) for item in children(value)
     )

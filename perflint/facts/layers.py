@@ -95,6 +95,7 @@ def aligned(width: int) -> int:
 
 
 def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
+    """The width of a layer that is no multiple of 8 and could be one; None where there is none."""
     others = [other for other in layers if other is not item]
     taken = {other.inputs.width for other in others if other.inputs is not None}
     made = {other.outputs.width for other in others if other.outputs is not None}
@@ -102,12 +103,15 @@ def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
         if size is None or not is_off(size) or (item.inside and not size.given):
             continue
         hidden = size.width in met
-        is_written = item.inside is None and not size.assumed and not size.attribute
-        if not hidden and (side == "output" or not is_written):
-            continue
-        if all(default_holds(parameter) for parameter in size.assumed):
+        is_free = hidden or (side == "input" and _is_written(item, size))
+        if is_free and all(map(default_holds, size.assumed)):
             return Misaligned(item, size.width or 0, side, hidden, bool(size.assumed))
     return None
+
+
+def _is_written(item: LayerSize, size: Size) -> bool:
+    """Whether a width is written where the layer is made: no default of a parameter, and no attribute."""
+    return item.inside is None and not size.assumed and not size.attribute
 
 
 def is_off(size: Size | None, least: int = SMALLEST) -> bool:

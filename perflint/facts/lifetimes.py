@@ -1,4 +1,4 @@
-"""How long what a step stores stays: past the step, until it is made anew, or within bounds."""
+"""How long a value is kept that a step stores: past the step, until it is replaced, or in something of limited size."""
 
 from __future__ import annotations
 

@@ -385,15 +385,15 @@ class _Follower:
 
 def _leaves_out(site: CallSite, file: FileIndex, scope: Scope, statement: Statement) -> bool:
     """Whether a call never runs a statement of the function that it reaches: ``build(data, is_test=False)``."""
-    tests = [link for link in statement.around if isinstance(link.node, ast.If)]
+    tests = [(link.node.test, link.branch == "body") for link in statement.around if isinstance(link.node, ast.If)]
     place = ReadPlace(site.file, site.scope, site.statement)
     constants = Constants.of(file.project)
     inside = constants.entered(site.call, place, file, scope) if tests else None
     if inside is None:
         return False
-    for link in tests:
-        values = constants.possible(link.node.test, inside)  # type: ignore[attr-defined]  # an `if`
-        if values and all(value.is_known and bool(value.value) != (link.branch == "body") for value in values):
+    for test, wanted in tests:
+        values = constants.possible(test, inside)
+        if values and all(value.is_known and bool(value.value) != wanted for value in values):
             return True
     return False
 

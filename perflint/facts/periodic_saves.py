@@ -1,8 +1,8 @@
 """Checkpoints that training writes, and waits for, every so many steps.
 
-``if step % args.save_steps == 0: paddle.save(...)`` in a step loop is one; so is a save in a helper that the loop calls
-under such a test, and one at the end of an epoch that is known to have few steps.  What is saved once, at the end, or
-only when the model is better than before, is none.
+``if step % args.save_steps == 0: paddle.save(...)`` in a step loop counts; so does a save in a helper that the loop
+calls under such a test, and one at the end of an epoch that is known to have few steps.  A save that happens once, at
+the end, or only when the model is better than before, does not count.
 """
 
 from __future__ import annotations

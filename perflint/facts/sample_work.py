@@ -1,4 +1,4 @@
-"""How much work the samples of a loader are: workers have little to take over where samples lie in memory.
+"""How much work it takes to make the samples of a loader: workers have little to do where samples lie in memory.
 
 A list, a ``__getitem__`` that only takes an item of an array, random numbers for a demonstration, or PaddleNLP's
 ``dataset.map(convert, lazy=False)``, which has converted all samples beforehand: nothing is left to do for a batch but
@@ -207,9 +207,8 @@ class _Search:
         for statement in scope.statements:
             given = statement.node.value if isinstance(statement.node, ast.Return) else None
             if place >= 0 and given is not None:
-                is_tuple = isinstance(given, ast.Tuple) and place < len(given.elts)
-                given = given.elts[place] if is_tuple else None  # type: ignore[attr-defined]
-                works += [] if is_tuple else [Work.UNKNOWN]
+                given = given.elts[place] if isinstance(given, ast.Tuple) and place < len(given.elts) else None
+                works += [Work.UNKNOWN] if given is None else []
             if given is not None:
                 works.append(self.value(file, scope, statement, given, depth))
         return _joined(works)

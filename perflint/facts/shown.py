@@ -1,6 +1,6 @@
-"""Which log statements show a value at each step, so that keeping it on the device only moves the read there.
+"""Which log statements show a value at each step: keeping the value on the device would only move the read there.
 
-``losses.update(loss.item())`` wins nothing without the read while ``print(losses.avg)`` runs at each step, too.
+Taking the read out of ``losses.update(loss.item())`` gains nothing while ``print(losses.avg)`` runs at each step, too.
 """
 
 from __future__ import annotations
@@ -8,11 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from perflint.facts.accumulators import ScopeUses
-from perflint.index.project import FileIndex
-from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, Statement, statements_calling, terminal
+from perflint.syntax.scopes import Statement, statements_calling, terminal
 from perflint.syntax.tree import base_of
 from perflint.training.around import deciding_test
 from perflint.training.steps import Point, Step, points_of
@@ -51,12 +48,6 @@ def calls_for(point: Point) -> Iterator[tuple[Point, ast.Call]]:
         calls = [call for call in statement.calls if terminal(call) == point.scope.name] or statement.calls
         if here is not None and here.step is not None and scope is here.scope and len(calls) == 1:
             yield here, calls[0]
-
-
-@query
-def uses_in(file: FileIndex, scope: Scope) -> ScopeUses:
-    """What a function does with its names."""
-    return ScopeUses(scope, file)
 
 
 def _are_of_one_loop(first: Step | None, second: Step | None) -> bool:

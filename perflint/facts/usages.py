@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from perflint.facts.accumulators import ScopeUses, Use
-from perflint.facts.host_need import takes_sizes
-from perflint.facts.shown import calls_for, holder, is_shown_at_each_step, uses_in
+from perflint.facts.accumulators import ScopeUses, Use, uses_in
+from perflint.facts.host_sizes import GIVE_A_NUMBER, takes_sizes
+from perflint.facts.shown import calls_for, holder, is_shown_at_each_step
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import Statement, own_parts, terminal
 from perflint.syntax.tree import base_of, children, walk
@@ -65,24 +65,11 @@ _FILES = frozenset(
     {"imwrite", "imsave", "imshow", "savefig", "plot", "fromarray", "save", "savez", "savez_compressed", "savetxt"}
     | {"dump", "dumps", "writerow", "writerows", "writelines"}
 )
-_PASSES_ON = frozenset(
-    {"float", "int", "bool", "round", "abs", "min", "max", "sum", "list", "tuple", "dict", "sorted", "set", "zip"}
-    | {
-        "enumerate",
-        "map",
-        "join",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "any",
-        "all",
-        "items",
-        "values",
-        "pow",
-        "deepcopy",
-        "copy",
-    }
-)
+_PASSES_ON = GIVE_A_NUMBER | {
+    *("bool", "any", "all", "isnan", "isinf", "isfinite", "pow"),
+    *("list", "tuple", "dict", "sorted", "set", "zip", "enumerate", "map", "items", "values"),
+    *("join", "copy", "deepcopy"),
+}
 _TEXTS = frozenset({"str", "repr", "format"})
 _EXITS = frozenset({"exit", "_exit", "abort", "quit"})
 _TO_TENSOR = frozenset({"to_tensor", "to_variable"})

@@ -27,7 +27,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # on Windows, where no file can be removed that a process has open
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # asked for before it is used
 
 PREFIX = ".perflint-"
 _NAME = re.compile(r"\.perflint-(?P<number>[0-9a-f]+)-[a-z0-9_]{8}\.(?P<kind>tmp|redo)")

@@ -1,4 +1,4 @@
-"""A tree, and the functions and classes of a file, after an edit: what says the same as before is the same object.
+"""Keeps the tree, the functions and the classes of a file through an edit: what reads as before stays the same object.
 
 What is remembered of other functions, in this file and in others, holds nodes and functions of the tree.  So the text
 is parsed as a whole, and then each definition whose rows are as they were is put back, its rows moved; and a function

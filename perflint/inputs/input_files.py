@@ -1,8 +1,8 @@
-"""Files of other kinds than Python that facts are drawn from: where they are looked for, and what each of them says.
+"""Files other than Python that facts are drawn from: where they are looked for, and what each of them says.
 
 A kind is declared once, as ``requirements.REQUIREMENTS`` is, and listed in ``input_kinds.KINDS``.  What its files say
-is part of the settings of a run, so the cache, an open session, the server and a watch go by it without more ado; facts
-and checks ask ``project.inputs``.
+is part of the settings of a run, so the cache, an open session, the server and a watch notice a change by themselves;
+facts and checks ask ``project.inputs``.
 """
 
 from __future__ import annotations

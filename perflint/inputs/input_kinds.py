@@ -1,4 +1,4 @@
-"""The kinds of files that facts are drawn from, beside Python: what a run reads of them, and what a watch looks at."""
+"""The kinds of files that facts are drawn from, besides Python: what a run reads of them, and what a watch looks at."""
 
 from __future__ import annotations
 

@@ -11,8 +11,11 @@ from perflint.lint.context import Draft
 from perflint.training.arms import Arms, exclude
 from perflint.training.steps import Step
 
-HOST_READS = frozenset({"PPF201", "PPF202", "PPF203", "PPF206", "PPF208", "PPF209"})
-LOG_LINES = frozenset({"PPF202", "PPF405"})
+TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
+"""Log lines that read a tensor, and those that read none."""
+
+LOG_LINES = frozenset({TENSOR_LOG, PLAIN_LOG})
+HOST_READS = frozenset({TENSOR_LOG, "PPF201", "PPF203", "PPF206", "PPF208", "PPF209"})
 _MOST_LINES = 6
 _MOST_TRAILS = 500
 """Ways from one loop to its reads that are compared; where there are more, all are taken to run in one program."""

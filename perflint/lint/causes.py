@@ -1,7 +1,8 @@
-"""One finding for all places of one cause.
+"""Makes one finding of several that have the same cause.
 
-What several lines of a loop keep is told once, and names the others.  A log line in a method that a step calls as it
-calls a logger (``self.logger.log(step)``, which prints) is told where it is called: there it can be called more rarely.
+Where several lines of a loop keep a graph, one finding is reported, and it names the other lines.  A log line in a
+method that a step calls like a logger (``self.logger.log(step)``, which prints) is reported where the step calls the
+method: that is where the code can log more rarely.
 """
 
 from __future__ import annotations
@@ -11,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from perflint.findings import Confidence, Related
-from perflint.lint.beside import Loop, LoopPlaces, loop_of
+from perflint.lint.beside import LOG_LINES, PLAIN_LOG, TENSOR_LOG, Loop, LoopPlaces, loop_of
 from perflint.lint.context import Draft
 
 _TOLD_ONCE = {"PPF212": "keeps a graph, too"}
 """Rules whose places in one loop have one cause, and one edit: mending some of them wins nothing."""
-
-_TENSOR_LOG, _PLAIN_LOG = "PPF202", "PPF405"
 
 _Cause = tuple[str, str, Loop, bool]
 
@@ -26,20 +25,20 @@ def without_wrapped_logs(drafts: Sequence[Draft]) -> list[Draft]:
     """The drafts of a whole project but for log lines whose calls are reported as log lines themselves."""
     logs: dict[tuple[str, int], list[Draft]] = defaultdict(list)
     for draft in drafts:
-        if draft.code in (_TENSOR_LOG, _PLAIN_LOG) and draft.step is not None and not draft.is_silenced:
+        if draft.code in LOG_LINES and draft.step is not None and not draft.is_silenced:
             logs[draft.path, draft.line].append(draft)
     return [draft for draft in drafts if not any(_says_as_much(caller, draft) for caller in _callers(draft, logs))]
 
 
 def _callers(draft: Draft, logs: Mapping[tuple[str, int], Sequence[Draft]]) -> Sequence[Draft]:
     """The log lines that call the function in which a log line stands."""
-    is_log = draft.code in (_TENSOR_LOG, _PLAIN_LOG)
+    is_log = draft.code in LOG_LINES
     return logs.get(draft.step.via[-1], ()) if is_log and draft.step is not None and draft.step.via else ()
 
 
 def _says_as_much(caller: Draft, draft: Draft) -> bool:
     """Whether the call of a log line is reported as surely, and for a tensor if the line itself is."""
-    return caller.confidence >= draft.confidence and (caller.code == _TENSOR_LOG or draft.code == _PLAIN_LOG)
+    return caller.confidence >= draft.confidence and (caller.code == TENSOR_LOG or draft.code == PLAIN_LOG)
 
 
 def told_once(drafts: Sequence[Draft]) -> list[Draft]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from perflint.syntax.names import dotted
@@ -96,6 +96,11 @@ def bound_by(node: ast.stmt) -> list[str]:
     if isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
         return _bound_names(node.target)
     return []
+
+
+def bound_in(body: Iterable[ast.stmt]) -> set[str]:
+    """The dotted names that statements, and those inside them, assign to."""
+    return {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
 
 
 def bindings_of(scope: Scope) -> dict[str, list[Statement]]:

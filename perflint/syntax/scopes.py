@@ -61,7 +61,8 @@ class Place:
         """The statements of this part of the node."""
         if self._whole is not None:
             return self._whole[self._from :]
-        return self.node.orelse if self.branch == "else" else self.node.body  # type: ignore[attr-defined, no-any-return]
+        block: list[ast.stmt] = getattr(self.node, "orelse" if self.branch == "else" else "body")
+        return block
 
     def chain(self) -> Iterator[Place]:
         """This link and those around it, from the inside out."""

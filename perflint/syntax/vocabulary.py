@@ -1,8 +1,8 @@
-"""What names say of what has them: a loss, a model, a loader, a count of steps, the rank, evaluation, prediction.
+"""What a name says about what it stands for: a loss, a model, a loader, a step count, the rank, evaluation, prediction.
 
-``evaluates("val_loader")`` and ``evaluates("TestSet")`` hold, ``evaluates("latest")`` does not: words count from where
-they begin.  Whoever wants to know what a name says asks here, so that a word that is added or taken out holds for all
-rules.  Names of Paddle's own functions are no words: they stand where they are asked for.
+``evaluates("val_loader")`` and ``evaluates("TestSet")`` hold, ``evaluates("latest")`` does not: a word counts only
+where one begins in the name.  Whoever wants to know what a name says asks here, so that a word that is added or taken
+out holds for all rules.  The names of Paddle's own functions are not here, but in the modules that ask for them.
 """
 
 from __future__ import annotations

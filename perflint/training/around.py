@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.flow import Flow
 from perflint.dataflow.settled import Known
 from perflint.query import query
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
@@ -175,7 +175,7 @@ def _changed_in(_: FileIndex, scope: Scope, loop: ast.stmt | None) -> frozenset[
     """The names that the passes of a loop bind, or the calls of a function where ``loop`` is None."""
     whole = scope.node  # an editing session notes who looks into it
     body = loop.body if isinstance(loop, LOOPS) else whole.body
-    bound = {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
+    bound = bound_in(body)
     if isinstance(loop, (ast.For, ast.AsyncFor)):
         bound |= plain_names(loop.target)
     elif loop is None:

@@ -65,13 +65,21 @@ def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Batch
         return BatchUse.PREDICTS
     if not runs_on_around(scope, loop) and (_breaks(loop.body) or any(map(_breaks_early, loop.body))):
         return BatchUse.ONCE
-    if gives_nothing(file, scope) and not any(map(_keeps, inside)):
-        if _stops(loop.body) or any(map(_stops_early, loop.body)):
-            return BatchUse.ONCE
-        own = {name for statement in inside for name in bound_by(statement.node)} | plain_names(loop.target)
-        if not any(_may_run_model(file, scope, call, own, 0) for call in calls):
-            return BatchUse.LOOKS
+    looked_at = _looked_at(file, scope, loop, inside)
+    if looked_at is not None:
+        return looked_at
     return BatchUse.PREDICTS if never_trains(file) else BatchUse.EVALUATES
+
+
+def _looked_at(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor, inside: list[Statement]) -> BatchUse | None:
+    """``ONCE`` or ``LOOKS`` where the batches of a loop stay in it and no model is run on more than a few of them."""
+    if not gives_nothing(file, scope) or any(map(_keeps, inside)):
+        return None
+    if _stops(loop.body) or any(map(_stops_early, loop.body)):
+        return BatchUse.ONCE
+    own = {name for statement in inside for name in bound_by(statement.node)} | plain_names(loop.target)
+    calls = (call for statement in inside for call in statement.calls)
+    return None if any(_may_run_model(file, scope, call, own, 0) for call in calls) else BatchUse.LOOKS
 
 
 def gives_nothing(file: FileIndex, scope: Scope) -> bool:

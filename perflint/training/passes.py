@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Loop, Place, terminal
-from perflint.syntax.tree import walk
 
 _NAMED = frozenset({"items", "named_parameters", "named_children", "named_sublayers", "named_buffers"})
 """Methods that give pairs, no two of them under the same name."""
@@ -44,7 +43,7 @@ def _chooses(test: ast.expr, value: bool, target: ast.expr, iterated: ast.expr, 
     sides = (test.left, test.comparators[0])
     if not names or not any(isinstance(side, ast.Name) and side.id in names for side in sides):
         return False
-    bound = _bound_in(body)
+    bound = bound_in(body)
     if bound & names:
         return False
     bound |= plain_names(target)
@@ -58,10 +57,6 @@ def _is_fixed(node: ast.expr, bound: set[str]) -> bool:
         node = node.operand
     name = dotted(node)
     return isinstance(node, ast.Constant) or (name is not None and name.partition(".")[0] not in bound)
-
-
-def _bound_in(body: list[ast.stmt]) -> set[str]:
-    return {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
 
 
 def _unlike(target: ast.expr, iterated: ast.expr) -> frozenset[str]:

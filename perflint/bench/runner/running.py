@@ -39,16 +39,20 @@ def run(plan_file: str) -> None:
 
     signal.signal(signal.SIGTERM, stopped)
     after_import(imported)
-    script = plan["script"]
-    sys.argv = [script, *plan["arguments"]]
+    run_as_main(plan["script"], plan["arguments"])
+    if recorder.is_here:
+        recorder.finish("ended")
+
+
+def run_as_main(script: str, arguments: list[str]) -> None:
+    """Run a script in this process as ``python SCRIPT ARGUMENTS`` would; return where it exits without an error."""
+    sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path(script).parent))
     try:
         runpy.run_path(script, run_name="__main__")
     except SystemExit as error:
         if error.code not in (None, 0):
             raise
-    if recorder.is_here:
-        recorder.finish("ended")
 
 
 def _seed(paddle: Any, seed: int) -> None:
