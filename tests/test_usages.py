@@ -39,6 +39,10 @@ def advice(body: str) -> str:
             "n = int(y.max())\nz = paddle.zeros([n, 3])",
             "take the size from `.shape`, or from the data pipeline (line 13).",
         ),
+        (
+            "rows = np.repeat(y.numpy(), 3)\nz = paddle.to_tensor(rows)",
+            "leave it on the device, which it goes back to (line 13).",
+        ),
         ("name = args.names[int(y.max())]", "look it up on the device, or get it from the data pipeline."),
         ("z = paddle.to_tensor([loss.item(), 1.0])", "leave it on the device, which it goes back to."),
         (

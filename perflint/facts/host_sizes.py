@@ -29,7 +29,7 @@ def sizes_in(node: ast.AST, names: Names) -> list[ast.AST]:
     """The parts right below an expression that are sizes: ``[n, 4]`` in ``x.reshape([n, 4])``, ``n`` in ``:n``."""
     if isinstance(node, ast.Slice):
         return children(node)
-    return _sizes_given(node, names) if isinstance(node, ast.Call) and takes_sizes(node) else []
+    return _sizes_given(node, names) if isinstance(node, ast.Call) and _takes_sizes(node) else []
 
 
 def _sizes_given(call: ast.Call, names: Names) -> list[ast.AST]:
@@ -39,7 +39,7 @@ def _sizes_given(call: ast.Call, names: Names) -> list[ast.AST]:
     return given[1:] if is_function and terminal(call) in _OF_A_TENSOR else given
 
 
-def takes_sizes(call: ast.Call) -> bool:
+def _takes_sizes(call: ast.Call) -> bool:
     """Whether the numbers that a call is given are shapes, or counts of what it makes."""
     name = dotted(call.func) or terminal(call) or ""
     return name == "range" or name.rpartition(".")[2] in _SHAPED

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from perflint.facts.accumulators import ScopeUses, Use, uses_in
-from perflint.facts.host_sizes import GIVE_A_NUMBER, takes_sizes
+from perflint.facts.host_sizes import GIVE_A_NUMBER, sizes_in
 from perflint.facts.shown import calls_for, holder, is_shown_at_each_step
-from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.names import Names, dotted, plain_names
 from perflint.syntax.scopes import Statement, own_parts, terminal
 from perflint.syntax.tree import base_of, children, walk
 from perflint.syntax.vocabulary import LOGGING
@@ -191,9 +191,9 @@ class _Search:
         """What the expression right around a value makes of it; None where that is a value, too."""
         way.is_text = way.is_text or _makes_text(parent)
         if not isinstance(parent, ast.Call):
-            return _placed(parent, inner)
+            return _placed(parent, inner, self._names)
         way.is_array = way.is_array or self._names.resolve(dotted(parent.func) or "").startswith(_ARRAYS)
-        return _taken(parent, inner, way)
+        return _taken(parent, inner, way, self._names)
 
     def _ends(self, value: ast.AST, statement: Statement, depth: int, way: _Way) -> Iterator[Aim]:
         """What a statement does with a value."""
@@ -269,13 +269,13 @@ def _taker(parent: ast.AST) -> str:
     return (dotted(parent.func) or terminal(parent) or "") if isinstance(parent, ast.Call) else ""
 
 
-def _taken(call: ast.Call, inner: ast.AST, way: _Way) -> Usage | None:
+def _taken(call: ast.Call, inner: ast.AST, way: _Way, names: Names) -> Usage | None:
     """What a call does with an argument; None where it gives it back, or something made of it."""
     name = terminal(call) or ""
     if inner is call.func or name in _PASSES_ON or name in _TEXTS:
         return None
-    purpose = next((purpose for names, purpose in _CALLS if name in names), None)
-    if purpose is None and takes_sizes(call):
+    purpose = next((purpose for called, purpose in _CALLS if name in called), None)
+    if purpose is None and inner in sizes_in(call, names):
         return Usage.SIZE
     if purpose is not None or way.is_array:
         return purpose
@@ -305,9 +305,9 @@ def _is_closed(parent: ast.AST, inner: ast.AST) -> bool:
     return isinstance(parent, ast.Lambda) or _asks_for_form(parent)
 
 
-def _placed(parent: ast.AST, inner: ast.AST) -> Usage | None:
+def _placed(parent: ast.AST, inner: ast.AST, names: Names) -> Usage | None:
     """What an expression right around a value makes of it: an index, the test of ``a if test else b``."""
-    if isinstance(parent, ast.Slice):
+    if inner in sizes_in(parent, names):
         return Usage.SIZE
     if isinstance(parent, ast.Subscript):
         return Usage.INDEX if inner is parent.slice else None
