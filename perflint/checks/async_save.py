@@ -6,6 +6,8 @@ What `paddle.async_save` does is settled by running it: `tests/test_async_save.p
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -18,7 +20,8 @@ from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name, method_of
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, terminal
 from perflint.syntax.tree import alike, walk
 from perflint.syntax.vocabulary import means_model
@@ -57,7 +60,17 @@ _HARMLESS = frozenset(
     {"print", "info", "debug", "warning", "error", "log", "write", "format", "append"}
     | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
 )
-_LOADS = frozenset({"load", "load_dygraph", "load_state_dict"})
+_BUILDS_PATHS = frozenset({"join", "save", "save_pretrained"})
+# Calls in other functions that may read or move a checkpoint, by their names in the libraries or by telling names.
+_LOADS = frozenset({"load", "load_dygraph", "load_state_dict", "load_inference_model", "create_predictor"})
+_FILE_CALLS = re.compile(
+    r"os\.(rename|replace|remove|unlink|link|symlink|system|popen|spawn\w+|exec\w+)"
+    r"|shutil\.(copy\w*|move|rmtree|make_archive)|subprocess\.\w+"
+)
+_TELLING = re.compile(r"(?:load|read|restore)_?(?:model|checkpoint|ckpt|weights?|params|pretrained?|state)\w*", re.I)
+_UPLOADS = re.compile(
+    r"from_pretrained|set_state_dict_from|upload\w*|put_object|push_to_hub|log_artifact|save_artifact"
+)
 _DEEPEST = 3
 """Calls from the loop to a function that loads."""
 _WIDTH = 88
@@ -183,11 +196,38 @@ def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
             if terminal(item) in _HARMLESS:
                 harmless |= {id(part) for part in walk(item)}
     others = (item for item in walk(loop) if id(item) not in own | harmless)
-    return path is not None and any(alike(item, path) for item in others)
+    if path is None:
+        return False
+    return any(alike(item, path) for item in others) or _folder_is_handed_on(path, loop, own | harmless)
+
+
+def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[int]) -> bool:
+    """Whether a folder that the loop makes up for the file goes to another call: ``publish(folder)``."""
+    folders = set(names_in(path)) & set(_made_up_paths(loop))
+    return any(
+        isinstance(argument, ast.Name) and argument.id in folders
+        for item in walk(loop)
+        if isinstance(item, ast.Call) and id(item) not in excepted and terminal(item) not in _BUILDS_PATHS
+        for argument in arguments_of(item)
+    )
+
+
+def _made_up_paths(loop: Loop) -> Iterator[str]:
+    """The names that a loop binds to a text it puts together: ``folder = os.path.join(out, f"step{step}")``."""
+    for item in walk(loop):
+        if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
+            value = item.value
+            is_text = isinstance(value, (ast.JoinedStr, ast.BinOp)) and any(map(_is_text, walk(value)))
+            if is_text or (isinstance(value, ast.Call) and terminal(value) in ("join", "format", "Path")):
+                yield item.targets[0].id
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
-    """Whether a function that the loop calls loads a checkpoint: it may be the one that is still written."""
+    """Whether a function that the loop calls loads, moves or uploads a file: it may be the one still written."""
     file, scope = context.file, context.here.scope
     graph = CallGraph.of(file.project)
     calls = [call for statement in scope.statements_in(loop) for call in statement.calls]
@@ -208,8 +248,15 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
 
 
 def _loads(file: FileIndex, call: ast.Call) -> bool:
-    name = file.names.resolve(dotted(call.func) or "")
-    return name.startswith("paddle.") and name.rpartition(".")[2] in _LOADS
+    """Whether a call may read, move or upload a checkpoint: ``paddle.load``, ``self.model.load``, ``shutil.copy``."""
+    written, last = dotted(call.func) or "", terminal(call) or ""
+    if _TELLING.fullmatch(last) or _UPLOADS.fullmatch(last):
+        return True
+    if not file.names.is_bound(written.partition(".")[0]):
+        return last == "load" and isinstance(call.func, ast.Attribute)  # a method of some object
+    name = file.names.resolve(written)
+    is_library = name.startswith(("paddle.", "torch."))
+    return (is_library and last in _LOADS) or _FILE_CALLS.fullmatch(name) is not None
 
 
 def _model(call: cst.Call, context: Context) -> str | None:
