@@ -6,7 +6,6 @@ What `paddle.async_save` does is settled by running it: `tests/test_async_save.p
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -14,13 +13,13 @@ import libcst as cst
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop, one_level, paddle_for
 from perflint.dataflow.call_graph import CallGraph
+from perflint.facts.checkpoint_uses import uses_a_checkpoint
 from perflint.facts.fluid import imports_fluid
 from perflint.facts.periodic_saves import PeriodicSave
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name, method_of
-from perflint.syntax.names import dotted, names_in
+from perflint.syntax.names import names_in
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, terminal
 from perflint.syntax.tree import alike, walk
@@ -61,16 +60,6 @@ _HARMLESS = frozenset(
     | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
 )
 _BUILDS_PATHS = frozenset({"join", "save", "save_pretrained"})
-# Calls in other functions that may read or move a checkpoint, by their names in the libraries or by telling names.
-_LOADS = frozenset({"load", "load_dygraph", "load_state_dict", "load_inference_model", "create_predictor"})
-_FILE_CALLS = re.compile(
-    r"os\.(rename|replace|remove|unlink|link|symlink|system|popen|spawn\w+|exec\w+)"
-    r"|shutil\.(copy\w*|move|rmtree|make_archive)|subprocess\.\w+"
-)
-_TELLING = re.compile(r"(?:load|read|restore)_?(?:model|checkpoint|ckpt|weights?|params|pretrained?|state)\w*", re.I)
-_UPLOADS = re.compile(
-    r"from_pretrained|set_state_dict_from|upload\w*|put_object|push_to_hub|log_artifact|save_artifact"
-)
 _DEEPEST = 3
 """Calls from the loop to a function that loads."""
 _WIDTH = 88
@@ -236,7 +225,7 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
     for _ in range(_DEEPEST):
         current = [(home, function) for home, function in waiting if function not in seen]
         seen |= {function for _, function in current}
-        if any(_loads(home, call) for home, function in current for call in function.calls):
+        if any(uses_a_checkpoint(home, call) for home, function in current for call in function.calls):
             return True
         waiting = [
             found
@@ -245,18 +234,6 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
             for found in graph.reached(home, function, call)
         ]
     return False
-
-
-def _loads(file: FileIndex, call: ast.Call) -> bool:
-    """Whether a call may read, move or upload a checkpoint: ``paddle.load``, ``self.model.load``, ``shutil.copy``."""
-    written, last = dotted(call.func) or "", terminal(call) or ""
-    if _TELLING.fullmatch(last) or _UPLOADS.fullmatch(last):
-        return True
-    if not file.names.is_bound(written.partition(".")[0]):
-        return last == "load" and isinstance(call.func, ast.Attribute)  # a method of some object
-    name = file.names.resolve(written)
-    is_library = name.startswith(("paddle.", "torch."))
-    return (is_library and last in _LOADS) or _FILE_CALLS.fullmatch(name) is not None
 
 
 def _model(call: cst.Call, context: Context) -> str | None:
