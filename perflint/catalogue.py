@@ -263,7 +263,7 @@ def _read_example(path: Path, data: dict[str, Any]) -> Example:
 
 
 _REQUIRED = object()
-_KINDS = {"str": str, "bool": bool, "int": int, "tuple": list, "Mapping": dict, "Any": object}
+_KINDS = {"str": str, "bool": bool, "int": int, "float": float, "tuple": list, "Mapping": dict, "Any": object}
 """What YAML has for a field of these types."""
 
 

@@ -436,6 +436,11 @@ def test_the_fix_takes_the_saves_that_follow() -> None:
         ("paddle.save(model.state_dict(), 'a')\nmodel.set_state_dict(paddle.load('a'))", Level.DISPLAY),
         ("model.set_state_dict(paddle.load('a'))\npaddle.save(model.state_dict(), 'a')", Level.DISPLAY),
         ("paddle.save(model.state_dict(), 'a')\nmodel.set_state_dict(paddle.load('b'))", Level.UNSAFE),
+        ("paddle.save(model.state_dict(), 'a')\nmodel.set_state_dict(paddle.load(path='a'))", Level.DISPLAY),
+        ("paddle.static.save(args.main, model_path='a')\npaddle.static.load(args.main, model_path='a')", Level.DISPLAY),
+        ("paddle.save(model.state_dict(), args.dir + '/a')\nshutil.copytree(args.dir, 'b')", Level.DISPLAY),
+        ("folder = 'b'\npaddle.save(model.state_dict(), folder + '/a')\nshutil.copytree(folder, 'c')", Level.DISPLAY),
+        ("folder = 'b'\npaddle.save(model.state_dict(), folder + '/a')\nprint(folder)", Level.UNSAFE),
     ],
 )
 def test_how_far_the_fix_may_be_trusted(body: str, expected: Level) -> None:

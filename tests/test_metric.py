@@ -184,6 +184,21 @@ def test_fix_samples_the_metric_and_says_so() -> None:
     assert "every 10th batch" in finding.fix.reason
 
 
+@pytest.mark.parametrize(
+    ("body", "is_offered"),
+    [
+        ("metric = paddle.metric.Auc()\nmetric.update(x, y)\nprint(metric.accumulate())", False),
+        ("metric.reset()\nmetric.update(x, y)\nprint(metric.accumulate())", False),
+        ("metric.update(x, y)\nif step % 100 == 0:\n    print(metric.accumulate())\n    metric.reset()", True),
+    ],
+)
+def test_no_edit_where_each_step_has_a_metric_of_its_own(body: str, is_offered: bool) -> None:
+    """A step without the update would show the value of an empty metric."""
+    (finding,) = check(with_metric("paddle.metric.Auc()", body), RULE)
+    assert finding.fix is not None
+    assert bool(finding.fix.edits) is is_offered
+
+
 @pytest.mark.parametrize("body", ["acc = metric.update(x)", "args.scores.append(metric.update(x))"])
 def test_fix_of_a_result_that_is_used_is_only_told(body: str) -> None:
     (finding,) = check(with_metric("paddle.metric.Accuracy()", body), RULE)

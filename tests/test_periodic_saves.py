@@ -19,8 +19,8 @@ def _said(body: str) -> list[str]:
     ("test", "said"),
     [
         ("step % 500 == 0", "every 500 steps"),
-        ("step and not step % args.n and args.rank == 0", "every `args.n` steps"),
-        ("step % args.n == 0 or step == len(loader) - 1", "every `args.n` steps"),
+        ("step and not step % args.n and args.rank == 0", "every `args.n` steps (how many, the code does not say)"),
+        ("step % args.n == 0 or step == len(loader) - 1", "every `args.n` steps (how many, the code does not say)"),
         ("np.mod(step, 100) == 0", "every 100 steps"),
     ],
 )
@@ -123,11 +123,36 @@ def test_no_edit_of_one_among_saves_that_are_made_together() -> None:
     assert finding.fix.reason.endswith("it is one of several saves that are made together")
 
 
-@pytest.mark.parametrize(("helper", "is_offered"), [("paddle.load('b')", False), ("print('b')", True)])
+@pytest.mark.parametrize(
+    ("helper", "is_offered"),
+    [
+        ("paddle.load('b')", False),
+        ("args.net.load('b')", False),
+        ("load_checkpoint('b')", False),
+        ("shutil.copytree('a', 'b')", False),
+        ("subprocess.run(['eval.sh'])", False),
+        ("args.client.upload_file('b')", False),
+        ("json.load(open('b'))", True),
+        ("shutil.which('b')", True),
+        ("print('b')", True),
+    ],
+)
 def test_no_edit_where_a_function_that_the_loop_calls_loads_a_checkpoint(helper: str, is_offered: bool) -> None:
     body = f"if step % 10 == 0:\n    {SAVE}\nscore()"
-    text = in_step(body) + f"\n\ndef score():\n    return again()\n\n\ndef again():\n    return {helper}\n"
+    imports = "import json\nimport shutil\nimport subprocess\n"
+    text = imports + in_step(body) + f"\n\ndef score():\n    return again()\n\n\ndef again():\n    return {helper}\n"
     [finding] = check(text, "PPF401")
+    assert finding.fix is not None
+    assert bool(finding.fix.edits) is is_offered
+
+
+@pytest.mark.parametrize(
+    ("after", "is_offered"),
+    [("publish(folder)", False), ("publish(where=folder)", False), ("print(folder)", True), ("publish(step)", True)],
+)
+def test_no_edit_where_the_folder_of_the_file_is_handed_on(after: str, is_offered: bool) -> None:
+    save = "paddle.save(model.state_dict(), folder + '/model')"
+    [finding] = check(in_step(f"if step % 10 == 0:\n    folder = f'out/{{step}}'\n    {save}\n    {after}"), "PPF401")
     assert finding.fix is not None
     assert bool(finding.fix.edits) is is_offered
 
@@ -173,3 +198,29 @@ def test_the_interval_of_an_option_that_an_object_keeps() -> None:
     """
     [finding] = check({"trainer.py": trainer, "main.py": main}, "PPF401")
     assert "every `self.freq` steps (70 by default)" in finding.message
+
+
+def test_what_a_call_hands_over_goes_before_the_default_of_the_parameter() -> None:
+    text = """
+    import paddle
+
+
+    class Trainer:
+        def __init__(self, freq=200):
+            self.freq = freq
+
+        def train(self, model, loader, optimizer):
+            for step, (x, y) in enumerate(loader):
+                loss = paddle.nn.functional.cross_entropy(model(x), y)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                if step % self.freq == 0:
+                    paddle.save(model.state_dict(), str(step))
+
+
+    """
+    [one] = check(text + "Trainer(70).train(None, None, None)\n", "PPF401")
+    assert "every `self.freq` steps (70 by default)" in one.message
+    [several] = check(text + "Trainer(70).train(None, None, None)\n    Trainer(80).train(None, None, None)\n", "PPF401")
+    assert "every `self.freq` steps (how many, the code does not say)" in several.message

@@ -9,7 +9,7 @@ import pytest
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level
 from perflint.run import engine
-from tests.support import expect_marked, expect_marked_in_step, fixed, fixed_body, in_step, sources
+from tests.support import check, expect_marked, expect_marked_in_step, fixed, fixed_body, in_step, sources
 
 RULE = "PPF206"
 OTHERS = "\nseen = paddle.sum(np.ones(3))"
@@ -263,3 +263,23 @@ def test_an_import_that_a_round_trip_by_a_name_leaves_unused() -> None:
     [finding] = found(in_step("a = np.asarray(x.numpy())\na = paddle.to_tensor(a)"))
     assert finding.fix is not None
     assert [edit.content for edit in finding.fix.edits] == ["", "", "x.detach().clone()", "a"]
+
+
+def test_no_clone_for_paddle_1() -> None:
+    """A tensor of Paddle 1.x has no such method."""
+    text = """
+    from paddle import fluid
+
+
+    def train(model, loader, optimizer):
+        for step, (x, y) in enumerate(loader):
+            loss = fluid.layers.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.minimize(loss)
+            model.clear_gradients()
+            kept = fluid.dygraph.to_variable(loss.numpy())
+    """
+    [finding] = check(text, "PPF206")
+    assert finding.fix is not None
+    assert finding.fix.edits == ()
+    assert "since Paddle 2.0" in finding.fix.reason

@@ -362,6 +362,22 @@ def test_batch_as_it_is_is_shown() -> None:
     assert [edit.content for edit in fix.edits if edit.content] == ["x.astype('float32')"]
 
 
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("x = paddle.to_tensor(x)\nargs.library = paddle", "args.library = paddle"),  # `x = x` says nothing
+        ("z = paddle.to_tensor(x)\nargs.library = paddle", "z = x\nargs.library = paddle"),
+        ("x = paddle.to_tensor(x); args.library = paddle", "x = x; args.library = paddle"),
+    ],
+)
+def test_a_batch_that_keeps_its_name_loses_the_row(body: str, left: str) -> None:
+    fix = only(body).fix
+    assert fix is not None
+    [edit] = fix.edits
+    text = in_step(body)
+    assert text[: edit.start] + edit.content + text[edit.end :] == in_step(left)
+
+
 def shown(body: str) -> list[str]:
     """What the edit of the one finding in a forward pass writes."""
     (finding,) = in_forward(body)

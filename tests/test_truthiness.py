@@ -368,7 +368,7 @@ def shown(body: str) -> str:
         ),
         ("loss = loss if loss > 1 else 2 * loss", "loss = paddle.where(loss > 1, loss, 2 * loss)"),
         ("largest = max(loss, x)", "largest = paddle.maximum(loss, x)"),
-        ("if x.sum() > 0:\n    x = x / x.sum()", "x = paddle.where(x.sum() > 0, x / x.sum(), x)"),
+        ("if x.sum() > 0:\n    x = x / 2", "x = paddle.where(x.sum() > 0, x / 2, x)"),
         (
             "if x.sum() > 0:\n    z = x.mean()\nelse:\n    z = x.sum()",
             "z = paddle.where(x.sum() > 0, x.mean(), x.sum())",
@@ -505,3 +505,18 @@ def test_nothing_is_applied() -> None:
     assert {finding.fix.level for finding in check(in_step("if loss > 3: pass"), RULE) if finding.fix} == {
         Level.DISPLAY
     }
+
+
+@pytest.mark.parametrize(
+    ("body", "divisor"),
+    [
+        ("if x.sum() > 0:\n    x = x / x.sum()", "x.sum()"),
+        ("n = x.sum()\nif n == 0:\n    z = x.mean()\nelse:\n    z = x.mean() / n", "n"),
+    ],
+)
+def test_no_where_for_a_test_that_keeps_a_division_from_zero(body: str, divisor: str) -> None:
+    """At n = 0 `paddle.where` takes the other value; the gradient of the division is 0 times infinity all the same."""
+    fix = only(body).fix
+    assert fix is not None
+    assert fix.edits == ()
+    assert f"`{divisor}.clip(min=...)`" in fix.reason

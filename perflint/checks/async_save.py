@@ -6,19 +6,21 @@ What `paddle.async_save` does is settled by running it: `tests/test_async_save.p
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 import libcst as cst
 
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop, one_level, paddle_for
 from perflint.dataflow.call_graph import CallGraph
+from perflint.facts.checkpoint_uses import uses_a_checkpoint
 from perflint.facts.fluid import imports_fluid
 from perflint.facts.periodic_saves import PeriodicSave
 from perflint.findings import Edit, Fix, Level
 from perflint.index.kinds import LAYER_TAG
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name, method_of
-from perflint.syntax.names import dotted
+from perflint.syntax.names import names_in
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, terminal
 from perflint.syntax.tree import alike, walk
 from perflint.syntax.vocabulary import means_model
@@ -57,7 +59,7 @@ _HARMLESS = frozenset(
     {"print", "info", "debug", "warning", "error", "log", "write", "format", "append"}
     | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
 )
-_LOADS = frozenset({"load", "load_dygraph", "load_state_dict"})
+_BUILDS_PATHS = frozenset({"join", "save", "save_pretrained"})
 _DEEPEST = 3
 """Calls from the loop to a function that loads."""
 _WIDTH = 88
@@ -183,11 +185,38 @@ def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
             if terminal(item) in _HARMLESS:
                 harmless |= {id(part) for part in walk(item)}
     others = (item for item in walk(loop) if id(item) not in own | harmless)
-    return path is not None and any(alike(item, path) for item in others)
+    if path is None:
+        return False
+    return any(alike(item, path) for item in others) or _folder_is_handed_on(path, loop, own | harmless)
+
+
+def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[int]) -> bool:
+    """Whether a folder that the loop makes up for the file goes to another call: ``publish(folder)``."""
+    folders = set(names_in(path)) & set(_made_up_paths(loop))
+    return any(
+        isinstance(argument, ast.Name) and argument.id in folders
+        for item in walk(loop)
+        if isinstance(item, ast.Call) and id(item) not in excepted and terminal(item) not in _BUILDS_PATHS
+        for argument in arguments_of(item)
+    )
+
+
+def _made_up_paths(loop: Loop) -> Iterator[str]:
+    """The names that a loop binds to a text it puts together: ``folder = os.path.join(out, f"step{step}")``."""
+    for item in walk(loop):
+        if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
+            value = item.value
+            is_text = isinstance(value, (ast.JoinedStr, ast.BinOp)) and any(map(_is_text, walk(value)))
+            if is_text or (isinstance(value, ast.Call) and terminal(value) in ("join", "format", "Path")):
+                yield item.targets[0].id
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
-    """Whether a function that the loop calls loads a checkpoint: it may be the one that is still written."""
+    """Whether a function that the loop calls loads, moves or uploads a file: it may be the one still written."""
     file, scope = context.file, context.here.scope
     graph = CallGraph.of(file.project)
     calls = [call for statement in scope.statements_in(loop) for call in statement.calls]
@@ -196,7 +225,7 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
     for _ in range(_DEEPEST):
         current = [(home, function) for home, function in waiting if function not in seen]
         seen |= {function for _, function in current}
-        if any(_loads(home, call) for home, function in current for call in function.calls):
+        if any(uses_a_checkpoint(home, call) for home, function in current for call in function.calls):
             return True
         waiting = [
             found
@@ -205,11 +234,6 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
             for found in graph.reached(home, function, call)
         ]
     return False
-
-
-def _loads(file: FileIndex, call: ast.Call) -> bool:
-    name = file.names.resolve(dotted(call.func) or "")
-    return name.startswith("paddle.") and name.rpartition(".")[2] in _LOADS
 
 
 def _model(call: cst.Call, context: Context) -> str | None:

@@ -10,12 +10,16 @@ import libcst as cst
 from perflint.checks.arguments import find_argument
 from perflint.checks.edits import block_and_line, call_in, paddle_for
 from perflint.checks.guard import guard_edits
+from perflint.facts.checkpoint_uses import uses_a_checkpoint
 from perflint.facts.shared_saves import SAVES, EveryRank, every_rank_in
 from perflint.findings import Fix, Level, Related
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import check, row_gate
 from perflint.lint.walk import children
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.tree import walk
 
 CODE = "PPF403"
 _TITLE = "save on rank 0 alone"
@@ -23,7 +27,7 @@ _REASON = (
     "the other ranks no longer write, nor wait: where they read the file, a barrier has to come first; on several "
     "machines the first one alone has it"
 )
-_READ_BACK = "line {line} reads the file again, on all ranks: they have to wait for rank 0 there, at a barrier"
+_READ_BACK = "line {line} reads the file, on all ranks: they have to wait for rank 0 there, at a barrier"
 _BY_HAND = "where the rank is known, and what else belongs under the test, is for you to say"
 _TOGETHER = "what it saves is worked out by a call that may need all ranks: make that call before the test of the rank"
 _OLD = "put it under a test of the rank that this release of Paddle has"
@@ -85,22 +89,41 @@ def _fix(call: cst.Call, found: EveryRank, context: Context) -> Fix:
 
 
 def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
-    """The row that loads one of the files again after some saves, in the same function; 0 where none does."""
+    """The row that loads or copies one of the files after some saves, in the same function; 0 where none does.
+
+    ``shutil.copytree(folder, latest)`` copies the file that was saved to ``os.path.join(folder, "model.pdparams")``.
+    """
     file, start = context.file, context.range(save)[0]
-    arguments = (find_argument(each, "path", SAVES[context.name(each.func)]) for each in run)
+    arguments = (_path_of(each, context) for each in run)
     written = (context.expression(argument.value) for argument in arguments if argument is not None)
-    paths = {ast.unparse(path) for path in written if path is not None}
+    known = [path for path in written if path is not None]
+    paths = set(map(ast.unparse, known))
     saves = file.calls_named(local_name(save.func).rpartition(".")[2])
     here = next((item for item in saves if file.source.lines.span(item[2])[0] == start), None)
     if here is None:
         return 0
-    for scope, statement, call in file.calls_named("load"):
-        if scope is not here[0] or not call.args or ast.unparse(call.args[0]) not in paths:
-            continue
+    folders = {name for path in known for name in _parts_of(path)}
+    for statement in here[0].statements:
         again = statement.loop is not None and statement.loop is here[1].loop
-        if again or statement.node.lineno > here[1].node.lineno:
-            return call.lineno
+        if not again and statement.node.lineno <= here[1].node.lineno:
+            continue
+        for call in statement.calls:
+            given = {ast.unparse(argument) for argument in arguments_of(call)}
+            if given & (paths | folders) and uses_a_checkpoint(file, call):
+                return call.lineno
     return 0
+
+
+def _path_of(save: cst.Call, context: Context) -> cst.Arg | None:
+    """The path that a save writes to: ``model_path`` is what ``paddle.static.save`` calls it."""
+    position = SAVES[context.name(save.func)]
+    return find_argument(save, "model_path", None) or find_argument(save, "path", position)
+
+
+def _parts_of(path: ast.expr) -> set[str]:
+    """The names in an expression, as they are written: ``args.out`` and ``step`` in ``f"{args.out}/{step}"``."""
+    names = {name for item in walk(path) if (name := dotted(item)) is not None}
+    return {name for name in names if not any(other.startswith(f"{name}.") for other in names)}
 
 
 def _is_old(name: str, context: Context) -> bool:

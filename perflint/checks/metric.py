@@ -29,6 +29,7 @@ _OF_FLUID = "paddle.fluid.metrics."
 """Metrics that raise an error for tensors: whatever they are given has been read."""
 _HOST_LIBRARIES = ("sklearn.metrics.", "seqeval.metrics.")
 _GIVES = frozenset({"compute", "numpy"})
+_MADE_ANEW = "the step makes a new metric: make it and read it under the same test of the step"
 _DEEPEST = 5
 
 
@@ -38,7 +39,7 @@ def metric_in_step(call: cst.Call, context: Context, step: Step) -> None:
     expression = context.expression(call)
     confidence = _confidence(context.here, expression) if isinstance(expression, ast.Call) else None
     if confidence is not None:
-        context.report(CODE, call, _fix(context), step, confidence=confidence)
+        context.report(CODE, call, _fix(call, context), step, confidence=confidence)
 
 
 @check("FunctionDef")
@@ -144,6 +145,24 @@ def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int =
     return False
 
 
-def _fix(context: Context) -> Fix:
+def _fix(call: cst.Call, context: Context) -> Fix:
     title = f"update the metric every {rarer.ordinal(context.settings.log_interval)} step"
+    if _is_made_at_each_step(call, context):
+        return rarer.words(title, _MADE_ANEW)
     return guard.sample_fix(title, rarer.BATCHES, "", context)
+
+
+def _is_made_at_each_step(call: cst.Call, context: Context) -> bool:
+    """Whether the step makes or empties the metric itself, so that a step without the update has an empty one."""
+    expression, point = context.expression(call), context.here
+    if not isinstance(expression, ast.Call) or not isinstance(expression.func, ast.Attribute):
+        return False
+    name = _base_name(expression.func.value)
+    for statement in point.scope.statements_in(point.loop) if point.loop is not None else point.scope.statements:
+        targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
+        if name in map(dotted, targets):
+            return True
+        resets = any(dotted(one.func) == f"{name}.reset" for one in statement.calls)
+        if resets and statement.place is point.statement.place:
+            return True
+    return False

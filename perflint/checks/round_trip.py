@@ -15,6 +15,7 @@ from perflint.checks.single_tensor import Evidence
 from perflint.checks.tensor_reads import certainty, tensor_read_by
 from perflint.checks.to_tensor import NAMES, data_of, makes_tensor
 from perflint.facts import origin as origins
+from perflint.facts.fluid import NO_CLONE, is_for_paddle_1
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context, method_of
 from perflint.lint.registry import forward_triggers, step_check, step_triggers
@@ -173,6 +174,8 @@ def _on_device_copy(call: cst.Call, trip: Trip, context: Context) -> Fix:
     dtype = find_argument(call, "dtype", 1)
     if dtype is not None:
         trip = Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype.value)})"))
+    if is_for_paddle_1([context.file]):
+        return Fix(_TITLE, (), Level.DISPLAY, NO_CLONE)
     edit = Edit(*context.range(call), _copy_of(trip, context))
     level, reason = _level(call, trip, context)
     return Fix(_TITLE, (edit,), level, reason)

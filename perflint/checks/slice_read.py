@@ -11,6 +11,7 @@ import libcst as cst
 
 from perflint.checks.slices import Sweep, is_in_order, is_moving, levels_of, loops_around, sweep
 from perflint.dataflow.evaluate import Evaluator
+from perflint.facts.fluid import is_for_paddle_1
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex
@@ -36,6 +37,7 @@ _FURTHEST = 200
 
 _TYPE_REASON = "what `{base}` is could not be worked out"
 _LAYOUT_REASON = "the array may lie in memory in another order, so that a sum over it can round differently"
+_NO_CLONE = "tensors have `clone` and `item`, which would copy the slice alone, since Paddle 2.0"
 _AMP_REASON = "under auto_cast the copy may be made in another dtype"
 
 
@@ -192,6 +194,8 @@ def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Cont
     receiver = cst.ensure_type(call.func, cst.Attribute).value if is_method else call.args[0].value
     at = context.range(receiver)[1]
     base = ast.unparse(found.base)
+    if is_for_paddle_1([context.file]):
+        return Fix(f"read `{base}` once, before the loop", (), Level.DISPLAY, _NO_CLONE)
     if read.spelling in _CONVERSIONS:
         return Fix("read one number with .item()", (Edit(at, at, ".item()"),), Level.SAFE)
     reasons = [] if certain else [_TYPE_REASON.format(base=base)]

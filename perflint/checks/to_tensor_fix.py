@@ -8,6 +8,7 @@ import re
 import libcst as cst
 
 from perflint.checks.arguments import find_argument
+from perflint.checks.delete import whole_rows
 from perflint.checks.edits import indentation, insert_row_after, source_of
 from perflint.dataflow.sizes import is_super_init
 from perflint.dataflow.values import Values
@@ -58,7 +59,9 @@ def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
     if kind in (origins.LITERAL, origins.INVARIANT):
         return Fix(title, tuple(_made_once(call, context)), Level.DISPLAY, reason)
     if kind in ("copy", "cast"):
-        return Fix(title, (Edit(*context.range(call), _as_it_is(call, data, context)),), Level.DISPLAY, reason)
+        text = _as_it_is(call, data, context)
+        edit = _without_the_row(call, text, context) or Edit(*context.range(call), text)
+        return Fix(title, (edit,), Level.DISPLAY, reason)
     if kind == origins.NUMBER and _meets_a_tensor(call, context):
         return Fix(title, (Edit(*context.range(call), context.text(data.value)),), Level.DISPLAY, reason)
     return Fix(title, (), Level.DISPLAY, reason)
@@ -141,6 +144,21 @@ def _as_it_is(call: cst.Call, data: cst.Arg, context: Context) -> str:
     dtype = find_argument(call, "dtype", 1)
     source = source_of(data.value, context)
     return source if dtype is None else f"{source}.astype({context.text(dtype.value)})"
+
+
+def _without_the_row(call: cst.Call, text: str, context: Context) -> Edit | None:
+    """The edit that deletes ``image = paddle.to_tensor(image)``, of which ``image = image`` would be left."""
+    statement = context.statement
+    if not isinstance(statement, cst.Assign) or statement.value is not call or len(statement.targets) != 1:
+        return None
+    line, block = context.parents[-2], context.parents[-3]
+    is_alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+    if context.text(statement.targets[0].target) != text or not is_alone:
+        return None
+    if not isinstance(block, cst.IndentedBlock) or len(block.body) < 2:
+        return None
+    start, end = context.range(statement)
+    return None if "#" in context.file.source.text[start:end] else whole_rows(start, end, context.file.source)
 
 
 def _made_once(call: cst.Call, context: Context) -> list[Edit]:

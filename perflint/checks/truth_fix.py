@@ -14,7 +14,7 @@ from perflint.facts.usages import Usage
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import LOGGING
@@ -24,6 +24,11 @@ _NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
 _WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"
 _LATE = "what is wrong is then seen up to {interval} steps late"
 _SKIPPED = "a `paddle.amp.GradScaler` leaves out the steps whose gradients are not finite, and looks for itself"
+_DIVIDES = (
+    "`paddle.where` computes both sides, and a division by zero in the unused one spoils the gradients: divide by"
+    " `{divisor}.clip(min=...)` instead, a floor that leaves every other value as it is"
+)
+_HARDLY = 1e-2
 _FORWARD = "a forward pass counts no steps, and whether both sides may be computed is for a person to say"
 _ELSEWHERE = "the step is counted in another function: pass it here"
 _OTHERS = "what is decided at each step cannot wait: whether both sides may be computed is for a person to say"
@@ -218,10 +223,35 @@ def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, contex
     whole = test is node and not isinstance(test, cst.NamedExpr) and "#" not in context.text(owner)
     if paddle is None or not whole or not (_is_pure(first, name, context) and _is_pure(second, name, context)):
         return Fix(title, (), Level.DISPLAY, f"{_BOTH}; {_WHERE}")
+    sides = [side for side in choice if not _is_name(side, name)]
+    divisor = next(filter(None, (_divisor(side, node, context) for side in sides)), None)
+    if divisor is not None:
+        return Fix("divide by what is never 0", (), Level.DISPLAY, _DIVIDES.format(divisor=divisor))
     other = name if _is_name(second, name) else context.text(second)
     text = f"{paddle}.where({context.text(node)}, {context.text(first)}, {other})"
     edits = (Edit(*context.range(owner), f"{name} = {text}" if name else text),)
     return Fix(title, edits, Level.DISPLAY, f"{_BOTH}; {_WHERE}")
+
+
+def _divisor(side: cst.BaseExpression, test: cst.BaseExpression, context: Context) -> str | None:
+    """What one side of a choice divides by, where the test keeps it from 0: ``n`` of ``loss / n`` under ``n > 0``."""
+    expression, asked = context.expression(side), context.expression(test)
+    if expression is None or asked is None or not _compares_with_nothing(asked):
+        return None
+    divisions = (item for item in walk(expression) if isinstance(item, ast.BinOp))
+    divisors = (item.right for item in divisions if isinstance(item.op, (ast.Div, ast.FloorDiv, ast.Mod)))
+    return next((ast.unparse(each) for each in divisors if plain_names(each) & plain_names(asked)), None)
+
+
+def _compares_with_nothing(test: ast.expr) -> bool:
+    """Whether a test asks if something is 0, or hardly more: ``n > 0``, ``n != 0``, ``n > eps``, ``n``."""
+    if not isinstance(test, ast.Compare):
+        return True
+    return any(
+        (isinstance(side, ast.Constant) and isinstance(side.value, (int, float)) and abs(side.value) < _HARDLY)
+        or "eps" in (dotted(side) or "").lower()
+        for side in (test.left, *test.comparators)
+    )
 
 
 def _is_pure(node: cst.BaseExpression, name: str, context: Context) -> bool:

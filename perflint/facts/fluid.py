@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FLUID = "paddle.fluid"
 GONE = "2.5"
 """The first Paddle without it."""
+NO_CLONE = "tensors have `clone` since Paddle 2.0: where nothing changes them in place, `.detach()` is enough"
+"""Why no edit with ``.clone()`` is offered to code for Paddle 1.x."""
 _OF_PADDLE_2 = re.compile(
     r"\b(?:paddle\.|from[ \t]+paddle[ \t]+import\b[^\n#]*?\b)"
     r"(?:nn|to_tensor|no_grad|vision|set_device|Model|io|optimizer|static|jit|amp|metric|load|save|disable_static"

@@ -224,15 +224,18 @@ def _interval(runs: Cadence, place: ReadPlace) -> Interval | None:
 
 
 def _number(node: ast.expr, place: ReadPlace) -> int | None:
-    """The whole number that an expression is, as far as the code says: also by the default of an option."""
+    """The whole number that an expression is, as far as the code says: also by the default of an option.
+
+    What the calls that are seen hand over goes before the default of a parameter; where they differ, none is told.
+    """
     if isinstance(node, ast.Constant):
         return _positive(node.value)
     constants = Constants.of(place.file.project)
-    found = constants.by_default(node, place)
-    if found is not None and found.is_known:
-        return _positive(found.value)
     numbers = {_positive(value.value) for value in constants.possible(node, place)} - {None}
-    return numbers.pop() if len(numbers) == 1 else None
+    if numbers:
+        return numbers.pop() if len(numbers) == 1 else None
+    found = constants.by_default(node, place)
+    return _positive(found.value) if found is not None and found.is_known else None
 
 
 def _positive(value: object) -> int | None:

@@ -154,7 +154,7 @@ class Interval:
 
     def explained(self) -> str:
         """In words, with the number that is assumed where none is known."""
-        text = self.text if self.steps is not None else f"{self.text} (taken as {USUAL_INTERVAL})"
+        text = self.text if self.steps is not None else f"{self.text.rstrip(')')}; taken as {USUAL_INTERVAL})"
         return f"{text}, beside {self.beside}" if self.beside else text
 
 
@@ -162,5 +162,5 @@ def every(number: ast.expr, steps: int | None) -> Interval:
     """The interval of ``step % number == 0``; ``steps``: what the number is, where that is known."""
     if isinstance(number, ast.Constant):
         return Interval(steps, f"every {ast.unparse(number)} steps")
-    known = f" ({steps} by default)" if steps is not None else ""
-    return Interval(steps, f"every `{ast.unparse(number)}` steps{known}")
+    known = f"{steps} by default" if steps is not None else "how many, the code does not say"
+    return Interval(steps, f"every `{ast.unparse(number)}` steps ({known})")
