@@ -73,6 +73,29 @@ def test_the_waits_of_the_loop_keep_their_impact() -> None:
     assert found.impact.level is MEDIUM
 
 
+def test_a_forward_pass_is_told_as_such() -> None:
+    text = """\
+    import paddle
+
+
+    class Loss(paddle.nn.Layer):
+        def forward(self, scores):
+            for score in scores:
+                if (score > 0).any():
+                    scores = scores * 2
+            if (scores > 9).any():
+                scores = scores - 1
+            return scores
+    """
+    first, second = (found.impact for found in check(text, "PPF203"))
+    assert first == Impact(MEDIUM, "a wait for the device several times at each step", 0.25)
+    assert second is not None
+    assert (
+        second.reason
+        == "a wait for the device in each forward pass, behind the waits at each pass of the loop at line 6"
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [

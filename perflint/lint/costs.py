@@ -17,7 +17,7 @@ _MOST_WAYS = 100
 """Ways from one loop that are compared; where there are more, all are taken to run in one program."""
 
 _BEHIND = "right behind another one"
-_BEHIND_LOOP = "at each step, behind the waits at each pass of the loop at line {row}"
+_BEHIND_LOOP = "{often}, behind the waits at each pass of the loop at line {row}"
 _FOR_A_LINE = "that the log at line {row} needs at each step"
 
 
@@ -78,7 +78,7 @@ class Costs:
         for other in self._repeated.get(loop_of(step), ()):
             if other.cost is not None and other.cost.repeat is not None and _has_drained(other, draft):
                 path, row = other.cost.repeat
-                return _BEHIND_LOOP.format(row=_row(path, row, draft.path))
+                return _BEHIND_LOOP.format(often=cost.often, row=_row(path, row, draft.path))
         return ""
 
     def _line(self, draft: Draft) -> tuple[str, int, int] | None:
