@@ -6,12 +6,13 @@ The host launches kernels one after the other and goes on; the card works on the
 wait until the card is done with all that was launched.  Between two steps the host has work of its own (the loader,
 logs, Python).  Without a read the host runs ahead, and a step takes as long as the slower of the two; after a read the
 card stands still until the host has launched more.  The model says what that costs by the host's work, and by where
-the read stands.  The figures of ``PHASES`` are assumptions about a step of a few milliseconds, not measurements.
+the read stands; and what one more read costs in a step with a loop that waits at each of its passes.  The figures of
+``PHASES`` are assumptions about a step of a few milliseconds, not measurements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from record import write
@@ -20,6 +21,13 @@ HOST_MS = (0.3, 1.0, 2.0, 4.0)
 """The host's work between two steps."""
 
 STEPS = 200
+
+WAITS = (1, 4, 8, 32)
+"""How often a loop inside the step waits."""
+
+LOSS_LOOP = (80, 95)
+PARAMETER_LOOP = (310, 390)
+"""The kernels between which it runs: a loop over samples in the loss, or one over parameters behind ``backward``."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +64,19 @@ class _Clocks:
         self.host = max(self.host, self.card)
 
 
-def step_ms(host_ms: float, read_after: int | None = None) -> float:
+def step_ms(host_ms: float, reads: Collection[int] = ()) -> float:
     """How long a step takes once the queues have filled, in milliseconds.
 
     Args:
         host_ms: the host's work between two steps.
-        read_after: the number of kernels before the read; None without one.
+        reads: the number of kernels before each read.
     """
     clocks = _Clocks()
     ends: list[float] = []
     for _ in range(STEPS):
         for number, phase in enumerate(_kernels(), 1):
             clocks.launch(phase)
-            if number == read_after:
+            if number in reads:
                 clocks.read()
         clocks.host += host_ms
         ends.append(clocks.card)
@@ -90,13 +98,43 @@ def costs(hosts: Sequence[float] = HOST_MS) -> dict[str, dict[str, float]]:
         "at the end of the step": forward + backward + optimizer,
     }
     return {
-        place: {f"{host} ms": round(step_ms(host, count) - step_ms(host), 2) for host in hosts}
+        place: {f"{host} ms": round(step_ms(host, (count,)) - step_ms(host), 2) for host in hosts}
         for place, count in places.items()
     }
 
 
+def costs_of_one_more(hosts: Sequence[float] = HOST_MS) -> dict[str, dict[str, list[float]]]:
+    """What one more read costs, in milliseconds from the least to the most, by how often a loop waits already."""
+    forward, backward, optimizer = (phase.kernels for phase in PHASES)
+    places = {
+        "of the loss, behind a loop in the loss": (LOSS_LOOP, forward),
+        "at the end, behind a loop over the parameters": (PARAMETER_LOOP, forward + backward + optimizer),
+        "after the backward pass, which follows a loop in the loss": (LOSS_LOOP, forward + backward),
+        "in the forward pass, before a loop in the loss": (LOSS_LOOP, forward // 2),
+    }
+    found: dict[str, dict[str, list[float]]] = {}
+    for place, (loop, count) in places.items():
+        for waits in WAITS:
+            known = _in_loop(*loop, waits)
+            more = [round(step_ms(host, {*known, count}) - step_ms(host, known), 2) for host in hosts]
+            found.setdefault(place, {})[f"{waits} waits"] = [min(more), max(more)]
+    return found
+
+
+def _in_loop(first: int, last: int, waits: int) -> set[int]:
+    """The numbers of kernels before each wait of a loop, as evenly as they fit between two."""
+    return {first + round((last - first) * number / waits) for number in range(1, waits + 1)}
+
+
 def main() -> None:
-    write({"milliseconds_by_host_work": costs(), "step_without_a_read": {f"{h} ms": step_ms(h) for h in HOST_MS}})
+    without = {f"{host} ms": step_ms(host) for host in HOST_MS}
+    write(
+        {
+            "milliseconds_by_host_work": costs(),
+            "milliseconds_of_one_more_by_waits": costs_of_one_more(),
+            "step_without_a_read": without,
+        }
+    )
 
 
 if __name__ == "__main__":

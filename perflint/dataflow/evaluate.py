@@ -89,6 +89,9 @@ _WRAPPERS = frozenset(
     {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
 )
 
+_PARAMETERS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
+"""Methods of a layer that give its tensors."""
+
 _PLACE_OF_TO_TENSOR = 2
 """Where ``paddle.to_tensor(data, dtype, place)`` takes the place."""
 
@@ -293,6 +296,8 @@ class Evaluator:
                 return HOST
             if name in _WRAPPERS or last in ("tqdm", "track"):
                 return self.iterated(node.args[0]) if node.args else UNKNOWN
+            if self._gives_parameters(node):
+                return tuple_of([HOST, TENSOR]) if last.startswith("named") else TENSOR
             if isinstance(node.func, ast.Attribute) and last in ("items", "values", "keys"):
                 base = self._whole(node.func.value)
                 if last == "keys":
@@ -300,6 +305,13 @@ class Evaluator:
                 value = element(base)
                 return tuple_of([HOST, value]) if last == "items" else value
         return self._drawn(self.kind(node))
+
+    def _gives_parameters(self, call: ast.Call) -> bool:
+        """Whether a call gives the parameters of a layer; what has such a method and is of no known kind is one."""
+        function = call.func
+        if not isinstance(function, ast.Attribute) or function.attr not in _PARAMETERS:
+            return False
+        return self.kind(function.value).tag in (LAYER_TAG, UNKNOWN_TAG)
 
     def _drawn(self, kind: Kind) -> Kind:
         """What iterating over a value gives; of an object of the project, what its methods say."""

@@ -6,16 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
+from perflint import catalogue
 from perflint.findings import Confidence, Impact
-from perflint.lint.beside import LOG_LINES, Loop, Trail, is_read, loop_of, may_meet
+from perflint.lint.beside import LOG_LINES, Loop, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
-from perflint.lint.impacts import Cost, impact
+from perflint.lint.impacts import WAITS, Cost, impact
 from perflint.training.steps import Step
 
 _MOST_WAYS = 100
 """Ways from one loop that are compared; where there are more, all are taken to run in one program."""
 
 _BEHIND = "right behind another one"
+_BEHIND_LOOP = "{often}, behind the waits at each pass of the loop at line {row}"
 _FOR_A_LINE = "that the log at line {row} needs at each step"
 
 
@@ -28,6 +30,7 @@ class Costs:
     A read whose value is for such a line alone costs nothing by itself: while the line runs, it has to be read.
 
     A wait costs little right behind another one: ``print(float(a), float(b))`` waits for ``a``, and only copies ``b``.
+    So does one behind a loop that waits at each of its passes, if no backward pass comes between the two.
 
     Args:
         drafts: all of them.
@@ -37,6 +40,7 @@ class Costs:
         drafts = list(drafts)
         self._told = {place for draft in drafts if _is_log(draft) and (place := _place(draft)) is not None}
         self._waiting = _first_waits(draft for draft in drafts if self._line(draft) is None)
+        self._repeated = _repeated_waits(drafts)
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
         for draft in drafts:
             line, cost = self._line(draft), draft.cost
@@ -66,6 +70,17 @@ class Costs:
         every = len(ways) > _MOST_WAYS
         return [each for way, costs in ways.items() if every or may_meet(own, way) for each in costs]
 
+    def _drained(self, draft: Draft) -> str:
+        """Where the host has just waited again and again for the device, in words; ``""`` where it has not."""
+        cost, step = draft.cost, draft.step
+        if cost is None or step is None or cost.repeat is not None or not _is_wait(draft):
+            return ""
+        for other in self._repeated.get(loop_of(step), ()):
+            if other.cost is not None and other.cost.repeat is not None and _has_drained(other, draft):
+                path, row = other.cost.repeat
+                return _BEHIND_LOOP.format(often=cost.often, row=_row(path, row, draft.path))
+        return ""
+
     def _line(self, draft: Draft) -> tuple[str, int, int] | None:
         """The log line that a value is read for, if all of those are reported: path, row, and where it starts."""
         lines = draft.shown if draft.cost is not None and draft.cost.milliseconds else ()
@@ -79,9 +94,19 @@ class Costs:
         if _waits(draft) and self._waiting[draft.path, draft.line] != draft.start:
             assert draft.cost is not None
             return replace(draft.cost, milliseconds=0.0, often=_BEHIND)
+        if (drained := self._drained(draft)) and draft.cost is not None:
+            return _without_wait(draft.cost, drained)
         if draft.statement is None or draft.logs or is_read(draft):
             return draft.cost
         return self._shown.get((draft.path, draft.statement[0])) or draft.cost
+
+
+def _without_wait(cost: Cost, often: str) -> Cost:
+    """What is left of the cost of a wait for which the device has nothing to do: of a log line, the line."""
+    if cost.event.adds_up:
+        line = catalogue.events()["log line"]
+        return replace(cost, event=line, milliseconds=line.milliseconds, often=often)
+    return replace(cost, milliseconds=0.0, often=often)
 
 
 def _is_log(draft: Draft) -> bool:
@@ -108,6 +133,34 @@ def _first_waits(drafts: Iterable[Draft]) -> dict[tuple[str, int], int]:
             if (-draft.confidence, draft.start) < (-known.confidence, known.start):
                 found[draft.path, draft.line] = draft
     return {row: draft.start for row, draft in found.items()}
+
+
+def _repeated_waits(drafts: Iterable[Draft]) -> dict[Loop, list[Draft]]:
+    """The waits that a loop inside a step makes at each pass, those of each step."""
+    found: dict[Loop, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        is_sure = draft.confidence > Confidence.LOW and not draft.is_silenced
+        if is_sure and draft.step is not None and draft.cost is not None and draft.cost.again and is_read(draft):
+            found[loop_of(draft.step)].append(draft)
+    return found
+
+
+def _is_wait(draft: Draft) -> bool:
+    return draft.cost is not None and draft.cost.event.name in WAITS
+
+
+def _has_drained(repeated: Draft, single: Draft) -> bool:
+    """Whether a loop that waits again and again has left the device little to do that a later wait could be for.
+
+    There must be no backward pass between the two, and each step that makes the later one must make the others.
+    """
+    assert (
+        repeated.step is not None and single.step is not None and repeated.cost is not None and single.cost is not None
+    )
+    if any(single.arms.get(test) is not value for test, value in repeated.arms.items()):
+        return False
+    first, second = trail_of(repeated, repeated.step), trail_of(single, single.step)
+    return repeated.cost.passes == single.cost.passes and may_meet(first, second) and first < second
 
 
 def _waits(draft: Draft) -> bool:

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perflint.facts.devices import Devices
 from perflint.facts.host_need import goes_into_a_collective, needed_for
+from perflint.facts.repeated_waits import waits_again
 from perflint.findings import Impact
 from perflint.measuring import Event
 from perflint.syntax.vocabulary import evaluates, is_no_training
+from perflint.training.backward_passes import passes_before
 from perflint.training.cadence import Interval
-from perflint.training.repeats import is_repeated
+from perflint.training.repeats import repeat_of
 from perflint.training.steps import Point, Step
 
 _WAIT, _COPY = "wait", "copy"
-_ON_DEVICE = frozenset({_WAIT, _COPY, "printed wait"})
-"""What costs nothing where there is no other device than the CPU."""
+WAITS = frozenset({_WAIT, _COPY, "printed wait"})
+"""Events for which the host waits for the device: they cost nothing where there is no other one than the CPU."""
 _REPEATED = 8
 """How often a loop inside a step is taken to run."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one finding costs by itself: ``milliseconds`` of a step, of an event that happens so ``often``."""
+    """What one finding costs by itself: ``milliseconds`` of a step, of an event that happens so ``often``.
+
+    ``repeat``: path and row of the loop inside the step at each pass of which it happens.  ``again``: whether the host
+    waits anew at each of them.  ``passes``: how many backward passes its step has made before it, where it is a wait.
+    """
 
     event: Event
     milliseconds: float
     often: str
+    repeat: tuple[str, int] | None = None
+    again: bool = False
+    passes: int = 0
 
 
 def cost(
@@ -46,20 +55,34 @@ def cost(
         return Cost(event, event.milliseconds / every.counted(), every.explained())
     if point is None or step is None:
         return _outside_of_steps(event, point)
-    if event.name in _ON_DEVICE and Devices.of(point.file.project).starts_on_cpu(point.file):
+    if event.name in WAITS and Devices.of(point.file.project).starts_on_cpu(point.file):
         return Cost(event, 0.0, "in a program for the CPU")
-    need = needed_for(point, node, step.forward) if event.name == _WAIT and node is not None else ""
-    if need:
-        return Cost(event, 0.0, need)
-    if event.name == _COPY and node is not None and goes_into_a_collective(point, node):
-        return Cost(event, 0.0, "beside a collective, which waits anyway")
     project = point.file.project
-    repeated = is_repeated(project, point, step)
+    loop = repeat_of(project, point, step, node)
     milliseconds = event.forward if step.forward else event.milliseconds
-    if repeated and event.adds_up:
+    if loop is not None and event.adds_up:
         milliseconds *= _REPEATED
-    often = "several times at each step" if repeated else "in each forward pass" if step.forward else "at each step"
-    return Cost(event, milliseconds, often)
+    once = "in each forward pass" if step.forward else "at each step"
+    found = Cost(
+        event,
+        milliseconds,
+        once if loop is None else "several times at each step",
+        repeat=(loop[0], loop[1].lineno) if loop is not None else None,
+        again=loop is not None and node is not None and waits_again(project, point, step, node, loop),
+        passes=passes_before(project, point, step) if event.name in WAITS else 0,
+    )
+    reason = _needed(event, node, point, step)
+    return replace(found, milliseconds=0.0, often=reason) if reason else found
+
+
+def _needed(event: Event, node: ast.expr | None, point: Point, step: Step) -> str:
+    """Why a wait of a step wins nothing by itself, in words; ``""`` where there is no such reason."""
+    if node is None:
+        return ""
+    if event.name == _WAIT:
+        return needed_for(point, node, step.forward)
+    is_for_all = event.name == _COPY and goes_into_a_collective(point, node)
+    return "beside a collective, which waits anyway" if is_for_all else ""
 
 
 def _outside_of_steps(event: Event, point: Point | None) -> Cost:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from perflint.index.project import Project
-from perflint.syntax.scopes import LOOPS, Statement, statements_calling
+from perflint.syntax.scopes import LOOPS
 from perflint.training.around import step_loop
 from perflint.training.steps import Point, Step
+from perflint.training.ways import way_to
 
 Arms = Mapping[tuple[str, int], bool]
 """Path and row of each ``if`` around a place, up to the step loop, with what its test has to be."""
@@ -20,7 +21,8 @@ def arms_of(project: Project, point: Point, step: Step) -> Arms:
     Those in a loop inside the step do not count: ``for x in batch: (if x: a() else: b())`` runs both in one step.
     """
     found: dict[tuple[str, int], bool] = {}
-    for path, statement in _way(project, point, step):
+    for file, _, statement in way_to(project, point, step):
+        path = file.path
         last = step_loop(statement, path, step.path, step.line)
         for link in statement.around:
             if link.node is last:
@@ -30,15 +32,6 @@ def arms_of(project: Project, point: Point, step: Step) -> Arms:
             elif isinstance(link.node, ast.If):
                 found[path, link.node.lineno] = link.branch == "body"
     return found
-
-
-def _way(project: Project, point: Point, step: Step) -> Iterator[tuple[str, Statement]]:
-    """The statement and the calls that lead to it, the nearest first; of several calls on one row the first."""
-    yield point.file.path, point.statement
-    for path, line in reversed(step.via):
-        found = next(statements_calling(project.files[path].scopes, line), None)
-        if found is not None:
-            yield path, found[1]
 
 
 def exclude(one: Arms, other: Arms) -> bool:

@@ -1,35 +1,63 @@
-"""Which statements run several times in one step: those in a loop inside the step, on any call that leads there."""
+"""Which loops inside a step repeat what runs there, on any call that leads to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
 
 from perflint.index.project import Project
-from perflint.syntax.scopes import Statement, statements_calling
+from perflint.syntax.scopes import Statement, own_parts
+from perflint.syntax.tree import children, walk
 from perflint.training.around import step_loop
-from perflint.training.passes import repeating_loops
+from perflint.training.guards import COMPREHENSIONS
+from perflint.training.passes import chosen_by_filters, repeating_loops
 from perflint.training.steps import Point, Step
+from perflint.training.ways import way_to
+
+Repeat = tuple[str, ast.stmt | ast.expr]
+"""The path of a file, and a loop or a comprehension in it."""
 
 
-def is_repeated(project: Project, point: Point, step: Step) -> bool:
-    """Whether a statement, or a call that leads to it, stands in a loop inside the step.
+def repeat_of(project: Project, point: Point, step: Step, node: ast.expr | None = None) -> Repeat | None:
+    """The innermost loop inside the step around an expression of a statement, or around a call that leads there.
 
     ``for batch in loader: for loss in losses: loss.item()`` reads several times in each step.
     """
-    if _in_loop([point.statement], point.file.path, step):
-        return True
-    for path, line in step.via:
-        statements = (statement for _, statement in statements_calling(project.files[path].scopes, line))
-        if _in_loop(statements, path, step):
-            return True
-    return False
-
-
-def _in_loop(statements: Iterable[Statement], path: str, step: Step) -> bool:
-    """Whether a loop stands between one of the statements and the step loop, or the top of its function."""
-    for statement in statements:
-        last = step_loop(statement, path, step.path, step.line)
+    around = _comprehension(point.statement, node) if node is not None else None
+    if around is not None:
+        return point.file.path, around
+    for file, _, statement in way_to(project, point, step):
+        last = step_loop(statement, file.path, step.path, step.line)
         innermost = next(repeating_loops(statement.place), None)
         if innermost is not None and innermost is not last:
+            return file.path, innermost
+    return None
+
+
+def is_at_each_pass(project: Project, point: Point, step: Step, repeat: Repeat) -> bool:
+    """Whether no ``if`` stands between a statement, or the calls that lead to it, and a loop that repeats it."""
+    for _, _, statement in way_to(project, point, step):
+        if any(item is repeat[1] for part in own_parts(statement.node) for item in walk(part)):
             return True
+        for link in statement.around:
+            if link.node is repeat[1]:
+                return True
+            if isinstance(link.node, ast.If):
+                return False
     return False
+
+
+def _comprehension(statement: Statement, node: ast.expr) -> ast.expr | None:
+    """The innermost comprehension of a statement that works out an expression at each of its passes."""
+    found: ast.expr | None = None
+    once: dict[ast.AST, ast.expr | None] = {}
+    waiting: list[tuple[ast.AST, ast.expr | None]] = [(part, None) for part in own_parts(statement.node)]
+    while waiting:
+        item, around = waiting.pop()
+        around = once.get(item, around)
+        if item is node:
+            found = around
+        if isinstance(item, COMPREHENSIONS):
+            once[item.generators[0].iter] = around
+            around = around if any(map(chosen_by_filters, item.generators)) else item
+        waiting += [(child, around) for child in children(item)]
+    return found
