@@ -27,7 +27,8 @@ class Event:
 
     ``what``: in words, such as "a wait for the device".  ``milliseconds``: a typical cost; ``forward``: the same
     within a forward pass.  ``adds_up``: whether several in one step cost several times as much.  ``level``: in place of
-    a time, for what no time tells.  ``source``: where the figure is from.
+    a time, for what no time tells.  ``source``: where the figure is from.  ``medium_from``: from how many milliseconds
+    a step on the impact is medium; more where the remedy takes away something that people look at.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Event:
     level: ImpactLevel | None
     source: str
     adds_up: bool = True
+    medium_from: float = MEDIUM_FROM_MS
 
     def level_of(self, milliseconds: float) -> ImpactLevel:
         """The level of an impact of so many milliseconds a step."""
@@ -44,7 +46,7 @@ class Event:
             return self.level
         if milliseconds >= HIGH_FROM_MS:
             return ImpactLevel.HIGH
-        return ImpactLevel.MEDIUM if milliseconds >= MEDIUM_FROM_MS else ImpactLevel.LOW
+        return ImpactLevel.MEDIUM if milliseconds >= self.medium_from else ImpactLevel.LOW
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,18 @@ class Aim:
     path: str = ""
     start: tuple[int, int] = (0, 0)
 
+    @property
+    def is_log(self) -> bool:
+        """Whether a log line shows the value."""
+        return self.usage in (Usage.SHOWN, Usage.LOG) and bool(self.start[0])
 
+    @property
+    def can_wait(self) -> bool:
+        """Whether the value could stay on the device until somebody looks at it."""
+        return self.usage in _CAN_WAIT
+
+
+_CAN_WAIT = frozenset({Usage.SHOWN, Usage.LOG, Usage.SUM, Usage.METER, Usage.LIST, Usage.KEPT, Usage.AFTER})
 _LOGS = LOGGING - {"train"}
 _LISTS = frozenset({"append", "extend", "insert", "appendleft", "put"})
 _METERS = frozenset({"update", "add", "record", "push"})
@@ -224,9 +235,9 @@ class _Search:
     def _shown(self, aim: Aim, holding: ast.AST, statement: Statement, depth: int) -> Iterator[Aim]:
         """The log lines that show a value at each step, or what it is put into; where there are none, the aim."""
         found: list[Aim] = []
-        if aim.usage is Usage.LOG and is_shown_at_each_step(self._point, statement):
-            node = statement.node
-            found = [replace(aim, usage=Usage.SHOWN, start=(node.lineno, node.col_offset))]
+        if aim.usage is Usage.LOG:
+            usage = Usage.SHOWN if is_shown_at_each_step(self._point, statement) else Usage.LOG
+            found = [replace(aim, usage=usage, start=(statement.node.lineno, statement.node.col_offset))]
         elif aim.usage in _HELD and depth < _DEEPEST - 1 and (held := holder(holding)) is not None:
             uses = self._scope.by_chain.get(held[0], ())
             inside = (use for use in uses if self._is_in_loop(use.statement) and use.statement is not statement)

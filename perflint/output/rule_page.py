@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from perflint.catalogue import Example, Rule
-from perflint.measuring import HIGH_FROM_MS, MEDIUM_FROM_MS, Event
+from perflint.measuring import HIGH_FROM_MS, Event
 from perflint.output import measured
 
 _WIDTH = 100
@@ -76,7 +76,7 @@ def cost(event: Event) -> str:
     forward = f" ({event.forward:g} ms within a forward pass)" if event.forward != event.milliseconds else ""
     text = (
         f"{_sentence(event.what)} is taken to cost {event.milliseconds:g} ms{forward}. The impact of a finding is low "
-        f"below {MEDIUM_FROM_MS:g} ms a step, and high from {HIGH_FROM_MS:g} ms on."
+        f"below {event.medium_from:g} ms a step, and high from {HIGH_FROM_MS:g} ms on."
     )
     more = " Those of one step are added up." if event.adds_up else " A second one in the same step adds little."
     return f"{text}{more} Source: {source}"
