@@ -39,6 +39,10 @@ _ADVICE: dict[Usage, tuple[str, str]] = {
         "whatever else uses the sum finds a tensor in it",
     ),
     Usage.METER: ("hand over `.detach()` of the tensor, and read what is kept when it is shown", _TENSOR),
+    Usage.TOTAL: (
+        "add up `.detach()` of the tensor in a running sum, and read the sum where it is shown",
+        "what keeps all values sums up all of them each time, and would read as many tensors",
+    ),
     Usage.LIST: ("keep `.detach()` of the tensor, and read the list where it is used", _TENSOR),
     Usage.KEPT: ("keep `.detach()` of the tensor, and read it where a number is needed", _TENSOR),
     Usage.RETURNED: ("return the tensor, and read it where a caller needs the number", _TENSOR),
