@@ -479,6 +479,14 @@ def test_a_log_line_counts_that_keeps_a_read_with_other_uses() -> None:
         assert (line, read) == (level, MEDIUM)
 
 
+def test_of_several_lines_that_show_one_value_the_first_counts() -> None:
+    body = "value = loss.item()\nprint(value)\nif args.curves:\n    writer.add_scalar('loss', value, step)"
+    levels = [impact and impact.level for impact in _impacts(in_step(body), "PPF405")]
+    assert levels == [LOW, LOW]  # without PPF201 nothing is known of the read
+    found = _found(in_step(body), "PPF201", "PPF405")
+    assert [item.impact and item.impact.level for item in found] == [LOW, MEDIUM, LOW]
+
+
 def test_lines_beside_one_that_waits_count_with_it() -> None:
     text = in_step("writer.add_scalar('a', args.a, step)\nwriter.add_scalar('loss', loss.item(), step)")
     impact, _ = _impacts_of(text, "PPF405", "PPF202")

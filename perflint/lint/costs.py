@@ -43,8 +43,9 @@ class Costs:
         self._waiting = _first_waits(draft for draft in drafts if self._line(draft) is None)
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
         for draft in drafts:
-            for path, _, start in draft.read_for:
-                self._shown.setdefault((path, start), _read_for_it(draft, path))
+            first = next(((path, start) for path, _, start in draft.read_for if (path, start) in self._told), None)
+            if first is not None:  # the others would only show the same value again
+                self._shown.setdefault(first, _read_for_it(draft, first[0]))
         self._leading = self._first_that_wait(drafts)
         self._events: dict[tuple[Loop, str], dict[Trail, list[float]]] = defaultdict(lambda: defaultdict(list))
         for draft in drafts:
