@@ -331,7 +331,7 @@ class Context:
 
     def _is_doubtful(self, step: Step) -> bool:
         point = self.point
-        if point is not None and doubt.is_doubtful(point.statement, point.scope):
+        if point is not None and doubt.is_doubtful(point.statement, point.scope, point.file):
             return True
         return doubt.is_doubtful_on_the_way(self.file.project, step)
 
