@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import yaml
 
 from perflint.findings import ImpactLevel, Level
-from perflint.measuring import DEVICES, Device, Event, Measuring
+from perflint.measuring import DEVICES, MEDIUM_FROM_MS, Device, Event, Measuring
 
 FILE_CODES = frozenset({"PPF001", "PPF003"})
 """Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
@@ -184,6 +184,7 @@ def _read_event(path: Path, name: str, data: Any) -> Event:
     milliseconds = keys.take("milliseconds", float, 0.0 if level else _REQUIRED)
     forward = keys.take("forward", float, milliseconds)
     known = {"milliseconds": milliseconds, "forward": forward, "level": ImpactLevel[level.upper()] if level else None}
+    known["medium_from"] = keys.take("medium_from", float, MEDIUM_FROM_MS)
     return keys.read(Event, name=name, **known)
 
 

@@ -28,7 +28,7 @@ class Event:
     ``what``: in words, such as "a wait for the device".  ``milliseconds``: a typical cost; ``forward``: the same
     within a forward pass.  ``adds_up``: whether several in one step cost several times as much.  ``level``: in place of
     a time, for what no time tells.  ``source``: where the figure is from.  ``medium_from``: from how many milliseconds
-    of a step on the impact is medium.
+    a step on the impact is medium; more where the remedy takes away something that people look at.
     """
 
     name: str

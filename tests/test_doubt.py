@@ -73,3 +73,53 @@ def test_what_the_code_shows(test: str) -> None:
     """As sure as without a test: the model is only known by its name."""
     assert confidences(f"if {test}:\n    self.seen = loss.item()") == {"train.py": Confidence.MEDIUM}
     assert confidences(f"if {test}:\n    align(loss)")["helpers.py"] == Confidence.MEDIUM
+
+
+OPTIONS = """\
+import argparse
+import paddle
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--ortho", type=float, default=0.0)
+parser.add_argument("--extra", action="store_true")
+parser.add_argument("--every", type=int, default=1)
+args = parser.parse_args()
+
+
+def train(model, loader, optimizer, compare=False):
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        if {test}:
+            args.total = loss.item()
+"""
+
+
+def test_an_option_for_the_training_itself_says_nothing() -> None:
+    text = OPTIONS.format(test="x.shape[0] > 1").replace("args.total", "total")
+    text = text.replace("    for x in", "    if args.extra:\n      for x in").replace("\n        ", "\n          ")
+    settings = Settings(select=("PPF201",), min_confidence=Confidence.LOW)
+    [found] = engine.check(sources({"train.py": text}), settings)
+    assert found.confidence is Confidence.MEDIUM
+
+
+@pytest.mark.parametrize(
+    ("test", "confidence"),
+    [
+        ("args.ortho > 0.0", Confidence.LOW),
+        ("args.extra", Confidence.LOW),
+        ("args.every > 0 and args.ortho", Confidence.LOW),
+        ("not args.every", Confidence.LOW),
+        ("args.every > 0", Confidence.MEDIUM),
+        ("not args.extra", Confidence.MEDIUM),
+        # A parameter that is off by default is for callers that this project does not show.
+        ("compare", Confidence.MEDIUM),
+        ("compare and args.every", Confidence.MEDIUM),
+    ],
+)
+def test_what_an_option_turns_on_that_is_off_by_default(test: str, confidence: Confidence) -> None:
+    settings = Settings(select=("PPF201",), min_confidence=Confidence.LOW)
+    [found] = engine.check(sources({"train.py": OPTIONS.format(test=test)}), settings)
+    assert found.confidence is confidence

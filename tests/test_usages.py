@@ -142,3 +142,62 @@ def test_the_caller_of_a_function_may_show_what_it_returns() -> None:
     text += "\n\ndef measure(loss):\n    return loss.item()\n"
     [found] = [item for item in check(text, "PPF201") if "loss.item()" in item.message]
     assert found.message.endswith("; " + RUN_PRINT.format(row=14))
+
+
+RUNNING_SUM = "add up `.detach()` of the tensor in a running sum, and read the sum where it is shown."
+LISTS = """\
+import numpy as np
+import paddle
+
+
+def train(model, loader, optimizer):
+    losses = []
+    for epoch in range(9):
+        for step, (x, y) in enumerate(loader):
+            loss = model(x).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            losses.append(loss.item())
+            if step % 10 == 0:
+                print({shown})
+                {then}
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "then", "said"),
+    [
+        ("np.mean(losses)", "", RUNNING_SUM),
+        ("sum(losses) / len(losses)", "", RUNNING_SUM),
+        # Ten values at most, the last one alone, and the number of them.
+        ("np.mean(losses)", "losses = []", "keep `.detach()` of the tensor, and read the list where it is used."),
+        ("np.mean(losses)", "losses.clear()", "keep `.detach()` of the tensor, and read the list where it is used."),
+        ("losses[-1]", "", "keep `.detach()` of the tensor, and read the list where it is used."),
+        ("len(losses)", "", "keep `.detach()` of the tensor, and read the list where it is used."),
+    ],
+)
+def test_a_list_that_is_summed_up_while_it_grows_is_no_place_for_tensors(shown: str, then: str, said: str) -> None:
+    [found] = check(LISTS.format(shown=shown, then=then), "PPF201")
+    assert found.message.partition("; ")[2] == said
+
+
+@pytest.mark.parametrize(
+    ("update", "said"),
+    [
+        ("self.values.append(value)\n        self.avg = sum(self.values) / len(self.values)", RUNNING_SUM),
+        (
+            "self.total += value\n        self.count += 1",
+            "hand over `.detach()` of the tensor, and read what is kept when it is shown.",
+        ),
+        (
+            "self.values.append(value)",
+            "hand over `.detach()` of the tensor, and read what is kept when it is shown.",
+        ),
+    ],
+)
+def test_a_meter_that_sums_all_it_keeps_is_no_place_for_tensors(update: str, said: str) -> None:
+    meter = f"class Meter:\n    def update(self, value):\n        {update}\n\n\nmeter = Meter()\n"
+    text = meter + in_step("meter.update(loss.item())")
+    [found] = [item for item in check(text, "PPF201") if "loss.item()" in item.message]
+    assert found.message.partition("; ")[2] == said

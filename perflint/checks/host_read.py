@@ -40,6 +40,7 @@ def host_read(call: cst.Call, context: Context, step: Step) -> None:
             logs=logs,
             otherwise=said.fix,
             shown=said.shown,
+            read_for=said.read_for,
             tensor=context.text(tensor),
             advice=said.words,
         )
@@ -76,7 +77,17 @@ def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> 
     confidence = Confidence.HIGH if read.sure else Confidence.LOW
     message = _HELPER_MESSAGE + ending
     context.report(
-        CODE, call, fix, step, related, confidence, claims=False, shown=said.shown, message=message, place=place
+        CODE,
+        call,
+        fix,
+        step,
+        related,
+        confidence,
+        claims=False,
+        shown=said.shown,
+        read_for=said.read_for,
+        message=message,
+        place=place,
     )
 
 

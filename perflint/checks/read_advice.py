@@ -39,6 +39,10 @@ _ADVICE: dict[Usage, tuple[str, str]] = {
         "whatever else uses the sum finds a tensor in it",
     ),
     Usage.METER: ("hand over `.detach()` of the tensor, and read what is kept when it is shown", _TENSOR),
+    Usage.TOTAL: (
+        "add up `.detach()` of the tensor in a running sum, and read the sum where it is shown",
+        "what keeps all values sums up all of them each time, and would read as many tensors",
+    ),
     Usage.LIST: ("keep `.detach()` of the tensor, and read the list where it is used", _TENSOR),
     Usage.KEPT: ("keep `.detach()` of the tensor, and read it where a number is needed", _TENSOR),
     Usage.RETURNED: ("return the tensor, and read it where a caller needs the number", _TENSOR),
@@ -67,6 +71,8 @@ class Advice:
     fix: Fix
     shown: Shown = ()
     """The log lines at each step that are all that the value is for."""
+    read_for: Shown = ()
+    """The log lines without which the value could stay on the device."""
 
 
 def advice(call: cst.Call, context: Context) -> Advice:
@@ -75,13 +81,22 @@ def advice(call: cst.Call, context: Context) -> Advice:
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
-    return said if is_forward else replace(said, shown=shown_by(aims, context))
+    if is_forward:
+        return said
+    return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context))
 
 
 def shown_by(aims: Sequence[Aim], context: Context) -> Shown:
     """The log lines at each step that are all that a value is for: path, and where the statement starts."""
-    if any(aim.usage is not Usage.SHOWN for aim in aims):
-        return ()
+    return _lines(aims, context) if all(aim.usage is Usage.SHOWN for aim in aims) else ()
+
+
+def _read_for(aims: Sequence[Aim], context: Context) -> Shown:
+    """The log lines without which a value could stay on the device until somebody looks at it."""
+    return _lines([aim for aim in aims if aim.is_log], context) if all(aim.can_wait for aim in aims) else ()
+
+
+def _lines(aims: Sequence[Aim], context: Context) -> Shown:
     files = context.file.project.files
     found = ((files[aim.path] if aim.path else context.file, aim) for aim in aims)
     return tuple((file.path, aim.row, file.source.lines.offset(*aim.start)) for file, aim in found)

@@ -18,8 +18,13 @@ from perflint.syntax.vocabulary import LOGGING
 from perflint.training.around import deciding_test
 from perflint.training.steps import Step
 
-_EVENTS = {"record": "recorded value", "progress": "progress text"}
-"""What a logging call without a tensor costs, by its family, where that is another cost than a log line's."""
+_EVENTS = {
+    "text": "printed line",
+    "declared": "printed line",
+    "record": "recorded value",
+    "progress": "progress text",
+}
+"""What a logging call without a tensor costs, by its family."""
 
 _Formatting = Union["cst.FormattedString", "cst.BinaryOperation", "cst.Call"]
 
@@ -42,7 +47,7 @@ def log_call(call: cst.Call, context: Context, step: Step) -> None:
         return  # some test chooses the steps, and nothing says that it holds at each of them
     # A line that only a method's name leads to may belong to the start of a run, or to what seldom happens.
     confidence = Confidence.LOW if code == PLAIN_LOG and not step.sure else Confidence.HIGH
-    event = _EVENTS.get(family, "") if code == PLAIN_LOG else ""
+    event = _EVENTS[family] if code == PLAIN_LOG else ""
     context.report(code, call, guard.fix(call, family, context), step, confidence=confidence, event=event)
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph, Certainty
-from perflint.dataflow.constant_values import Setter, Value
+from perflint.dataflow.constant_values import Setter, Value, ValueOrigin
 from perflint.dataflow.constants import Constants
 from perflint.dataflow.sole_binding import ReadPlace
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.scopes import Scope, Statement, headers
+from perflint.syntax.scopes import LOOPS, Scope, Statement, headers
 from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
@@ -44,6 +44,19 @@ class Switches(Part):
         tests = _tests_of(call, statement, ReadPlace(file, scope))
         return min((self.state(*test) for test in tests), default=State.ON)
 
+    def is_off_by_default(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+        """Whether a test around a statement fails as long as nobody changes the default of a command-line option.
+
+        Of a loop only the tests inside count: ``if args.do_train:`` around it is what people run it with.
+        """
+        place, constants = ReadPlace(file, scope), Constants.of(self._project)
+        loop = next((link.node for link in statement.around if isinstance(link.node, LOOPS)), None)
+        return any(
+            _fails_by_option(constants.possible(test, place.at(scope, at)), truth)
+            for test, at, truth in _tests_around(statement, scope)
+            if loop is None or test.lineno > loop.lineno
+        )
+
     def is_certain(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> bool:
         """Whether a call is reached whenever its function is called: constants decide the tests around it."""
         if any(not isinstance(link.node, (ast.If, ast.With)) for link in statement.around):
@@ -72,6 +85,14 @@ class Switches(Part):
     def state(self, node: ast.expr, place: ReadPlace, truth: bool = True) -> State:
         """What an expression says as a switch when nobody changes a default; that it is false, without ``truth``."""
         return _state(Constants.of(self._project).possible(node, place), truth)
+
+
+def _fails_by_option(values: tuple[Value, ...], truth: bool) -> bool:
+    """Whether a test does not come out as ``truth`` by the default of an option, whatever functions are handed."""
+    if not all(value.is_known and bool(value.value) is not truth for value in values):
+        return False
+    origins = {step.origin for value in values for step in value.steps}
+    return ValueOrigin.OPTION in origins and ValueOrigin.DEFAULT not in origins
 
 
 def _state(values: tuple[Value, ...], truth: bool) -> State:

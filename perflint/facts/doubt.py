@@ -5,28 +5,33 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.switches import Switches
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement, statements_calling
 from perflint.syntax.tree import base_of
 
 if TYPE_CHECKING:
-    from perflint.index.project import Project
+    from perflint.index.project import FileIndex, Project
     from perflint.training.steps import Step
 
+_ARMS = ("body", "else")
 
-def is_doubtful(statement: Statement, scope: Scope) -> bool:
-    """Whether a test decides on a statement that asks what parts were chosen, or whether two shapes differ."""
-    links = statement.around
-    return any(
-        isinstance(link.node, ast.If) and link.branch in ("body", "else") and _only_data_decides(link.node.test, scope)
-        for link in links
-    )
+
+def is_doubtful(statement: Statement, scope: Scope, file: FileIndex) -> bool:
+    """Whether a test decides on a statement that asks what parts were chosen, or whether two shapes differ.
+
+    Or one that fails by default: ``if args.ortho > 0:`` of an option that is 0 unless somebody asks for more.
+    """
+    tests = [link.node.test for link in statement.around if isinstance(link.node, ast.If) and link.branch in _ARMS]
+    if any(_only_data_decides(test, scope) for test in tests):
+        return True
+    return bool(tests) and Switches.of(file.project).is_off_by_default(statement, scope, file)
 
 
 def is_doubtful_on_the_way(project: Project, step: Step) -> bool:
     """Whether one of the calls that lead from a step loop to a helper is doubtful."""
     return any(
-        is_doubtful(statement, scope)
+        is_doubtful(statement, scope, project.files[path])
         for path, line in step.via
         for scope, statement in statements_calling(project.files[path].scopes, line)
     )

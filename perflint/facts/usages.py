@@ -14,6 +14,7 @@ from itertools import islice
 from perflint.facts.accumulators import ScopeUses, Use, uses_in
 from perflint.facts.host_sizes import GIVE_A_NUMBER, sizes_in
 from perflint.facts.shown import calls_for, holder, is_shown_at_each_step
+from perflint.facts.whole_lists import is_summed_while_it_grows, sums_all_it_keeps
 from perflint.syntax.names import Names, dotted, plain_names
 from perflint.syntax.scopes import Statement, own_parts, terminal
 from perflint.syntax.tree import base_of, children, walk
@@ -32,6 +33,7 @@ class Usage(enum.Enum):
     SHOWN = "a log line at each step"
     SUM = "a sum"
     METER = "a meter"
+    TOTAL = "a list that is summed up while it grows"
     LIST = "a list"
     KEPT = "an attribute, or an item of a dict"
     RETURNED = "what the function returns"
@@ -56,6 +58,16 @@ class Aim:
     taker: str = ""
     path: str = ""
     start: tuple[int, int] = (0, 0)
+
+    @property
+    def is_log(self) -> bool:
+        """Whether a log line shows the value."""
+        return self.usage in (Usage.SHOWN, Usage.LOG) and bool(self.start[0])
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether the value could stay on the device until somebody looks at it."""
+        return self.is_log or self.usage in _HELD or self.usage in _WAITING
 
 
 _LOGS = LOGGING - {"train"}
@@ -118,6 +130,7 @@ def _as_callers_show(aims: list[Aim], point: Point) -> list[Aim]:
 
 
 _HELD = frozenset({Usage.METER, Usage.LIST, Usage.KEPT})
+_WAITING = frozenset({Usage.SUM, Usage.TOTAL, Usage.AFTER})
 _ORDER = {purpose: place for place, purpose in enumerate(Usage)}
 
 
@@ -211,9 +224,9 @@ class _Search:
     def _shown(self, aim: Aim, holding: ast.AST, statement: Statement, depth: int) -> Iterator[Aim]:
         """The log lines that show a value at each step, or what it is put into; where there are none, the aim."""
         found: list[Aim] = []
-        if aim.usage is Usage.LOG and is_shown_at_each_step(self._point, statement):
-            node = statement.node
-            found = [replace(aim, usage=Usage.SHOWN, start=(node.lineno, node.col_offset))]
+        if aim.usage is Usage.LOG:
+            usage = Usage.SHOWN if is_shown_at_each_step(self._point, statement) else Usage.LOG
+            found = [replace(aim, usage=usage, start=(statement.node.lineno, statement.node.col_offset))]
         elif aim.usage in _HELD and depth < _DEEPEST - 1 and (held := holder(holding)) is not None:
             uses = self._scope.by_chain.get(held[0], ())
             inside = (use for use in uses if self._is_in_loop(use.statement) and use.statement is not statement)
@@ -225,7 +238,19 @@ class _Search:
                 for other in self.aims(use.node, use.parents, use.statement, _DEEPEST - 1)
                 if other.usage is Usage.SHOWN
             ]
+            if not found and self._is_summed(holding, aim):
+                found = [replace(aim, usage=Usage.TOTAL)]
         yield from found or [aim]
+
+    def _is_summed(self, holding: ast.AST, aim: Aim) -> bool:
+        """Whether all that is kept in a list, or in a meter, is summed up again each time that somebody looks."""
+        if not isinstance(holding, ast.Call) or not isinstance(holding.func, ast.Attribute):
+            return False
+        if aim.usage is Usage.METER:
+            return sums_all_it_keeps(holding, self._point)
+        kept = holding.func.value
+        uses = [use for use in self._scope.by_chain.get(dotted(kept) or "", ()) if self._is_in_loop(use.statement)]
+        return aim.usage is Usage.LIST and is_summed_while_it_grows(kept, uses, self._point)
 
     def _is_in_loop(self, statement: Statement) -> bool:
         loop = self._point.loop

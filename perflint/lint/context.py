@@ -76,6 +76,9 @@ class Draft:
     shown: Shown = ()
     """The log lines that run at each step and are all that a read value is for."""
 
+    read_for: Shown = ()
+    """The log lines without which a read value could stay on the device."""
+
 
 @dataclass
 class Context:
@@ -249,6 +252,7 @@ class Context:
         event: str = "",
         every: Interval | None = None,
         shown: Shown = (),
+        read_for: Shown = (),
         **fields: str,
     ) -> None:
         """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
@@ -262,6 +266,7 @@ class Context:
             event: the name of what costs the time here, where that is not what the rule is about as a whole.
             every: how many steps lie between two runs of the place, where it does not run at each step.
             shown: the log lines at each step that are all that the value is for which is read here.
+            read_for: the log lines without which that value could stay on the device.
         """
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
@@ -302,6 +307,7 @@ class Context:
                 every,
                 arms,
                 shown,
+                read_for,
             )
         )
 
@@ -325,7 +331,7 @@ class Context:
 
     def _is_doubtful(self, step: Step) -> bool:
         point = self.point
-        if point is not None and doubt.is_doubtful(point.statement, point.scope):
+        if point is not None and doubt.is_doubtful(point.statement, point.scope, point.file):
             return True
         return doubt.is_doubtful_on_the_way(self.file.project, step)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perflint import catalogue
-from perflint.findings import Confidence, Impact
+from perflint.findings import Confidence, Fix, Impact, ImpactLevel
 from perflint.lint.beside import LOG_LINES, Loop, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS, Cost, impact
@@ -16,6 +16,9 @@ from perflint.training.steps import Step
 _MOST_WAYS = 100
 """Ways from one loop that are compared; where there are more, all are taken to run in one program."""
 
+_BESIDE_A_LINE = "{reason}, mended along with line {row}"
+_WAITS = frozenset({"wait", "printed wait"})
+_Run = tuple[str, Loop, Fix, tuple[tuple[tuple[str, int], bool], ...]]
 _BEHIND = "right behind another one"
 _BEHIND_LOOP = "{often}, behind the waits at each pass of the loop at line {row}"
 _FOR_A_LINE = "that the log at line {row} needs at each step"
@@ -24,8 +27,9 @@ _FOR_A_LINE = "that the log at line {row} needs at each step"
 class Costs:
     """The costs of the findings of a project.
 
-    A log line without a tensor costs little.  It costs as much as a read where a read at each step is made for its sake
-    alone: the fix of that read leaves nothing to read only if the line, too, is written more rarely.
+    A log line without a tensor costs little.  It costs as much as a read where a value is read at each step for its
+    sake: the fix of that read leaves nothing to read only if the line, too, is written more rarely.  The lines beside
+    such a line, and beside one with a tensor, count with it: one guard around all of them is what mends it.
 
     A read whose value is for such a line alone costs nothing by itself: while the line runs, it has to be read.
 
@@ -43,10 +47,10 @@ class Costs:
         self._repeated = _repeated_waits(drafts)
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
         for draft in drafts:
-            line, cost = self._line(draft), draft.cost
-            if line is not None and cost is not None:
-                often = f"{cost.often}, by the read for it at line {_row(draft.path, draft.line, line[0])}"
-                self._shown.setdefault((line[0], line[2]), replace(cost, often=often))
+            first = next(((path, start) for path, _, start in draft.read_for if (path, start) in self._told), None)
+            if first is not None:  # the others would only show the same value again
+                self._shown.setdefault(first, _read_for_it(draft, first[0]))
+        self._leading = self._first_that_wait(drafts)
         self._events: dict[tuple[Loop, str], dict[Trail, list[float]]] = defaultdict(lambda: defaultdict(list))
         for draft in drafts:
             cost = self._cost(draft)
@@ -62,7 +66,20 @@ class Costs:
         if draft.step is None:
             return impact(cost, 1, cost.milliseconds)
         together = self._together(draft, draft.step, cost)
-        return impact(cost, len(together), sum(together))
+        found = impact(cost, len(together), sum(together))
+        leading = self._leading.get(run) if (run := _run_of(draft)) is not None else None
+        if leading is None or found.level > ImpactLevel.LOW:
+            return found
+        return replace(found, level=ImpactLevel.MEDIUM, reason=_BESIDE_A_LINE.format(reason=found.reason, row=leading))
+
+    def _first_that_wait(self, drafts: Iterable[Draft]) -> dict[_Run, int]:
+        """Of the log lines that one guard mends the row of the first that waits for the device."""
+        found: dict[_Run, int] = {}
+        for draft in drafts:
+            run, cost = _run_of(draft), self._cost(draft)
+            if run is not None and cost is not None and cost.event.name in _WAITS and cost.milliseconds:
+                found[run] = min(draft.line, found.get(run, draft.line))
+        return found
 
     def _together(self, draft: Draft, step: Step, cost: Cost) -> list[float]:
         """The costs of the same event in the same step: a call that leads to two files reaches one of them alone."""
@@ -107,6 +124,21 @@ def _without_wait(cost: Cost, often: str) -> Cost:
         line = catalogue.events()["log line"]
         return replace(cost, event=line, milliseconds=line.milliseconds, often=often)
     return replace(cost, milliseconds=0.0, often=often)
+
+
+def _read_for_it(draft: Draft, path: str) -> Cost | None:
+    """What a log line costs that a value is read for; None where the read costs nothing, or is not sure."""
+    cost = draft.cost
+    if cost is None or not cost.milliseconds or draft.confidence is Confidence.LOW or draft.step is None:
+        return None
+    return replace(cost, often=f"{cost.often}, by the read for it at line {_row(draft.path, draft.line, path)}")
+
+
+def _run_of(draft: Draft) -> _Run | None:
+    """What the log lines have in common that one guard, or one change of their test, mends."""
+    if not _is_log(draft) or draft.step is None or draft.fix is None:
+        return None
+    return draft.path, loop_of(draft.step), draft.fix, tuple(draft.arms.items())
 
 
 def _is_log(draft: Draft) -> bool:
