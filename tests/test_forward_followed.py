@@ -95,6 +95,15 @@ def test_method_that_is_known_by_its_name_alone() -> None:
     assert findings[0].confidence is Confidence.LOW
 
 
+def test_assigner_runs_in_training_without_gradients() -> None:
+    text = NET.format(call="first(scores)").replace("    def forward", "    @paddle.no_grad()\n    def forward")
+    files = {"net.py": text, "parts.py": PARTS}
+    assert check(files, "PPF210", min_confidence=Confidence.LOW) == []
+    files["net.py"] = text.replace("class Net", "class BoxAssigner")
+    [finding] = check(files, "PPF210", min_confidence=Confidence.LOW)
+    assert finding.confidence is Confidence.LOW
+
+
 def test_decoding_is_left_alone() -> None:
     text = NET.replace("import Circuit, first", "import generate")
     assert check({"net.py": text.format(call="generate(scores)"), "parts.py": PARTS}, "PPF210") == []

@@ -14,8 +14,9 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
 from perflint.syntax.parameters import required_parameters
-from perflint.syntax.scopes import Loop, Scope
+from perflint.syntax.scopes import Class, Loop, Scope
 from perflint.syntax.tree import alike
+from perflint.syntax.vocabulary import picks
 from perflint.training import evidence, looks
 from perflint.training.clues import Clues
 from perflint.training.clues_ahead import clues_ahead
@@ -117,15 +118,16 @@ class _Hot:
                 for scope in _step_methods(file):
                     self._queue.append(_Call(file, scope, {}, (), Step(file.path, function=scope.qualname), 1))
         self._follow_all()
-        for file in self._project.mentions.of("forward") if self._clues.names else ():
-            if file.is_quiet or file.is_offline or file.is_foreign:
-                continue
-            for scope in _forwards(file, self._clues):
-                if scope not in self._seen:
-                    step = Step(file.path, function=scope.qualname, forward=True)
-                    parameters = dict.fromkeys(required_parameters(scope), GUESS)
-                    self._queue.append(_Call(file, scope, parameters, (), step, _FORWARD_DEPTH))
-        self._follow_all()
+        forwards = [
+            _forward_call(file, scope)
+            for file in (self._project.mentions.of("forward") if self._clues.names else ())
+            if not (file.is_quiet or file.is_offline or file.is_foreign)
+            for scope in _forwards(file, self._clues)
+            if scope not in self._seen
+        ]
+        for sure in (True, False):
+            self._queue += [call for call in forwards if call.step.sure is sure]
+            self._follow_all()
 
     def _follow_all(self) -> None:
         for call in self._queue:  # which grows meanwhile
@@ -184,6 +186,17 @@ def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:
     return Step(file.path, root)
 
 
+def _may_train(owner: Class) -> bool:
+    """Whether a forward pass may be a part of a step: one without gradients where it picks what the loss is about."""
+    return not evidence.without_gradients(owner.methods["forward"]) or picks(owner.name)
+
+
+def _forward_call(file: FileIndex, scope: Scope) -> _Call:
+    """A forward pass as a step makes it; that a step makes one without gradients is not sure."""
+    step = Step(file.path, function=scope.qualname, forward=True, sure=not evidence.without_gradients(scope))
+    return _Call(file, scope, dict.fromkeys(required_parameters(scope), GUESS), (), step, _FORWARD_DEPTH)
+
+
 @query
 def _step_methods(file: FileIndex) -> list[Scope]:
     """Methods that are a training step by name and by what they do, or that a library's trainer calls at each step."""
@@ -207,7 +220,7 @@ def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
     return [
         owner.methods["forward"]
         for owner in owners
-        if not evidence.without_gradients(owner.methods["forward"])
+        if _may_train(owner)
         and Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
         and clues_ahead(file, owner.methods["forward"], clues, _MAX_DEPTH - _FORWARD_DEPTH)
     ]
