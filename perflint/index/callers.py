@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, is_like, name_pattern
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 
@@ -69,18 +69,33 @@ class Callers(Part):
     @query
     def attributes_holding(self, name: str) -> frozenset[str]:
         """The attributes that a function is kept in: ``self.train_epoch_func = train.train_epoch``."""
+        files = dict.fromkeys([*self._project.mentions.assigned(name), *self._project.mentions.of("getattr")])
         return frozenset(
             attribute
-            for file in self._project.mentions.assigned(name)
+            for file in files
+            for attribute, value in self._kept_functions(file)
+            if attribute != name and _may_stand_for(value, name)
+        )
+
+    @query
+    def _kept_functions(self, file: FileIndex) -> list[tuple[str, ast.expr]]:
+        """The attributes of a file's objects that may be set to a function, each with what it is set to."""
+        return [
+            (attribute, value)
             for owner in file.scopes.classes.values()
             for attribute, values in owner.attributes.items()
             for value, _ in values
-            if attribute != name
-            and (
-                (isinstance(value, ast.Name) and value.id == name)
-                or (isinstance(value, ast.Attribute) and value.attr == name)
-            )
-        )
+            if isinstance(value, (ast.Name, ast.Attribute, ast.Call))
+        ]
+
+
+def _may_stand_for(value: ast.expr, name: str) -> bool:
+    """Whether an expression names a function, or looks one up by a text that may be its name."""
+    if isinstance(value, ast.Call):
+        looks_up = isinstance(value.func, ast.Name) and value.func.id == "getattr" and len(value.args) > 1
+        pattern = name_pattern(value.args[1]) if looks_up else None
+        return pattern is not None and is_like(name, *pattern)
+    return (value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")) == name
 
 
 def _held_names(file: FileIndex) -> HeldNames:
