@@ -69,33 +69,32 @@ class Callers(Part):
     @query
     def attributes_holding(self, name: str) -> frozenset[str]:
         """The attributes that a function is kept in: ``self.train_epoch_func = train.train_epoch``."""
-        files = dict.fromkeys([*self._project.mentions.assigned(name), *self._project.mentions.of("getattr")])
-        return frozenset(
+        held = {
             attribute
-            for file in files
-            for attribute, value in self._kept_functions(file)
-            if attribute != name and _may_stand_for(value, name)
-        )
-
-    @query
-    def _kept_functions(self, file: FileIndex) -> list[tuple[str, ast.expr]]:
-        """The attributes of a file's objects that may be set to a function, each with what it is set to."""
-        return [
-            (attribute, value)
+            for file in self._project.mentions.assigned(name)
             for owner in file.scopes.classes.values()
             for attribute, values in owner.attributes.items()
             for value, _ in values
-            if isinstance(value, (ast.Name, ast.Attribute, ast.Call))
+            if (value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")) == name
+        }
+        looked_up = {attribute for attribute, pattern in self._looked_up if is_like(name, *pattern)}
+        return frozenset((held | looked_up) - {name})
+
+    @property
+    def _looked_up(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """The attributes set to ``getattr(module, mode + "_eval")``, with the ends of the name."""
+        return (found for file in self._project.mentions.of("getattr") for found in self._looked_up_in(file))
+
+    @query
+    def _looked_up_in(self, file: FileIndex) -> list[tuple[str, tuple[str, str]]]:
+        return [
+            (attribute, pattern)
+            for owner in file.scopes.classes.values()
+            for attribute, values in owner.attributes.items()
+            for value, _ in values
+            if isinstance(value, ast.Call) and dotted(value.func) == "getattr" and len(value.args) > 1
+            if (pattern := name_pattern(value.args[1])) is not None
         ]
-
-
-def _may_stand_for(value: ast.expr, name: str) -> bool:
-    """Whether an expression names a function, or looks one up by a text that may be its name."""
-    if isinstance(value, ast.Call):
-        looks_up = isinstance(value.func, ast.Name) and value.func.id == "getattr" and len(value.args) > 1
-        pattern = name_pattern(value.args[1]) if looks_up else None
-        return pattern is not None and is_like(name, *pattern)
-    return (value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")) == name
 
 
 def _held_names(file: FileIndex) -> HeldNames:

@@ -19,17 +19,17 @@ from perflint.syntax.tree import alike
 from perflint.syntax.vocabulary import picks
 from perflint.training import evidence, looks
 from perflint.training.clues import Clues
-from perflint.training.clues_ahead import clues_ahead
+from perflint.training.clues_ahead import MOST_CALLS, clues_ahead, may_lead_on
 from perflint.training.live import live
 from perflint.training.looks import Look
 from perflint.training.steps import Point, Step, points_of, reads_of
 from perflint.training.training_calls import TrainingCalls
 
-_MAX_DEPTH = 5
-"""How many calls deep a step is followed."""
-
 _FORWARD_DEPTH = 1
-"""How many of these calls lie behind a forward pass where it is followed: the one in the step that makes it."""
+"""The call in a step that makes a forward pass."""
+
+_MAX_DEPTH = _FORWARD_DEPTH + MOST_CALLS
+"""How many calls deep a step is followed."""
 
 _MAX_VISITS = 8
 """How often a function is looked at again because another call hands it other kinds of values, or other constants."""
@@ -105,6 +105,8 @@ class _Hot:
         self._only = only
         self._seen: dict[Scope, _Visited] = {}
         self._queue: list[_Call] = []
+        self._unsure: list[_Call] = []
+        """Calls that a forward pass may make: they come last, and change nothing of what the others have shown."""
 
     def run(self) -> None:
         """Fill ``points``."""
@@ -125,9 +127,15 @@ class _Hot:
             for scope in _forwards(file, self._clues)
             if scope not in self._seen
         ]
-        for sure in (True, False):
-            self._queue += [call for call in forwards if call.step.sure is sure]
+        for call in forwards:
+            self._enter(call)
+        self._follow_all()
+        while self._unsure and not self._clues.sure:
+            self._queue, self._unsure = self._unsure, []
             self._follow_all()
+
+    def _enter(self, call: _Call) -> None:
+        (self._unsure if call.step.forward and not call.step.sure else self._queue).append(call)
 
     def _follow_all(self) -> None:
         for call in self._queue:  # which grows meanwhile
@@ -137,8 +145,8 @@ class _Hot:
     def _called(self, call: _Call) -> None:
         """Look at a function that a step calls, once for each way in which its calls tell it what to do."""
         known = self._seen.setdefault(call.scope, _Visited(call.handed))
-        if call.step.forward and any(not step.forward for step in known.ways.values()):
-            return  # the training step itself runs it, and says more of what it is handed
+        if call.step.forward and any(not step.forward or step.sure > call.step.sure for step in known.ways.values()):
+            return  # the training step itself runs it, or a surer way leads there, which says more of what it is handed
         if not known.takes(call):
             return
         handed, further = in_order(known.handed), _MAX_DEPTH - call.depth
@@ -155,7 +163,7 @@ class _Hot:
         for way in look.ways:
             base = _step_at(file, way.root, step)
             reached = replace(base, calls=(*base.calls, (path, way.at)), sure=base.sure and way.sure)
-            self._queue.append(_Call(way.file, way.scope, way.handed, way.told, reached, depth + 1))
+            self._enter(_Call(way.file, way.scope, way.handed, way.told, reached, depth + 1))
 
     def _put(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, told: Told) -> None:
         """Enter the points of a function."""
@@ -186,9 +194,9 @@ def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:
     return Step(file.path, root)
 
 
-def _may_train(owner: Class) -> bool:
+def _may_train(owner: Class, clues: Clues) -> bool:
     """Whether a forward pass may be a part of a step: one without gradients where it picks what the loss is about."""
-    return not evidence.without_gradients(owner.methods["forward"]) or picks(owner.name)
+    return not evidence.without_gradients(owner.methods["forward"]) or (picks(owner.name) and not clues.sure)
 
 
 def _forward_call(file: FileIndex, scope: Scope) -> _Call:
@@ -220,9 +228,10 @@ def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
     return [
         owner.methods["forward"]
         for owner in owners
-        if _may_train(owner)
+        if _may_train(owner, clues)
+        and may_lead_on(file, owner.methods["forward"], clues)
         and Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
-        and clues_ahead(file, owner.methods["forward"], clues, _MAX_DEPTH - _FORWARD_DEPTH)
+        and clues_ahead(file, owner.methods["forward"], clues, MOST_CALLS)
     ]
 
 

@@ -225,12 +225,14 @@ class _Looking:
         """What a call may reach: in a forward pass also what an object does when it is made, with what it is handed."""
         dispatch = Dispatch.of(self._file.project)
         found = dispatch.targets(self._file, self._scope, call, env)
-        return found or (dispatch.building(self._file, call) if self._forward else [])
+        if not self._forward or self._clues.sure:
+            return found
+        return found or dispatch.building(self._file, call)
 
     def _leads_on(self, target: Target) -> bool:
         """Whether a function is a part of a forward pass in which a rule may find something: not a search for words."""
         name = target.scope.name.strip("_")
-        if decodes(name) and not name.startswith("generate_"):
+        if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
             return False
         return clues_ahead(target.file, target.scope, self._clues, self._further - 1)
 
