@@ -49,10 +49,13 @@ def _leads_on(file: FileIndex, scope: Scope, clues: Clues, calls: int) -> bool:
 
 
 @query
-def may_lead_on(file: FileIndex, scope: Scope, clues: Clues) -> bool:
-    """Whether a forward pass may hold a clue, or call something that leads to one, by the names of what it calls."""
-    near = _names_leading_on(file.project, clues)
-    return any(_may_lead_on(call, near, MOST_CALLS) for call in scope.calls) or clues.are_in(scope.statements)
+def is_worth_a_look(file: FileIndex, forward: Scope, clues: Clues) -> bool:
+    """Whether a forward pass, or a method of its own that it calls, holds a clue, or whether it leads to one."""
+    methods = forward.owner.methods if forward.owner is not None else {}
+    own = [methods[name] for name in sorted({name for name in map(terminal, forward.calls) if name in methods})]
+    if any(clues.are_in(scope.statements) for scope in (forward, *own)):
+        return True
+    return _leads_on(file, forward, clues, MOST_CALLS)
 
 
 def _may_lead_on(call: ast.Call, near: Mapping[str, int], calls: int) -> bool:

@@ -19,7 +19,7 @@ from perflint.syntax.tree import alike
 from perflint.syntax.vocabulary import picks
 from perflint.training import evidence, looks
 from perflint.training.clues import Clues
-from perflint.training.clues_ahead import MOST_CALLS, clues_ahead, may_lead_on
+from perflint.training.clues_ahead import MOST_CALLS, is_worth_a_look
 from perflint.training.live import live
 from perflint.training.looks import Look
 from perflint.training.steps import Point, Step, points_of, reads_of
@@ -229,9 +229,8 @@ def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
         owner.methods["forward"]
         for owner in owners
         if _may_train(owner, clues)
-        and may_lead_on(file, owner.methods["forward"], clues)
+        and is_worth_a_look(file, owner.methods["forward"], clues)
         and Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
-        and clues_ahead(file, owner.methods["forward"], clues, MOST_CALLS)
     ]
 
 
