@@ -92,8 +92,9 @@ def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
 def forward_clues(codes: frozenset[str], sure: bool = False) -> Clues:
     """What makes a model's forward pass worth a look for these rules; ``sure``: where that is sure to lead there."""
     calls = _selected(registry.forward_triggers, codes) | _selected(registry.forward_clues, codes)
-    close = _selected(registry.close_clues, codes)
-    return Clues(calls, _selected(registry.forward_decisions, codes), sure, close)
+    every = (*registry.forward_triggers.items(), *registry.forward_clues.items())
+    far = frozenset().union(*(names - registry.close_clues[code] for code, names in every if code in codes))
+    return Clues(calls, _selected(registry.forward_decisions, codes), sure, calls - far)
 
 
 def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset[str]:

@@ -17,6 +17,8 @@ from perflint.training.steps import Point, Step
 _WAIT, _COPY = "wait", "copy"
 _ON_DEVICE = frozenset({_WAIT, _COPY, "printed wait"})
 """What costs nothing where there is no other device than the CPU."""
+_ITSELF = 0.04
+"""Milliseconds of the host's own work for a copy, where something else has waited for the device (``events.yaml``)."""
 _REPEATED = 8
 """How often a loop inside a step is taken to run."""
 
@@ -55,11 +57,18 @@ def cost(
         return Cost(event, 0.0, "beside a collective, which waits anyway")
     project = point.file.project
     repeated = is_repeated(project, point, step)
+    if event.name == _COPY and not repeated and _waits_anyway(step):
+        return Cost(event, _ITSELF, "in a forward pass that waits anyway")
     milliseconds = event.forward if step.forward else event.milliseconds
     if repeated and event.adds_up:
         milliseconds *= _REPEATED
     often = "several times at each step" if repeated else "in each forward pass" if step.forward else "at each step"
     return Cost(event, milliseconds, often)
+
+
+def _waits_anyway(step: Step) -> bool:
+    """Whether a forward pass waits for the device besides: only then is it followed through more than one call."""
+    return step.forward and len(step.calls) > 1
 
 
 def _outside_of_steps(event: Event, point: Point | None) -> Cost:
