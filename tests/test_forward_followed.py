@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from perflint.findings import Confidence, Finding
+import pytest
+
+from perflint.findings import Confidence, Finding, ImpactLevel
 from tests.support import check
 
 NET = """\
@@ -179,3 +181,118 @@ def test_caller_that_looks_a_function_up_by_a_part_of_its_name() -> None:
     other = LOOKED_UP.replace('mode + "_eval"', 'mode + "_test"')
     without = {**files, "engine.py": other.replace("self.eval_func(self, loader)", "None")}
     assert [item.path for item in check(without, "PPF601")] == ["evaluation.py"]
+
+
+DEEP = """\
+import paddle
+
+
+def outer(scores):
+    return middle(scores)
+
+
+def middle(scores):
+    {body}
+    return scores
+
+
+def inner(scores):
+    return paddle.exp(scores) * paddle.to_tensor([0.5])
+"""
+
+
+def _deep(body: str, *select: str, **options: int) -> list[Finding]:
+    net = NET.replace("from parts import Circuit, first", "from deep import outer").format(
+        call="scores = outer(scores)"
+    )
+    return check({"net.py": net, "deep.py": DEEP.replace("{body}", body)}, *select, **options)
+
+
+def test_constants_are_no_reason_to_follow_a_forward_pass() -> None:
+    assert _deep("scores = inner(scores)", "PPF205") == []
+
+
+def test_constant_on_the_way_to_a_wait_costs_little() -> None:
+    wait = "if paddle.exp(scores).sum() > 0: scores = scores * paddle.to_tensor([0.5])"
+    [finding] = [item for item in _deep(wait, "PPF203", "PPF205") if item.code == "PPF205"]
+    assert finding.impact is not None
+    assert finding.impact.level is ImpactLevel.LOW
+
+
+def test_ways_that_are_not_sure_change_nothing_of_what_is_shown() -> None:
+    net = NET.format(call="self.assigner.assign_boxes(first(scores))")
+    files = {"net.py": net, "parts.py": PARTS}
+    shown = check(files, "PPF210")
+    asked = check(files, "PPF210", min_confidence=Confidence.LOW)
+    assert len(shown) == 1
+    assert len(asked) == 2
+    assert shown == [item for item in asked if item.confidence >= Confidence.MEDIUM]
+
+
+BUILDER = """\
+import losses
+
+
+def build_loss(cfg):
+    options = {key: cfg[key] for key in cfg if key != "type"}
+    return MAKE(**options)
+"""
+LOSSES = """\
+import paddle
+from paddle import nn
+
+
+class Dice(nn.Layer):
+    def measure(self, scores):
+        return paddle.exp(scores).item()
+
+
+class Focal(nn.Layer):
+    def measure(self, scores):
+        return paddle.exp(scores).tolist()
+
+
+TABLE = {"dice": Dice, "focal": Focal}
+"""
+CHOSEN = """\
+import paddle
+from paddle import nn
+from builder import build_loss
+
+
+class Net(nn.Layer):
+    def __init__(self, cfg):
+        super().__init__()
+        self.head = nn.Linear(8, 8)
+        self.loss = build_loss(cfg)
+
+    def forward(self, x):
+        return self.loss.measure(self.head(x))
+"""
+
+
+def chosen(make: str, package: str = LOSSES) -> list[tuple[str, Confidence]]:
+    files = {"builder.py": BUILDER.replace("MAKE", make), "losses.py": package, "net.py": CHOSEN}
+    return [(item.path, item.confidence) for item in check(files, "PPF210")]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        "losses.__dict__[cfg.type]",
+        "getattr(losses, cfg.type)",
+        "losses.TABLE[cfg.type]",
+        "losses.TABLE.get(cfg['type'])",
+    ],
+)
+def test_loss_that_a_configuration_chooses_is_any_of_them(make: str) -> None:
+    assert chosen(make) == [("losses.py", Confidence.MEDIUM)] * 2
+
+
+def test_choice_among_other_things_than_layers_is_not_known() -> None:
+    assert chosen("getattr(losses, cfg.type)", LOSSES + "\n\nclass Options:\n    pass\n") == []
+
+
+def test_choice_among_very_many_layers_is_not_known() -> None:
+    more = "".join(f"\n\nclass Loss{number}(nn.Layer):\n    pass\n" for number in range(30))
+    assert chosen("getattr(losses, cfg.type)", LOSSES + more) == []

@@ -59,7 +59,7 @@ class Dispatch(Part):
             local = self._function_values(env.get(name))
             if local:
                 return local
-            several = self._several(name, env)
+            several = self._several(file, scope, name, env)
             if several:
                 return several
             found = Values.of(self._project).callee(file, scope, name, env)
@@ -72,6 +72,9 @@ class Dispatch(Part):
         name = dotted(call.func)
         if name in scope.parameters:
             return []
+        several = self._several(file, scope, name, {}) if name is not None else []
+        if several:
+            return several
         found = Values.of(self._project).callee(file, scope, name, {}) if name is not None else None
         if found is not None and name is not None:
             return [Target(*found), *self._overrides(found[1], name, scope)]
@@ -101,10 +104,13 @@ class Dispatch(Part):
         found = self._function_values(Evaluator(file, env).kind(closure)) if closure is not None else []
         return [replace(target, bound=False) for target in found]
 
-    def _several(self, name: str, env: Env) -> list[Target]:
+    def _several(self, file: FileIndex, scope: Scope, name: str, env: Env) -> list[Target]:
         """The methods of an object that may be of several classes."""
         receiver, _, method = name.rpartition(".")
         kind = env.get(receiver)
+        if kind is None and scope.owner is not None and receiver.startswith("self.") and receiver.count(".") == 1:
+            own = Modules.of(self._project).kind_of_instance(file, scope.owner)
+            kind = Values.of(self._project).attribute(own.type, receiver[5:])
         if kind is None or EITHER not in kind.type:
             return []
         return [

@@ -28,12 +28,17 @@ _MAKING = ("__init__", "__call__")
 
 
 @query
-def clues_ahead(file: FileIndex, scope: Scope, clues: Clues, calls: int) -> bool:
+def clues_ahead(file: FileIndex, scope: Scope, clues: Clues, calls: int, caller: Scope) -> bool:
     """Whether a function holds a clue, or reaches one that is worth it through at most so many ``calls``.
 
-    It asks no kinds of values, so it is cheap: the look at the function, which is not, says which calls really run.
+    A close clue counts where the caller is a forward pass or holds one itself.  It asks no kinds of values, so it is
+    cheap: the look at the function, which is not, says which calls really run.
     """
-    return clues.are_in(scope.statements) or _leads_on(file, scope, clues, calls)
+    if calls > 0 and _leads_on(file, scope, clues, calls):
+        return True
+    if caller.name == "forward" or clues.are_in(caller.statements):
+        return clues.are_in(scope.statements)
+    return clues.are_far_in(scope.statements)
 
 
 @query

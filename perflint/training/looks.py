@@ -234,7 +234,7 @@ class _Looking:
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
             return False
-        return clues_ahead(target.file, target.scope, self._clues, self._further - 1)
+        return clues_ahead(target.file, target.scope, self._clues, self._further - 1, self._scope)
 
     def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
         """What a call makes the parameters of a function stand for, and the attributes of its object."""
