@@ -7,31 +7,21 @@ from typing import Any
 
 Key = tuple[str, str]
 
-_FORWARD = (
-    "`forward` reaches this through two calls or more, and a forward pass is followed one call deep, where that "
-    "function holds something a rule speaks of"
-)
-_FROM_YAML = f"{_FORWARD}; besides, the head and its assigner are made from YAML, so no code says whose method runs"
 _INTERVAL = "it is guarded by `batch_id % print_interval == 0`, and the YAML file sets the interval to {}"
 _SHAPE = (
     "`paddle.randperm` reads the length that `paddle.shape` gives, and that lies in host memory, so a GPU would not be "
     "waited for"
 )
+_STD = (
+    "`Tensor.std` asks `paddle.any(...)` in the CPU build of Paddle 3.3.1; where `paddle.is_compiled_with_cuda()`, it "
+    "is one kernel, and reads nothing"
+)
+
+_SINCE = "not traced again yet: by now a finding of low confidence is on this line"
 
 MISSED: Mapping[Key, str] = {
-    (
-        "paddledetection",
-        "ppdet/modeling/assigners/atss_assigner.py:154",
-    ): "`Tensor.std` reads by itself in the CPU build of Paddle 3.3.1, and has a kernel of its own in a GPU build",
-    ("paddledetection", "ppdet/modeling/assigners/atss_assigner.py:171"): _FROM_YAML,
-    ("paddledetection", "ppdet/modeling/heads/pico_head.py:718"): _FROM_YAML,
-    ("quantum", "paddle_quantum/mbqc/qobject.py:63"): _FORWARD,
-    ("quantum", "paddle_quantum/mbqc/simulator.py:458"): _FORWARD,
-    ("quantum", "paddle_quantum/mbqc/simulator.py:461"): _FORWARD,
-    ("quantum", "paddle_quantum/mbqc/simulator.py:465"): _FORWARD,
-    ("mhcn", "models/recall/mhcn/net.py:346"): _SHAPE,
-    ("mhcn", "models/recall/mhcn/net.py:351"): _SHAPE,
-    ("mhcn", "models/recall/mhcn/net.py:353"): _SHAPE,
+    ("paddledetection", "ppdet/modeling/assigners/atss_assigner.py:171"): _SINCE,
+    ("paddledetection", "ppdet/modeling/heads/pico_head.py:718"): _SINCE,
     ("mhcn", "tools/trainer.py:173"): _INTERVAL.format(1),
     ("textcnn", "tools/trainer.py:173"): _INTERVAL.format(2),
     ("parl", "examples/DQN/cartpole_agent.py:70"): "the step is known as the method `learn`, and the loop of an "
@@ -40,16 +30,15 @@ MISSED: Mapping[Key, str] = {
 }
 """By the script and ``file:line``."""
 
-ONLY_ON_CPU = frozenset(key for key, why in MISSED.items() if why == _SHAPE or "GPU build" in why)
-"""Missed lines that do not wait for a GPU: what is read there lies on the host, or is read by the CPU build alone."""
-
-FALSE: Mapping[Key, str] = {
-    (
-        "paddleclas",
-        "PPF601 ppcls/engine/evaluation/classification.py:44",
-    ): 'Its caller is decorated with `paddle.no_grad()` and finds it with `getattr(evaluation, mode + "_eval")`: a '
-    "name that is put together is not followed. The confidence is low.",
+ONLY_ON_CPU: Mapping[Key, str] = {
+    ("paddledetection", "ppdet/modeling/assigners/atss_assigner.py:154"): _STD,
+    ("mhcn", "models/recall/mhcn/net.py:346"): _SHAPE,
+    ("mhcn", "models/recall/mhcn/net.py:351"): _SHAPE,
+    ("mhcn", "models/recall/mhcn/net.py:353"): _SHAPE,
 }
+"""Lines that do not wait for a GPU, and why: the same for each script and ``file:line``."""
+
+FALSE: Mapping[Key, str] = {}
 """By the script and ``code file:line``."""
 
 UNREAD = "not read yet"
@@ -60,9 +49,9 @@ def why_missed(script: str, line: Mapping[str, Any]) -> str:
     return MISSED.get(_key(script, line), UNREAD)
 
 
-def waits_for_gpu(script: str, line: Mapping[str, Any]) -> bool:
-    """Whether a line would make a step wait on a GPU too, as far as it was read."""
-    return _key(script, line) not in ONLY_ON_CPU
+def why_only_on_cpu(script: str, line: Mapping[str, Any]) -> str:
+    """Why a line would not make a step wait on a GPU; ``""`` where it would, as far as it was read."""
+    return ONLY_ON_CPU.get(_key(script, line), "")
 
 
 def why_false(script: str, finding: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from perflint.facts import origin as origins
 from perflint.facts.fluid import NO_CLONE, is_for_paddle_1
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context, method_of
-from perflint.lint.registry import forward_triggers, step_check, step_triggers
+from perflint.lint.registry import close_clues, forward_triggers, step_check, step_triggers
 from perflint.syntax.bindings import loads_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Statement
@@ -29,6 +29,7 @@ _READS = frozenset({"numpy", "cpu", "item", "tolist", "array", "asarray"})
 
 step_triggers[CODE] |= _READS
 forward_triggers[CODE] |= _READS
+close_clues[CODE] |= _READS
 
 _TITLE = "keep the values on the device"
 _SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")

@@ -17,7 +17,7 @@ from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.origin import Origin
 from perflint.findings import Confidence
 from perflint.lint.context import Context, local_name, method_of, shorten
-from perflint.lint.registry import check, forward_triggers, step_triggers
+from perflint.lint.registry import check, close_clues, forward_triggers, step_triggers
 from perflint.syntax.decisions import required
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import FUNCTIONS, terminal
@@ -57,6 +57,7 @@ _CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
 
 step_triggers[CODE] |= _CALLS
 forward_triggers[CODE] |= _CALLS
+close_clues[CODE] |= _CALLS
 
 _ONCE = "before the loop"
 _ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`"

@@ -7,6 +7,7 @@ import ast
 from perflint.syntax import vocabulary
 from perflint.syntax.bindings import targets_and_values
 from perflint.syntax.names import dotted, plain_names, stored_names
+from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
 
@@ -23,19 +24,33 @@ def is_untrained(point: Point, function: str) -> bool:
     if any(vocabulary.means_metric(name.rpartition("_")[2]) for name in names[1:]):
         return True
     return any(map(vocabulary.is_metric_code, point.file.parts)) or any(
-        any(asks(_asked(test)) for asks in _OTHER_RUNS) or _is_first_time(test) for test in point.statement.tests
+        any(asks(_asked(test)) for asks in _OTHER_RUNS) or _is_first_time(test, point) for test in point.statement.tests
     )
 
 
 def is_in_host_memory(node: ast.expr, point: Point) -> bool:
     """Whether a tensor is worked out from ``paddle.shape(x)`` and the like, which never leave the host."""
-    names = plain_names(node)
-    sources = [node]
-    for statement in point.scope.statements:
-        if isinstance(statement.node, (ast.Assign, ast.For, ast.AsyncFor)):
-            bound = targets_and_values(statement.node)
-            sources += [value for target, value in bound if value is not None and stored_names(target) & names]
+    sources, names = [node], plain_names(node)
+    known: set[str] = set()
+    bound = [
+        pair
+        for statement in point.scope.statements
+        if isinstance(statement.node, (ast.Assign, ast.For, ast.AsyncFor))
+        for pair in targets_and_values(statement.node)
+    ]
+    while names - known:  # back to what the names are made of: ``h = paddle.shape(x)[2]``, ``pad = -h % size``
+        new, known = names - known, names
+        made = [value for target, value in bound if value is not None and stored_names(target) & new]
+        sources += made
+        names = names.union(*map(_names_of_numbers, made))
     return any(_asks_for_a_shape(item, point) for source in sources for item in walk(source))
+
+
+def _names_of_numbers(value: ast.expr) -> set[str]:
+    """The names in a value that is arithmetic: what a function is handed need not be what it gives."""
+    if any(isinstance(item, ast.Call) for item in walk(value)):
+        return set()
+    return plain_names(value)
 
 
 def _asks_for_a_shape(node: ast.AST, point: Point) -> bool:
@@ -53,13 +68,23 @@ def _asked(test: ast.expr) -> str:
     return (name or "").rpartition(".")[2]
 
 
-def _is_first_time(test: ast.expr) -> bool:
+def _is_first_time(test: ast.expr, point: Point) -> bool:
     """``self.grid is None``, ``not hasattr(self, "grid")``, ``not self.initialized``: the value is kept."""
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is):
         kept = test.comparators[0]
-        return (dotted(test.left) or "").startswith("self.") and isinstance(kept, ast.Constant) and kept.value is None
+        if not isinstance(kept, ast.Constant) or kept.value is not None:
+            return False
+        name = dotted(test.left) or ""
+        return name.startswith("self.") or _is_looked_up(name, point)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         asked = test.operand.func if isinstance(test.operand, ast.Call) else test.operand
         name = dotted(asked) or ""
         return name == "hasattr" or name.startswith("self.init")
     return False
+
+
+def _is_looked_up(name: str, point: Point) -> bool:
+    """Whether a name is bound to what a table holds so far: ``grid = grids.get(size)``."""
+    nodes = (statement.node for statement in point.scope.statements)
+    values = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(dotted, node.targets)]
+    return any(isinstance(value, ast.Call) and terminal(value) == "get" for value in values)

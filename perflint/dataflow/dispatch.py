@@ -16,7 +16,7 @@ from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import fits
-from perflint.syntax.scopes import Scope, terminal
+from perflint.syntax.scopes import Class, Scope, terminal
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -59,7 +59,7 @@ class Dispatch(Part):
             local = self._function_values(env.get(name))
             if local:
                 return local
-            several = self._several(name, env)
+            several = self._several(file, scope, name, env)
             if several:
                 return several
             found = Values.of(self._project).callee(file, scope, name, env)
@@ -67,16 +67,50 @@ class Dispatch(Part):
                 return [Target(*found), *self._overrides(found[1], name, scope)]
         return self._by_value(file, scope, call, env) or self._closure(file, call, env)
 
+    def targets_by_names(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[Target]:
+        """What a call may reach, from names and from what an object keeps for good: ``targets`` without a flow."""
+        name = dotted(call.func)
+        if name in scope.parameters:
+            return []
+        several = self._several(file, scope, name, {}) if name is not None else []
+        if several:
+            return several
+        found = Values.of(self._project).callee(file, scope, name, {}) if name is not None else None
+        if found is not None and name is not None:
+            return [Target(*found), *self._overrides(found[1], name, scope)]
+        made = self.building(file, call)
+        if made:
+            return made
+        kept = Values.of(self._project).lasting_kind(file, scope, call.func)
+        functions = self._function_values(kept)
+        if functions or not isinstance(call.func, ast.Attribute):
+            return functions
+        receiver = Values.of(self._project).lasting_kind(file, scope, call.func.value)
+        if receiver.type:
+            return self._methods_of(receiver, call.func, scope)
+        return [] if self._is_module(file, call.func.value) else self._by_name(file, call)
+
+    def building(self, file: FileIndex, call: ast.Call) -> list[Target]:
+        """The ``__init__`` that runs where a call makes an object: not sure, as it may tell apart what it is handed."""
+        found = Modules.of(self._project).find(file.names.resolve(dotted(call.func) or ""), file)
+        if found is None or not isinstance(found[1], Class):
+            return []
+        init = Modules.of(self._project).method_of(found[0], found[1], "__init__")
+        return [Target(*init, sure=False)] if init is not None else []
+
     def _closure(self, file: FileIndex, call: ast.Call, env: Env) -> list[Target]:
         """The function of the project that an optimizer is handed to call it: ``optimizer.step(closure)``."""
         closure = closure_of(call)
         found = self._function_values(Evaluator(file, env).kind(closure)) if closure is not None else []
         return [replace(target, bound=False) for target in found]
 
-    def _several(self, name: str, env: Env) -> list[Target]:
+    def _several(self, file: FileIndex, scope: Scope, name: str, env: Env) -> list[Target]:
         """The methods of an object that may be of several classes."""
         receiver, _, method = name.rpartition(".")
         kind = env.get(receiver)
+        if kind is None and scope.owner is not None and receiver.startswith("self.") and receiver.count(".") == 1:
+            own = Modules.of(self._project).kind_of_instance(file, scope.owner)
+            kind = Values.of(self._project).attribute(own.type, receiver[5:])
         if kind is None or EITHER not in kind.type:
             return []
         return [
@@ -97,15 +131,20 @@ class Dispatch(Part):
             return []
         receiver = evaluator.kind(call.func.value)
         if receiver.type:
-            return [
-                target
-                for part in receiver.type.split(EITHER)
-                for target in _one(Modules.of(self._project).method(part, call.func.attr))
-                or self._in_subclasses(part, call.func.attr, scope if dotted(call.func.value) == "self" else None)
-            ]
+            return self._methods_of(receiver, call.func, scope)
         if receiver.tag == UNKNOWN_TAG and not self._is_module(file, call.func.value):
             return self._by_name(file, call)
         return []
+
+    def _methods_of(self, receiver: Kind, called: ast.Attribute, scope: Scope) -> list[Target]:
+        """The methods of the classes that an object may be of."""
+        caller = scope if dotted(called.value) == "self" else None
+        return [
+            target
+            for part in receiver.type.split(EITHER)
+            for target in _one(Modules.of(self._project).method(part, called.attr))
+            or self._in_subclasses(part, called.attr, caller)
+        ]
 
     def _function_values(self, kind: Kind | None) -> list[Target]:
         if kind is None or kind.tag != FUNCTION_TAG:

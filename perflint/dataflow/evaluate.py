@@ -401,12 +401,17 @@ class Evaluator:
         return self._drawn(kind) if qualified == "next" and first is not None else kind
 
     def _looked_up(self, call: ast.Call) -> Kind:
-        """The methods that ``getattr(self, "loss_" + name)`` may give."""
+        """The methods that ``getattr(self, "loss_" + name)`` may give, or the functions of a module."""
         pattern = name_pattern(call.args[1]) if len(call.args) > 1 and not call.keywords else None
-        holder = self.kind(call.args[0]) if pattern is not None else UNKNOWN
-        if pattern is None or not holder.type:
+        if pattern is None:
             return UNKNOWN
-        return Modules.of(self._file.project).methods_like(holder.type, *pattern) or UNKNOWN
+        modules, holder = Modules.of(self._file.project), self.kind(call.args[0])
+        if holder.type:
+            return modules.methods_like(holder.type, *pattern) or UNKNOWN
+        name = dotted(call.args[0])
+        if name is None or not self._file.names.is_bound(name.partition(".")[0]):
+            return UNKNOWN
+        return modules.functions_like(self._file.names.resolve(name), self._file, *pattern) or UNKNOWN
 
     def _call_value(self, local: Kind, node: ast.Call) -> Kind | None:
         if local.tag == LAYER_TAG:

@@ -1,19 +1,22 @@
 """Classes and functions that code looks up by a literal name: in a plain dict, in a module, or through a function.
 
 ``CLASSES["loss"]()``, ``CLASSES.get("loss")()``, ``getattr(meters, "LossMeter")()``, and ``build("loss")`` where
-``build`` returns one of these.
+``build`` returns one of these.  Where a configuration holds the name, as in ``losses.__dict__[cfg.type]()`` or
+``CLASSES[cfg.type]()``, it is one of all the layers there.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.objects import written_entries
 from perflint.dataflow.values import Values
-from perflint.index.kinds import Kind
+from perflint.index.kinds import LAYER_TAG, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.index.registries import Registries
@@ -21,11 +24,14 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.reaching import is_bound, is_mutated
-from perflint.syntax.scopes import FUNCTIONS, Scope
+from perflint.syntax.scopes import FUNCTIONS, Class, Scope
 from perflint.syntax.tree import string_of
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
+
+_MOST_LAYERS = 30
+"""Classes that a name in a configuration may mean; where there are more, nothing is known of what it makes."""
 
 Table = tuple["FileIndex", Mapping[str, ast.expr]]
 
@@ -57,7 +63,7 @@ class Tables(Part):
         self, file: FileIndex, found: _LookUp, key: str | None, arguments: list[Kind], keywords: dict[str, Kind]
     ) -> Kind | None:
         if key is None:
-            return None
+            return self._any_layer(file, found)
         if found.is_attribute:
             name = dotted(found.holder)
             return (
@@ -71,6 +77,35 @@ class Tables(Part):
         where, entries = table
         entry = dotted(entries[key]) if key in entries else None
         return Values.of(self._project).call(where.names.resolve(entry), where, arguments, keywords) if entry else None
+
+    def _any_layer(self, file: FileIndex, found: _LookUp) -> Kind | None:
+        """A layer of any class that a look-up may give; None where it may give something else, or one of very many."""
+        where = self._module(file, found)
+        if where is not None:
+            return self._layer_of(where)
+        table = None if found.is_attribute else self._table(file, found.holder)
+        return _one_of(table[0], map(dotted, table[1].values())) if table is not None else None
+
+    def _module(self, file: FileIndex, found: _LookUp) -> FileIndex | None:
+        """The module whose names are looked up, as in ``getattr(models, name)`` and ``globals()[name]``."""
+        holder = found.holder
+        if not found.is_attribute:
+            if isinstance(holder, ast.Call) and dotted(holder.func) == "globals":
+                return file
+            if not isinstance(holder, ast.Attribute) or holder.attr != "__dict__":
+                return None
+            holder = holder.value
+        name = dotted(holder)
+        if name is None or not file.names.is_bound(name.partition(".")[0]):
+            return None
+        return Modules.of(self._project).module_named(file.names.resolve(name), file)
+
+    @query
+    def _layer_of(self, module: FileIndex) -> Kind | None:
+        """A layer of any class that a module defines, or has from another one."""
+        modules = [module, *(Modules.of(self._project).module_named(name, module) for name in module.names.stars)]
+        names = {name for where in modules if where is not None for name in where.names.bound}
+        return _one_of(module, sorted(names))
 
     def _through(self, file: FileIndex, call: ast.Call) -> Kind | None:
         """The result of a function that looks up one of its parameters, which the call gives a literal for."""
@@ -140,6 +175,19 @@ class Tables(Part):
     @query
     def _is_mutated(self, file: FileIndex, name: str) -> bool:
         return is_mutated(name, file.tree)
+
+
+def _one_of(file: FileIndex, names: Iterable[str | None]) -> Kind | None:
+    """An object of one of the classes that some names of a file stand for, if all of these are layers, and not many."""
+    modules = Modules.of(file.project)
+    found = (modules.find(file.names.resolve(name), file) for name in names if name is not None)
+    classes = dict.fromkeys(
+        (place[0], place[1]) for place in found if place is not None and isinstance(place[1], Class)
+    )
+    kinds = [modules.kind_of_instance(*place) for place in islice(classes, _MOST_LAYERS + 1)]
+    if not 0 < len(kinds) <= _MOST_LAYERS or any(kind.tag != LAYER_TAG for kind in kinds):
+        return None
+    return reduce(join, kinds)
 
 
 def _look_up(node: ast.expr) -> _LookUp | None:

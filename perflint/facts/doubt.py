@@ -18,9 +18,10 @@ _ARMS = ("body", "else")
 
 
 def is_doubtful(statement: Statement, scope: Scope, file: FileIndex) -> bool:
-    """Whether a test decides on a statement that asks what parts were chosen, or whether two shapes differ.
+    """Whether a test decides on a statement that nothing in the code answers, or that fails by default.
 
-    Or one that fails by default: ``if args.ortho > 0:`` of an option that is 0 unless somebody asks for more.
+    It asks what parts were chosen, whether two shapes differ, of which type a value is, or for a kind of device.  Or
+    it is ``if args.ortho > 0:`` of an option that is 0 unless somebody asks for more.
     """
     tests = [link.node.test for link in statement.around if isinstance(link.node, ast.If) and link.branch in _ARMS]
     if any(_only_data_decides(test, scope) for test in tests):
@@ -44,8 +45,23 @@ def _only_data_decides(test: ast.expr, scope: Scope) -> bool:
         return False
     operator, right = test.ops[0], test.comparators[0]
     if isinstance(operator, (ast.In, ast.NotIn)):
-        return isinstance(test.left, ast.Constant) and isinstance(test.left.value, str) and _is_handed_in(right, scope)
-    return isinstance(operator, (ast.Eq, ast.NotEq)) and _is_shape(test.left) and _is_shape(right)
+        is_text = isinstance(test.left, ast.Constant) and isinstance(test.left.value, str)
+        return is_text and (_is_handed_in(right, scope) or _gives_devices(right))
+    if isinstance(operator, (ast.Is, ast.IsNot)):
+        return _is_type(right)
+    return isinstance(operator, (ast.Eq, ast.NotEq)) and (
+        _is_type(right) or (_is_shape(test.left) and _is_shape(right))
+    )
+
+
+def _is_type(node: ast.expr) -> bool:
+    """Whether an expression is the type of tensors or of arrays: ``type(boxes) == np.ndarray``."""
+    return isinstance(node, ast.Attribute) and node.attr in ("ndarray", "Tensor")
+
+
+def _gives_devices(node: ast.expr) -> bool:
+    """``paddle.device.get_all_custom_device_type()``."""
+    return isinstance(node, ast.Call) and "custom_device" in (dotted(node.func) or "")
 
 
 def _is_handed_in(node: ast.expr, scope: Scope) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, is_like, name_pattern
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 
@@ -69,18 +69,32 @@ class Callers(Part):
     @query
     def attributes_holding(self, name: str) -> frozenset[str]:
         """The attributes that a function is kept in: ``self.train_epoch_func = train.train_epoch``."""
-        return frozenset(
+        held = {
             attribute
             for file in self._project.mentions.assigned(name)
             for owner in file.scopes.classes.values()
             for attribute, values in owner.attributes.items()
             for value, _ in values
-            if attribute != name
-            and (
-                (isinstance(value, ast.Name) and value.id == name)
-                or (isinstance(value, ast.Attribute) and value.attr == name)
-            )
-        )
+            if (value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")) == name
+        }
+        looked_up = {attribute for attribute, pattern in self._looked_up if is_like(name, *pattern)}
+        return frozenset((held | looked_up) - {name})
+
+    @property
+    def _looked_up(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """The attributes set to ``getattr(module, mode + "_eval")``, with the ends of the name."""
+        return (found for file in self._project.mentions.of("getattr") for found in self._looked_up_in(file))
+
+    @query
+    def _looked_up_in(self, file: FileIndex) -> list[tuple[str, tuple[str, str]]]:
+        return [
+            (attribute, pattern)
+            for owner in file.scopes.classes.values()
+            for attribute, values in owner.attributes.items()
+            for value, _ in values
+            if isinstance(value, ast.Call) and dotted(value.func) == "getattr" and len(value.args) > 1
+            if (pattern := name_pattern(value.args[1])) is not None
+        ]
 
 
 def _held_names(file: FileIndex) -> HeldNames:

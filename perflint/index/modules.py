@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, join, layer
 from perflint.index.part import Part
 from perflint.index.project import FileIndex
 from perflint.query import query
+from perflint.syntax.names import is_like
 from perflint.syntax.scopes import Class, Scope
 
 MAX_DEPTH = 5
@@ -17,8 +19,6 @@ _FAMILIES = {"paddle.nn.Layer": "layer", "paddle.nn.Sequential": "layer", "paddl
 _FAMILIES |= dict.fromkeys(("object", "ABC", "abc.ABC", "typing.Generic", "typing.Protocol"), "object")
 _MOST_STARS = 8
 """Star imports of one file that are asked for each name one by one."""
-_TELLING = 4
-"""Letters of a name that say which methods are meant, as ``loss_`` does."""
 _MOST_LIKE = 8
 """Methods with names of one kind; where there are more, the name may stand for any of them."""
 
@@ -207,12 +207,24 @@ class Modules(Part):
 
     def methods_like(self, owner: str, begin: str, end: str) -> Kind | None:
         """The few methods of a project class whose names begin and end so, as one value that may be any of them."""
-        found = self.class_named(owner) if len(begin + end) >= _TELLING else None
+        found = self.class_named(owner)
         if found is None:
             return None
-        names = [name for name in found[1].methods if name.startswith(begin) and name.endswith(end)]
-        kinds = [self.as_value(found[0], found[1].methods[name]) for name in names]
-        return reduce(join, kinds) if kinds and len(kinds) <= _MOST_LIKE else None
+        return self._one_of((found[0], scope) for name, scope in found[1].methods.items() if is_like(name, begin, end))
+
+    def functions_like(self, module: str, origin: FileIndex, begin: str, end: str) -> Kind | None:
+        """The same for the functions that a module of the project defines or imports."""
+        file = self.module_named(module, origin)
+        if file is None:
+            return None
+        names = sorted(name for name in file.names.bound if is_like(name, begin, end))
+        found = (self.find(f"{file.module}.{name}", file) for name in names)
+        return self._one_of((place[0], place[1]) for place in found if place and isinstance(place[1], Scope))
+
+    def _one_of(self, functions: Iterable[tuple[FileIndex, Scope]]) -> Kind | None:
+        """A value that may be any of a few functions."""
+        kinds = [self.as_value(*place) for place in functions]
+        return reduce(join, kinds) if 0 < len(kinds) <= _MOST_LIKE else None
 
     def as_value(self, file: FileIndex, scope: Scope) -> Kind:
         """A function of the project as a value."""

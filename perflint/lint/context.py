@@ -272,7 +272,7 @@ class Context:
             return
         if step is not None and not (step.sure and step.line):
             confidence = min(confidence, Confidence.MEDIUM)
-        if step is not None and self._is_doubtful(step):
+        if step is not None and (self._is_doubtful(step) or (step.forward and not step.sure)):
             confidence = Confidence.LOW
         if claims:  # whether the rule is selected or not: that must not change what others report
             self.claim(node)
@@ -336,9 +336,11 @@ class Context:
         return doubt.is_doubtful_on_the_way(self.file.project, step)
 
     def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode) -> bool:
-        """Whether a node at a step runs the one right inside it only on a few steps."""
+        """Whether a node at a step runs the one right inside it only on a few steps, or to fail."""
         if self.point is None or self.point.step is None:
             return False
+        if isinstance(parent, cst.Assert):
+            return inner is parent.msg
         if isinstance(parent, cst.IfExp) and inner is not parent.test:
             return self._is_rare(parent.test, inner is parent.body)
         if isinstance(parent, cst.BooleanOperation) and inner is parent.right:

@@ -89,10 +89,12 @@ def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
     return frozenset(name.rpartition(".")[2] for setting in wanted for name in getattr(settings, setting))
 
 
-def forward_clues(codes: frozenset[str]) -> Clues:
-    """What makes a model's forward pass worth a look for these rules."""
+def forward_clues(codes: frozenset[str], sure: bool = False) -> Clues:
+    """What makes a model's forward pass worth a look for these rules; ``sure``: where that is sure to lead there."""
     calls = _selected(registry.forward_triggers, codes) | _selected(registry.forward_clues, codes)
-    return Clues(calls, _selected(registry.forward_decisions, codes))
+    every = (*registry.forward_triggers.items(), *registry.forward_clues.items())
+    far = frozenset().union(*(names - registry.close_clues[code] for code, names in every if code in codes))
+    return Clues(calls, _selected(registry.forward_decisions, codes), sure, calls - far)
 
 
 def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset[str]:

@@ -19,6 +19,8 @@ from perflint.training.steps import Point, Step
 _WAIT, _COPY = "wait", "copy"
 WAITS = frozenset({_WAIT, _COPY, "printed wait"})
 """Events for which the host waits for the device: they cost nothing where there is no other one than the CPU."""
+_ITSELF = 0.04
+"""Milliseconds of the host's own work for a copy, where something else has waited for the device (``events.yaml``)."""
 _REPEATED = 8
 """How often a loop inside a step is taken to run."""
 
@@ -59,6 +61,8 @@ def cost(
         return Cost(event, 0.0, "in a program for the CPU")
     project = point.file.project
     loop = repeat_of(project, point, step, node)
+    if event.name == _COPY and loop is None and _waits_anyway(step):
+        return Cost(event, _ITSELF, "in a forward pass that waits anyway")
     milliseconds = event.forward if step.forward else event.milliseconds
     if loop is not None and event.adds_up:
         milliseconds *= _REPEATED
@@ -83,6 +87,11 @@ def _needed(event: Event, node: ast.expr | None, point: Point, step: Step) -> st
         return needed_for(point, node, step.forward)
     is_for_all = event.name == _COPY and goes_into_a_collective(point, node)
     return "beside a collective, which waits anyway" if is_for_all else ""
+
+
+def _waits_anyway(step: Step) -> bool:
+    """Whether a forward pass waits for the device besides: only then is it followed through more than one call."""
+    return step.forward and len(step.calls) > 1
 
 
 def _outside_of_steps(event: Event, point: Point | None) -> Cost:

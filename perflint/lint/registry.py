@@ -39,6 +39,9 @@ declared_triggers: _Names = _Names(set)
 forward_triggers: _Names = _Names(set)
 """Code to the last names of calls that may make a finding of it in the forward pass of a model."""
 
+close_clues: _Names = _Names(set)
+"""Those of them that cost too little to be looked for behind calls of functions that hold nothing else."""
+
 forward_clues: _Names = _Names(set)
 """Code to the last names of calls without which a forward pass is not looked at for the ``step_gate`` of the rule."""
 

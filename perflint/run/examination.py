@@ -21,6 +21,7 @@ from perflint.lint.gates import Rows
 from perflint.lint.walk import Walk
 from perflint.suppress import noqa
 from perflint.training import hot
+from perflint.training.clues import Clues
 from perflint.training.steps import points_of
 
 _SHEBANG_2 = re.compile(r"#!.*\bpython2")
@@ -68,8 +69,15 @@ class Examination:
 
     def follow_steps(self) -> None:
         """Find what runs at each step, and the rows there; ``rows`` then has an entry for each file with steps."""
-        hot.analyse(self.project, gates.forward_clues(self.codes))
+        hot.analyse(self.project, self.clues())
         self._ask_steps(self.project.files)
+
+    def clues(self) -> Clues:
+        """What makes a forward pass worth a look.  What it may reach is only where that may be asked for."""
+        files = self.project.files.values()
+        is_least = self.settings.min_confidence is Confidence.LOW
+        every = is_least or any(unused_noqa.is_worth_a_look(file.source) for file in files)
+        return gates.forward_clues(self.codes, sure=not every)
 
     def _ask_steps(self, paths: Iterable[str]) -> None:
         for path in paths:

@@ -24,7 +24,7 @@ from perflint.incremental.kept_project import KeptProject
 from perflint.incremental.revisions import Part
 from perflint.index.project import FileIndex
 from perflint.inputs.projects import split
-from perflint.lint import gates, messages, units, unused_noqa
+from perflint.lint import messages, units, unused_noqa
 from perflint.lint.context import Draft
 from perflint.query import query
 from perflint.run import engine
@@ -276,7 +276,6 @@ class _Look:
         self.memory = project.memory
         self.checked: list[str] = []
         self._examination = examination
-        self._clues = gates.forward_clues(examination.codes)
         self._steps: dict[str, _Steps] = {}
         self._again = set(project.paths)
         """The files that may be checked many times, so that their units are kept."""
@@ -293,7 +292,7 @@ class _Look:
 
     def follow(self, only: Collection[FileIndex] | None = None) -> None:
         """Find what runs at each step, in some files or in all of them."""
-        hot.analyse(self.project, self._clues, only)
+        hot.analyse(self.project, self._examination.clues(), only)
         changed: list[Part] = []
         for file in self.project.files.values() if only is None else only:
             points = points_of(file).items()

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 from perflint.syntax.tree import walk
 
+_TELLING = 4
+"""Letters of a name that say which functions are meant, as ``loss_`` does."""
+
 # One name for what Paddle has kept in several places over its releases (2.0 to 3.3).
 _ALIASES = {
     "paddle.fluid.io.DataLoader": "paddle.io.DataLoader",
@@ -95,6 +98,11 @@ def name_pattern(node: ast.expr) -> tuple[str, str] | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         parts = _written(node.func.value).split("{}")
     return (parts[0], parts[-1]) if len(parts) == 2 else None
+
+
+def is_like(name: str, begin: str, end: str) -> bool:
+    """Whether a name begins and ends so, where that says enough to go by."""
+    return len(begin + end) >= _TELLING and name.startswith(begin) and name.endswith(end)
 
 
 def _written(node: ast.expr) -> str:

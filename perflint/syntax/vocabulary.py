@@ -45,7 +45,7 @@ _CALIBRATION = r"(?:^|_)(?:calib|(?:ptq|quant_(?:post|error|recon)|post_(?:train
 _PREDICTION = re.compile(
     rf"(?:^|_)(?:infer|predict|preds?(?:$|_?{_DATA})|export|deploy|serv(?:e|ing)(?:$|_)|demo)|{_CALIBRATION}"
 )
-_SHOWING = re.compile(r"(?:^|_)(?:visual|rollout|collect|(?<!down_)(?<!up_)(?<!re_)(?<!sub_)samples?(?:$|_))")
+_SHOWING = re.compile(r"(?:^|_)(?:visual|explain|rollout|collect|(?<!down_)(?<!up_)(?<!re_)(?<!sub_)samples?(?:$|_))")
 
 
 @lru_cache(16384)

@@ -22,21 +22,39 @@ MATH = frozenset({"isnan", "isfinite", "isinf"})
 
 @dataclass(frozen=True)
 class Clues:
-    """Last names of calls.  ``decided``: those that matter only where Python decides on what they give."""
+    """Last names of calls.
+
+    ``decided``: those that matter only where Python decides on what they give.  ``sure``: only where a call is sure to
+    lead is looked at, since nobody is shown what is found elsewhere.  ``close``: those that do not make it worth
+    following a forward pass through functions that hold none.
+    """
 
     calls: frozenset[str] = frozenset()
     decided: frozenset[str] = frozenset()
+    sure: bool = False
+    close: frozenset[str] = frozenset()
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The last names of all calls that matter."""
         return self.calls | self.decided
 
+    @cached_property
+    def far(self) -> frozenset[str]:
+        """The last names of the calls that are looked for behind other calls too."""
+        return self.names - self.close
+
+    def are_far_in(self, statements: Iterable[Statement]) -> bool:
+        """Whether the statements of a function hold such a call, and, where it takes one, the decision."""
+        return self._holds(list(statements), self.calls - self.close)
+
     def are_in(self, statements: Iterable[Statement]) -> bool:
         """Whether the statements of a function hold such a call, and, where it takes one, the decision."""
-        statements = list(statements)
+        return self._holds(list(statements), self.calls)
+
+    def _holds(self, statements: list[Statement], calls: frozenset[str]) -> bool:
         called = frozenset().union(*map(terminal_names, statements))
-        if not called.isdisjoint(self.calls):
+        if not called.isdisjoint(calls):
             return True
         return not called.isdisjoint(self.decided) and self._are_decided(statements)
 

@@ -13,18 +13,22 @@ from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
-from perflint.syntax.function_text import may_call
 from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import Class, Loop, Scope
 from perflint.syntax.tree import alike
+from perflint.syntax.vocabulary import picks
 from perflint.training import evidence, looks
 from perflint.training.clues import Clues
+from perflint.training.clues_ahead import MOST_CALLS, is_worth_a_look
 from perflint.training.live import live
 from perflint.training.looks import Look
 from perflint.training.steps import Point, Step, points_of, reads_of
 from perflint.training.training_calls import TrainingCalls
 
-_MAX_DEPTH = 5
+_FORWARD_DEPTH = 1
+"""The call in a step that makes a forward pass."""
+
+_MAX_DEPTH = _FORWARD_DEPTH + MOST_CALLS
 """How many calls deep a step is followed."""
 
 _MAX_VISITS = 8
@@ -101,6 +105,8 @@ class _Hot:
         self._only = only
         self._seen: dict[Scope, _Visited] = {}
         self._queue: list[_Call] = []
+        self._unsure: list[_Call] = []
+        """Calls that a forward pass may make: they come last, and change nothing of what the others have shown."""
 
     def run(self) -> None:
         """Fill ``points``."""
@@ -114,16 +120,22 @@ class _Hot:
                 for scope in _step_methods(file):
                     self._queue.append(_Call(file, scope, {}, (), Step(file.path, function=scope.qualname), 1))
         self._follow_all()
-        for file in self._project.mentions.of(*sorted(self._clues.names)):
-            is_asked = file.has_words("forward") and not file.is_quiet and not file.is_offline
-            if not is_asked or not _may_follow_forward(file, self._clues.names):
-                continue
-            for scope in _forwards(file, self._clues):
-                if scope not in self._seen:
-                    step = Step(file.path, function=scope.qualname, forward=True)
-                    parameters = dict.fromkeys(required_parameters(scope), GUESS)
-                    self._queue.append(_Call(file, scope, parameters, (), step, _MAX_DEPTH - 1))
+        forwards = [
+            _forward_call(file, scope)
+            for file in (self._project.mentions.of("forward") if self._clues.names else ())
+            if not (file.is_quiet or file.is_offline or file.is_foreign)
+            for scope in _forwards(file, self._clues)
+            if scope not in self._seen
+        ]
+        for call in forwards:
+            self._enter(call)
         self._follow_all()
+        while self._unsure and not self._clues.sure:
+            self._queue, self._unsure = self._unsure, []
+            self._follow_all()
+
+    def _enter(self, call: _Call) -> None:
+        (self._unsure if call.step.forward and not call.step.sure else self._queue).append(call)
 
     def _follow_all(self) -> None:
         for call in self._queue:  # which grows meanwhile
@@ -133,11 +145,14 @@ class _Hot:
     def _called(self, call: _Call) -> None:
         """Look at a function that a step calls, once for each way in which its calls tell it what to do."""
         known = self._seen.setdefault(call.scope, _Visited(call.handed))
+        if call.step.forward and any(not step.forward or step.sure > call.step.sure for step in known.ways.values()):
+            return  # the training step itself runs it, or a surer way leads there, which says more of what it is handed
         if not known.takes(call):
             return
-        handed, follows = in_order(known.handed), call.depth < _MAX_DEPTH
+        handed, further = in_order(known.handed), _MAX_DEPTH - call.depth
         for told, step in known.ways.items():
-            look = looks.at_function(call.file, call.scope, handed, told, step.forward, follows, self._clues)
+            calls = further if step.forward else min(further, 1)  # a number matters to a forward pass alone
+            look = looks.at_function(call.file, call.scope, handed, told, step.forward, calls, self._clues)
             self._take(look, call.file, call.scope, step, call.depth, told)
 
     def _take(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int, told: Told = ()) -> None:
@@ -148,7 +163,7 @@ class _Hot:
         for way in look.ways:
             base = _step_at(file, way.root, step)
             reached = replace(base, calls=(*base.calls, (path, way.at)), sure=base.sure and way.sure)
-            self._queue.append(_Call(way.file, way.scope, way.handed, way.told, reached, depth + 1))
+            self._enter(_Call(way.file, way.scope, way.handed, way.told, reached, depth + 1))
 
     def _put(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, told: Told) -> None:
         """Enter the points of a function."""
@@ -179,6 +194,17 @@ def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:
     return Step(file.path, root)
 
 
+def _may_train(owner: Class, clues: Clues) -> bool:
+    """Whether a forward pass may be a part of a step: one without gradients where it picks what the loss is about."""
+    return not evidence.without_gradients(owner.methods["forward"]) or (picks(owner.name) and not clues.sure)
+
+
+def _forward_call(file: FileIndex, scope: Scope) -> _Call:
+    """A forward pass as a step makes it; that a step makes one without gradients is not sure."""
+    step = Step(file.path, function=scope.qualname, forward=True, sure=not evidence.without_gradients(scope))
+    return _Call(file, scope, dict.fromkeys(required_parameters(scope), GUESS), (), step, _FORWARD_DEPTH)
+
+
 @query
 def _step_methods(file: FileIndex) -> list[Scope]:
     """Methods that are a training step by name and by what they do, or that a library's trainer calls at each step."""
@@ -196,28 +222,16 @@ def _step_methods(file: FileIndex) -> list[Scope]:
 
 
 @query
-def _may_follow_forward(file: FileIndex, names: frozenset[str]) -> bool:
-    return may_call(file.source.text, names) and not file.is_foreign
-
-
-@query
 def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
     """The forward passes of a file's own layers that are worth a look: they run at each step of what trains them."""
     owners = [owner for owner in file.scopes.classes.values() if "forward" in owner.methods]
     return [
         owner.methods["forward"]
         for owner in owners
-        if not evidence.without_gradients(owner.methods["forward"])
+        if _may_train(owner, clues)
+        and is_worth_a_look(file, owner.methods["forward"], clues)
         and Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
-        and _is_worth_a_look(file, owner.methods["forward"], owner, clues)
     ]
-
-
-def _is_worth_a_look(file: FileIndex, forward: Scope, owner: Class, clues: Clues) -> bool:
-    """Whether a forward pass, or a method of its own that it calls, holds what a rule may speak of."""
-    called = frozenset().union(*map(evidence.terminal_names, forward.statements))
-    own = [owner.methods[name] for name in sorted(called & owner.methods.keys())]
-    return any(looks.holds_clues(file, scope, clues) for scope in (forward, *own))
 
 
 def _rank(step: Step) -> tuple[bool, bool, bool]:

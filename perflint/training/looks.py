@@ -18,7 +18,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from perflint.dataflow.call_graph import CallGraph
-from perflint.dataflow.dispatch import Dispatch
+from perflint.dataflow.dispatch import Dispatch, Target
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, is_generator, with_comprehensions, yielding_loops
@@ -26,15 +26,16 @@ from perflint.dataflow.handed import Handed, Told, default_values, in_order, par
 from perflint.dataflow.object_fields import told_to_method
 from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
-from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
+from perflint.index.kinds import GUESS, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
-from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
+from perflint.syntax.vocabulary import decodes, is_trial, means_loss, means_scaler
 from perflint.training import around, evidence, guards
 from perflint.training.clues import Clues
+from perflint.training.clues_ahead import clues_ahead, is_followed
 from perflint.training.drawn_batches import Drawn, drawn_by_loop, drawn_by_next
 from perflint.training.live import held_names, live
 from perflint.training.reads import Reads, kinds_given
@@ -109,7 +110,7 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
 
 @query
 def at_function(
-    file: FileIndex, scope: Scope, handed: Handed, told: Told, forward: bool, follows: bool, clues: Clues
+    file: FileIndex, scope: Scope, handed: Handed, told: Told, forward: bool, further: int, clues: Clues
 ) -> Look:
     """The look at a function that is called at each step.
 
@@ -118,8 +119,8 @@ def at_function(
         scope: the function.
         handed: what its calls hand over.
         told: what its parameters stand for in the calls that are looked at: ``if verbose:`` may be dead.
-        forward: it is part of a forward pass, in which only calls of what holds a clue are followed.
-        follows: whether calls are followed any further.
+        forward: it is part of a forward pass, in which only calls that lead to a clue are followed.
+        further: how many calls are followed from here, one after the other.
         clues: what makes the inside of a model's ``forward`` worth a look.
     """
     project = file.project
@@ -131,7 +132,7 @@ def at_function(
     drawn = yielding_loops(scope) if is_generator(scope) else None
     path = around.HotPath(Known(file, scope, dict(told)), scope, flow)
     failing = around.leading_to_an_error(scope)
-    looking = _Looking(file, scope, flow, clues, forward, follows, told)
+    looking = _Looking(file, scope, flow, clues, forward, further, told)
     for statement in scope.statements:
         loop = next(reversed(list(_loops_around(statement, drawn or ()))), None)
         cold = path.is_off(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
@@ -149,7 +150,7 @@ class _Looking:
         flow: Flow,
         clues: Clues,
         forward: bool = False,
-        follows: bool = True,
+        further: int = 1,
         told: Told = (),
     ) -> None:
         self.look = Look()
@@ -158,7 +159,7 @@ class _Looking:
         self._flow = flow
         self._clues = clues
         self._forward = forward
-        self._follows = follows
+        self._further = further
         self._told = told
         self._definitions = {**Values.of(file.project).definitions(file, scope), **dict(told)}
         self._inner: dict[str, Kind] | None = None
@@ -170,7 +171,7 @@ class _Looking:
         env = self._flow.before.get(statement.node, {})
         is_hot = is_hot and not _ends_timed_part(self._file, self._scope, statement)
         self.look.seen.append(Seen(statement, is_hot, root, env, loop))
-        if not is_hot or not self._follows:
+        if not is_hot or not self._further:
             return
         for call in statement.calls:
             sources = drawn_by_next(self._file, self._scope, call, env)
@@ -183,7 +184,7 @@ class _Looking:
         """Follow what a step draws from: of a generator, the passes up to its next ``yield``."""
         for source in sources:
             target = source.target
-            if target.scope is self._scope or not _is_followed(target.file, target.scope):
+            if target.scope is self._scope or not is_followed(target.file, target.scope):
                 continue
             evaluator = Evaluator(self._file, source.env)
             handed = kinds_given(source.made, evaluator) if source.made is not None else _NO_HANDED
@@ -200,18 +201,18 @@ class _Looking:
 
     def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:
         """Follow a call; whether it may leave the file for a function that is sure to be reached."""
-        file, scope, project = self._file, self._scope, self._file.project
+        file, scope = self._file, self._scope
         env = self._flow.before.get(statement.node, {})
         targets = [
             target
-            for target in Dispatch.of(project).targets(file, scope, call, env)
-            if target.scope is not scope and _is_followed(target.file, target.scope)
+            for target in self._targets(call, env)
+            if target.scope is not scope and is_followed(target.file, target.scope)
         ]
         if not targets or self._is_guarded(call, statement):
             return False
         given = kinds_given(call, Evaluator(file, self._known_at(statement)))
         for target in targets:
-            if self._forward and not holds_clues(target.file, target.scope, self._clues):
+            if self._forward and not self._leads_on(target):
                 continue
             if is_generator(target.scope):
                 continue  # calling one runs nothing yet: ``drawn`` follows those that a step draws from
@@ -219,6 +220,21 @@ class _Looking:
             told = in_order(self._told_to(target.scope, call)) if target.bound else ()
             self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
+
+    def _targets(self, call: ast.Call, env: Env) -> list[Target]:
+        """What a call may reach: in a forward pass also what an object does when it is made, with what it is handed."""
+        dispatch = Dispatch.of(self._file.project)
+        found = dispatch.targets(self._file, self._scope, call, env)
+        if not self._forward or self._clues.sure:
+            return found
+        return found or dispatch.building(self._file, call)
+
+    def _leads_on(self, target: Target) -> bool:
+        """Whether a function is a part of a forward pass in which a rule may find something: not a search for words."""
+        name = target.scope.name.strip("_")
+        if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
+            return False
+        return clues_ahead(target.file, target.scope, self._clues, self._further - 1, self._scope)
 
     def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
         """What a call makes the parameters of a function stand for, and the attributes of its object."""
@@ -242,12 +258,6 @@ class _Looking:
 
 
 _NO_HANDED: tuple[list[Kind], dict[str, Kind], list[Kind]] = ([], {}, [])
-
-
-@query
-def holds_clues(file: FileIndex, scope: Scope, clues: Clues) -> bool:
-    """Whether a function of a forward pass of a file is worth a look."""
-    return clues.are_in(scope.statements)
 
 
 # -- where steps begin -------------------------------------------------------------------------------------------------
@@ -293,16 +303,6 @@ def _calls_in_loops(scope: Scope) -> Iterator[tuple[ast.Call, Loop]]:
 def _may_train(statement: Statement, names: frozenset[str]) -> bool:
     called = evidence.terminal_names(statement)
     return bool(called & names) or any(map(means_scaler, called))
-
-
-def _is_followed(file: FileIndex, target: Scope) -> bool:
-    if file.is_quiet or file.is_foreign or target.name in ("forward", "__init__") or is_no_training(target.name):
-        return False
-    if is_trial(target.name) or "epoch" in target.name:
-        return False
-    if target.owner is not None and target.name == "__call__":
-        return Modules.of(file.project).kind_of_instance(file, target.owner).tag != LAYER_TAG
-    return True
 
 
 def _loops_around(statement: Statement, among: Container[ast.stmt]) -> Iterator[Loop]:
