@@ -20,7 +20,7 @@ _WAIT, _COPY = "wait", "copy"
 WAITS = frozenset({_WAIT, _COPY, "printed wait"})
 """Events for which the host waits for the device: they cost nothing where there is no other one than the CPU."""
 _ITSELF = 0.04
-"""Milliseconds of the host's own work for a copy, where something else has waited for the device (``events.yaml``)."""
+"""Milliseconds of the host's own work for a copy (``events.yaml``): the whole cost, where something else waits, too."""
 _REPEATED = 8
 """How often a loop inside a step is taken to run."""
 
@@ -61,8 +61,8 @@ def cost(
         return Cost(event, 0.0, "in a program for the CPU")
     project = point.file.project
     loop = repeat_of(project, point, step, node)
-    if event.name == _COPY and loop is None and _waits_anyway(step):
-        return Cost(event, _ITSELF, "in a forward pass that waits anyway")
+    if event.name == _COPY and loop is None and _is_deep(step):
+        return Cost(event, _ITSELF, "deep in each forward pass")
     milliseconds = event.forward if step.forward else event.milliseconds
     if loop is not None and event.adds_up:
         milliseconds *= _REPEATED
@@ -89,8 +89,11 @@ def _needed(event: Event, node: ast.expr | None, point: Point, step: Step) -> st
     return "beside a collective, which waits anyway" if is_for_all else ""
 
 
-def _waits_anyway(step: Step) -> bool:
-    """Whether a forward pass waits for the device besides: only then is it followed through more than one call."""
+def _is_deep(step: Step) -> bool:
+    """Whether a place is more than one call away from a forward pass: then most often something else waits there, too.
+
+    For a pass is followed that far because it leads to a wait, or from function to function that may hold one.
+    """
     return step.forward and len(step.calls) > 1
 
 
