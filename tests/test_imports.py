@@ -57,3 +57,19 @@ def test_users_load_by_a_name_that_is_put_together_too() -> None:
         "pick.py",
         "main.py",
     }
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"main.py": "from heads.new import Head\n"}, False),
+        ({"main.py": "from heads.old import Head\n"}, True),
+        ({"main.py": "import sys\nsys.path.append('heads')\nfrom old import Head\n"}, True),
+        ({"main.py": "from importlib import import_module\nimport_module('heads.' + name)\n"}, True),
+        ({"main.py": "from importlib import import_module\nimport_module('tails.' + name)\n"}, False),
+        ({"main.py": "SourceFileLoader(name, path).load_module()\n"}, True),
+    ],
+)
+def test_what_may_be_loaded(files: dict[str, str], expected: bool) -> None:
+    known = project({"heads/old.py": "class Head: pass\n", "heads/new.py": "class Head: pass\n", **files})
+    assert Imports.of(known).may_be_loaded(known.files["heads/old.py"]) is expected

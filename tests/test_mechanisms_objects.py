@@ -275,3 +275,43 @@ def test_an_object_that_is_only_asked_after_the_loop() -> None:
                 print(self.meter.mean(len(loader)))
         """
     )
+
+
+HEAD = """\
+import paddle
+
+
+class Head(paddle.nn.Layer):
+    def get_loss(self, out, target):
+        return float((out - target).abs().mean()){mark}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "new", "old"),
+    [("from heads.new import Head", "  #: PPF201", ""), ("from heads import *", "  #: PPF201", "  #: PPF201")],
+)
+def test_an_old_version_that_nothing_imports_is_not_meant(imported: str, new: str, old: str) -> None:
+    """Nothing says what ``head`` is but the name of its method: the two classes have the same one."""
+    expect_reads(
+        {
+            "train.py": f"""\
+                import paddle
+                {imported}
+                from config import pick
+
+
+                def train(cfg, loader, optimizer, model):
+                    head = pick(cfg, Head)
+                    for image, target in loader:
+                        loss = model(image).mean()
+                        head.get_loss(model(image), target)
+                        loss.backward()
+                        optimizer.step()
+                        optimizer.clear_grad()
+                """,
+            "heads/__init__.py": "from .new import *\nfrom .old import *\n" if old else "",
+            "heads/new.py": HEAD.format(mark=new),
+            "heads/old.py": HEAD.format(mark=old),
+        }
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.imports import Imports
 from perflint.index.kinds import EITHER, FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
 from perflint.index.modules import Modules
 from perflint.index.part import Part
@@ -190,7 +191,8 @@ class Dispatch(Part):
     def _by_name(self, file: FileIndex, call: ast.Call) -> list[Target]:
         """Methods with a telling name that the call's arguments fit, when nothing is known of the receiver.
 
-        Those in the caller's own directory come alone: a script beside its model drives that one.
+        Those in the caller's own directory come alone: a script beside its model drives that one.  An old version of a
+        module that nothing imports any more is not meant.
         """
         assert isinstance(call.func, ast.Attribute)
         name = call.func.attr
@@ -199,7 +201,11 @@ class Dispatch(Part):
         found = self._methods(name)
         if len(found) > _MOST_BY_NAME:
             return []
-        fitting = [Target(owner, scope, sure=False) for owner, scope in found if fits(scope, call)]
+        fitting = [
+            Target(owner, scope, sure=False)
+            for owner, scope in found
+            if fits(scope, call) and (owner is file or Imports.of(self._project).may_be_loaded(owner))
+        ]
         beside = [target for target in fitting if target.file.parts[:-1] == file.parts[:-1]]
         return beside or fitting
 

@@ -19,6 +19,7 @@ _NAMES = re.compile(r"[\w\s,.()\\]*")
 _ROW = re.compile(r"[^#\r\n]*")
 _OF_ITS_PACKAGE = re.compile(r"\bfrom\s+\.")
 _DYNAMIC = ("import_module", "__import__")
+_BY_PATH = ("spec_from_file_location", "SourceFileLoader", "load_source", "run_path", "run_module")
 
 
 class Imports(Part):
@@ -38,6 +39,27 @@ class Imports(Part):
         Who imports a module of a package imports the package as well.
         """
         return (other for other in self._may_load(file) if file in self._stated(other))
+
+    @query
+    def may_be_loaded(self, file: FileIndex) -> bool:
+        """Whether some other file imports a file, or may do so by its path, or from a directory of ``sys.path``."""
+        loading = self._may_load(file)
+        return any(file in self.direct(other) or self._may_find(file, other) for other in loading) or (
+            self._loads_by_path()
+        )
+
+    def _may_find(self, file: FileIndex, other: FileIndex) -> bool:
+        """Whether one file imports a module of the name of another, and it is not to be seen where that lies."""
+        name = file.module.rpartition(".")[2]
+        return any(
+            name in target.split(".") and next(self._loaded(target, other), None) is None
+            for target in other.names.imported
+        )
+
+    @query
+    def _loads_by_path(self) -> bool:
+        """Whether some file may load others by their paths: ``SourceFileLoader(name, path).load_module()``."""
+        return any(file.has_words(*_BY_PATH) for file in self._project.files.values())
 
     @query
     def _may_load(self, file: FileIndex) -> list[FileIndex]:
