@@ -12,6 +12,7 @@ from perflint.checks.arguments import declaration
 from perflint.facts import epochs
 from perflint.facts.fluid import imports_fluid
 from perflint.facts.periodic_saves import periodic_saves
+from perflint.facts.save_targets import writes_memory
 from perflint.facts.shared_saves import every_rank_in
 from perflint.findings import Confidence, Related
 from perflint.index.project import FileIndex
@@ -46,7 +47,8 @@ for _name in sorted(SAVES):
 @step_check("Call")
 def save_in_step(call: cst.Call, context: Context, step: Step) -> None:
     """Report a checkpoint written at each step."""
-    if context.callee(call) in SAVES or declaration(call, context.settings.checkpoint_calls, context):
+    is_save = context.callee(call) in SAVES and not _writes_memory(call, context)
+    if is_save or declaration(call, context.settings.checkpoint_calls, context):
         context.report(IN_STEP, call, guard.checkpoint_fix(context), step)
 
 
@@ -85,7 +87,7 @@ def save_each_epoch(call: cst.Call, context: Context) -> None:
     if context.callee(call) != "paddle.save" or context.claimed:
         return
     loop = epochs.loop_of(context.here.statement) if context.point is not None else None
-    if loop is None or context.step is not None:
+    if loop is None or context.step is not None or _writes_memory(call, context):
         return
     if context.range(call)[0] in every_rank_in(context.file):
         return  # one writer is enough: PPF403 says so, and once it is one, how it writes can be seen to
@@ -93,3 +95,9 @@ def save_each_epoch(call: cst.Call, context: Context) -> None:
     advice = "save every few epochs only" if imports_fluid(context.file) else _IN_BACKGROUND
     fix = async_save.fix(call, loop, context)
     context.report(EACH_EPOCH, call, fix, related=related, line=str(loop.lineno), advice=advice)
+
+
+def _writes_memory(call: cst.Call, context: Context) -> bool:
+    """Whether a save makes a copy in memory, for which nobody waits as for a disk."""
+    asked = context.expression(call)
+    return isinstance(asked, ast.Call) and writes_memory(asked, context.file, context.here.scope)

@@ -11,6 +11,7 @@ from perflint.checks.arguments import find_argument
 from perflint.checks.edits import block_and_line, call_in, paddle_for
 from perflint.checks.guard import guard_edits
 from perflint.facts.checkpoint_uses import uses_a_checkpoint
+from perflint.facts.save_targets import PATH_POSITION
 from perflint.facts.shared_saves import SAVES, EveryRank, every_rank_in
 from perflint.findings import Fix, Level, Related
 from perflint.index.project import FileIndex
@@ -94,7 +95,7 @@ def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
     ``shutil.copytree(folder, latest)`` copies the file that was saved to ``os.path.join(folder, "model.pdparams")``.
     """
     file, start = context.file, context.range(save)[0]
-    arguments = (_path_of(each, context) for each in run)
+    arguments = (_path_of(each) for each in run)
     written = (context.expression(argument.value) for argument in arguments if argument is not None)
     known = [path for path in written if path is not None]
     paths = set(map(ast.unparse, known))
@@ -114,10 +115,9 @@ def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
     return 0
 
 
-def _path_of(save: cst.Call, context: Context) -> cst.Arg | None:
+def _path_of(save: cst.Call) -> cst.Arg | None:
     """The path that a save writes to: ``model_path`` is what ``paddle.static.save`` calls it."""
-    position = SAVES[context.name(save.func)]
-    return find_argument(save, "model_path", None) or find_argument(save, "path", position)
+    return find_argument(save, "model_path", None) or find_argument(save, "path", PATH_POSITION)
 
 
 def _parts_of(path: ast.expr) -> set[str]:

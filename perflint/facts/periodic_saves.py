@@ -16,6 +16,7 @@ from perflint.dataflow.constants import Constants
 from perflint.dataflow.settled import Known
 from perflint.dataflow.sole_binding import ReadPlace
 from perflint.facts import epochs
+from perflint.facts.save_targets import writes_memory
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.names import dotted, names_in
@@ -110,7 +111,7 @@ def _saves_in(file: FileIndex, scope: Scope) -> Iterator[tuple[Statement, ast.Ca
     """The calls of a function that write a checkpoint."""
     for statement in scope.statements:
         for call in statement.calls:
-            if _is_save(file, call):
+            if _is_save(file, call) and not writes_memory(call, file, scope):
                 yield statement, call
 
 

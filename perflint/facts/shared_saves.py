@@ -14,6 +14,7 @@ from perflint.dataflow.call_graph import CallGraph, CallSite
 from perflint.dataflow.paddle_api import PARALLEL
 from perflint.dataflow.values import Values
 from perflint.facts.ranks import Ranks, contradict, facts
+from perflint.facts.save_targets import targets_of, writes_memory
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
@@ -26,8 +27,8 @@ from perflint.syntax.vocabulary import exports, is_no_training
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
-SAVES = {"paddle.save": 1, "paddle.async_save": 1, "paddle.static.save": 1, "paddle.fluid.save": 1}
-"""Calls that write a file in whichever process they run, and the position of the path."""
+SAVES = frozenset({"paddle.save", "paddle.async_save", "paddle.static.save", "paddle.fluid.save"})
+"""Calls that write a file in whichever process they run."""
 
 _STARTS = frozenset(
     {
@@ -250,14 +251,10 @@ def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place
         return
     for statement in scope.statements:
         for call in statement.calls:
-            position = SAVES.get(file.names.resolve(dotted(call.func) or ""))
-            if position is None or ranks.guarded(statement, call, scope, file):
+            if file.names.resolve(dotted(call.func) or "") not in SAVES or ranks.guarded(statement, call, scope, file):
                 continue
-            paths = [
-                *call.args[position : position + 1],
-                *(k.value for k in call.keywords if k.arg in ("path", "model_path")),
-            ]
-            if not any(ranks.is_per_rank(path, scope, file) for path in paths):
+            is_own = any(ranks.is_per_rank(path, scope, file) for path in targets_of(call))
+            if not is_own and not writes_memory(call, file, scope):
                 yield call, statement.place
 
 
