@@ -20,6 +20,7 @@ from perflint.lint.registry import check, row_gate
 from perflint.lint.walk import children
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import walk
 
 CODE = "PPF403"
@@ -32,6 +33,7 @@ _READ_BACK = "line {line} reads the file, on all ranks: they have to wait for ra
 _BY_HAND = "where the rank is known, and what else belongs under the test, is for you to say"
 _TOGETHER = "what it saves is worked out by a call that may need all ranks: make that call before the test of the rank"
 _OLD = "put it under a test of the rank that this release of Paddle has"
+_SAVING = frozenset(name.rpartition(".")[2] for name in SAVES)
 # Calls that talk to no other rank, so that one rank may make them alone.
 _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
 
@@ -104,15 +106,27 @@ def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
     if here is None:
         return 0
     folders = {name for path in known for name in _parts_of(path)}
-    for statement in here[0].statements:
-        again = statement.loop is not None and statement.loop is here[1].loop
-        if not again and statement.node.lineno <= here[1].node.lineno:
-            continue
+    scope, at = here[0], here[1]
+    handed = scope.once("handed", lambda: _handed(scope))
+    using = sorted(
+        (call.lineno, call.col_offset)
+        for text in paths | folders
+        for statement, call in handed.get(text, ())
+        if (statement.loop is not None and statement.loop is at.loop) or statement.node.lineno > at.node.lineno
+        if uses_a_checkpoint(file, call)
+    )
+    return using[0][0] if using else 0
+
+
+def _handed(scope: Scope) -> dict[str, list[tuple[Statement, ast.Call]]]:
+    """The calls of a function but for saves, by the text of each argument."""
+    found: dict[str, list[tuple[Statement, ast.Call]]] = {}
+    for statement in scope.statements:
         for call in statement.calls:
-            given = {ast.unparse(argument) for argument in arguments_of(call)}
-            if given & (paths | folders) and uses_a_checkpoint(file, call):
-                return call.lineno
-    return 0
+            if terminal(call) not in _SAVING:
+                for text in {ast.unparse(argument) for argument in arguments_of(call)}:
+                    found.setdefault(text, []).append((statement, call))
+    return found
 
 
 def _path_of(save: cst.Call) -> cst.Arg | None:

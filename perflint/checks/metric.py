@@ -18,7 +18,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import check, step_check, step_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import base_of
 from perflint.syntax.vocabulary import means_metric
 from perflint.training.steps import Point, Step, of_point
@@ -158,11 +158,18 @@ def _is_made_at_each_step(call: cst.Call, context: Context) -> bool:
     if not isinstance(expression, ast.Call) or not isinstance(expression.func, ast.Attribute):
         return False
     name = _base_name(expression.func.value)
-    for statement in point.scope.statements_in(point.loop) if point.loop is not None else point.scope.statements:
+    loop, known = point.loop, point.scope.once("made or reset", lambda: _made_or_reset(point.scope))
+    if any(loop is None or made.is_in(loop) for made in known.get(name, ())):
+        return True
+    return any(reset.place is point.statement.place for reset in known.get(f"{name}.reset", ()))
+
+
+def _made_or_reset(scope: Scope) -> dict[str, list[Statement]]:
+    """The statements that assign to a name, and under ``name.reset`` those that call its method."""
+    found: dict[str, list[Statement]] = {}
+    for statement in scope.statements:
         targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
-        if name in map(dotted, targets):
-            return True
-        resets = any(dotted(one.func) == f"{name}.reset" for one in statement.calls)
-        if resets and statement.place is point.statement.place:
-            return True
-    return False
+        called = (name for call in statement.calls if (name := dotted(call.func) or "").endswith(".reset"))
+        for name in {*filter(None, map(dotted, targets)), *called}:
+            found.setdefault(name, []).append(statement)
+    return found

@@ -22,19 +22,18 @@ def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
     """
     found: list[Binding] = []
     around = {(link.node, link.branch) for link in at.around}
-    for statement in reversed(scope.statements):
-        binding = _binding(name, statement) if statement.start < at.start else None
-        if binding is None:
+    for binding in reversed(_bindings(scope).get(name, ())):
+        if binding.statement.start >= at.start:
             continue
         found.append(binding)
-        if all((link.node, link.branch) in around for link in statement.around):
+        if all((link.node, link.branch) in around for link in binding.statement.around):
             break
     return found
 
 
 def is_bound(name: str, scope: Scope) -> bool:
     """Whether a scope binds a name anywhere."""
-    return any(_binding(name, statement) is not None for statement in scope.statements)
+    return name in _bindings(scope)
 
 
 def is_rebound(name: str, node: ast.AST) -> bool:
@@ -65,13 +64,30 @@ def _mutates(item: ast.AST, name: str) -> bool:
     return False
 
 
-def _binding(name: str, statement: Statement) -> Binding | None:
+def _bindings(scope: Scope) -> dict[str, list[Binding]]:
+    """The bindings of each name of a scope, in the order of the statements."""
+    return scope.once("bindings", lambda: _look(scope))
+
+
+def _look(scope: Scope) -> dict[str, list[Binding]]:
+    found: dict[str, list[Binding]] = {}
+    for statement in scope.statements:
+        for name, binding in _bound_by(statement).items():
+            found.setdefault(name, []).append(binding)
+    return found
+
+
+def _bound_by(statement: Statement) -> dict[str, Binding]:
+    """The names that a statement binds: of several targets with one name, the first counts."""
     node = statement.node
+    found: dict[str, Binding] = {}
     for target, value in targets_and_values(node):
-        if name in stored_names(target) and not (isinstance(node, ast.AnnAssign) and value is None):
+        if isinstance(node, ast.AnnAssign) and value is None:
+            continue
+        for name in stored_names(target):
             unpacked = None if isinstance(node, LOOPS) else _part(target, value, name)
-            return Binding(statement, unpacked or value)
-    return None
+            found.setdefault(name, Binding(statement, unpacked or value))
+    return found
 
 
 def _part(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from perflint.index.project import Project
-from perflint.syntax.scopes import Statement, own_parts
+from perflint.syntax.scopes import Scope, Statement, own_parts
 from perflint.syntax.tree import children, walk
 from perflint.training.around import step_loop
 from perflint.training.guards import COMPREHENSIONS
@@ -22,7 +23,7 @@ def repeat_of(project: Project, point: Point, step: Step, node: ast.expr | None 
 
     ``for batch in loader: for loss in losses: loss.item()`` reads several times in each step.
     """
-    around = _comprehension(point.statement, node) if node is not None else None
+    around = _comprehensions(point.scope).get(node) if node is not None else None
     if around is not None:
         return point.file.path, around
     for file, _, statement in way_to(project, point, step):
@@ -46,18 +47,20 @@ def is_at_each_pass(project: Project, point: Point, step: Step, repeat: Repeat) 
     return False
 
 
-def _comprehension(statement: Statement, node: ast.expr) -> ast.expr | None:
-    """The innermost comprehension of a statement that works out an expression at each of its passes."""
-    found: ast.expr | None = None
+def _comprehensions(scope: Scope) -> dict[ast.AST, ast.expr]:
+    """What a function works out at each pass of a comprehension, with the innermost one of those."""
+    return scope.once("comprehensions", lambda: dict(pair for item in scope.statements for pair in _repeated_in(item)))
+
+
+def _repeated_in(statement: Statement) -> Iterator[tuple[ast.AST, ast.expr]]:
     once: dict[ast.AST, ast.expr | None] = {}
     waiting: list[tuple[ast.AST, ast.expr | None]] = [(part, None) for part in own_parts(statement.node)]
     while waiting:
         item, around = waiting.pop()
         around = once.get(item, around)
-        if item is node:
-            found = around
+        if around is not None:
+            yield item, around
         if isinstance(item, COMPREHENSIONS):
             once[item.generators[0].iter] = around
             around = around if any(map(chosen_by_filters, item.generators)) else item
         waiting += [(child, around) for child in children(item)]
-    return found
