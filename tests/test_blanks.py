@@ -11,7 +11,7 @@ import libcst as cst
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Confidence, Finding
+from perflint.findings import Confidence, Finding, ImpactLevel
 from perflint.lint import units
 from perflint.lint.blanks import blanked, blanks
 from perflint.run import engine
@@ -412,7 +412,7 @@ def test_a_unit_is_parsed_whole_where_the_rest_of_it_cannot_be(monkeypatch: pyte
 
 def found(text: str) -> list[Finding]:
     """The findings of all rules, which must be the same, fixes and all, where LibCST sees everything."""
-    settings = Settings(select=("ALL",), min_confidence=Confidence.LOW)
+    settings = Settings(select=("ALL",), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
     findings = engine.check(sources(text), settings)
     assert findings == engine.check(sources(text), settings, gated=False)
     return findings

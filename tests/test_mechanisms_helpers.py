@@ -386,22 +386,3 @@ def test_a_log_line_and_the_line_that_calls_it_are_one_finding(lines: str, mark:
             "console.py": LOGGER.format(mark=mark, told=told, shows=shows),
         }
     )
-
-
-METRIC = "def note(metric, prediction, label):\n    {body}\n"
-
-
-@pytest.mark.parametrize(
-    ("body", "codes"),
-    [
-        # The call leads to nothing else than the metric, which says what to do.
-        ("metric.update(prediction.numpy(), label.numpy())", [("notes.py", "PPF208")]),
-        # Without another rule for the place both are told: the read, and where the value is handed over.
-        ("metric.seen = prediction.numpy()", [("notes.py", "PPF201"), ("train.py", "PPF201")]),
-    ],
-)
-def test_a_call_that_leads_to_what_another_rule_reports_is_not_told(body: str, codes: list[tuple[str, str]]) -> None:
-    text = in_step("note(metric, loss, y)").replace("    for step", "    metric = paddle.metric.Auc()\n    for step", 1)
-    files = {"train.py": "from notes import note\n" + text, "notes.py": METRIC.format(body=body)}
-    found = check(files, "PPF201", "PPF208")
-    assert sorted((item.path, item.code) for item in found) == codes

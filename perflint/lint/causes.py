@@ -18,8 +18,6 @@ from perflint.lint.context import Draft
 _TOLD_ONCE = {"PPF212": "keeps a graph, too"}
 """Rules whose places in one loop have one cause, and one edit: mending some of them wins nothing."""
 
-_READ = "PPF201"
-
 _Cause = tuple[str, str, Loop, bool]
 
 
@@ -41,28 +39,6 @@ def _callers(draft: Draft, logs: Mapping[tuple[str, int], Sequence[Draft]]) -> S
 def _says_as_much(caller: Draft, draft: Draft) -> bool:
     """Whether the call of a log line is reported as surely, and for a tensor if the line itself is."""
     return caller.confidence >= draft.confidence and (caller.code == TENSOR_LOG or draft.code == PLAIN_LOG)
-
-
-def without_calls_of_other_findings(drafts: Sequence[Draft]) -> list[Draft]:
-    """The drafts of a project but for calls that lead to a read which another rule reports where it is made.
-
-    "Keep the values on the device" is no advice for the call of a function that updates a metric.
-    """
-    others: set[tuple[str, Loop]] = set()
-    for draft in drafts:
-        if draft.code != _READ and draft.step is not None and _is_told(draft):
-            others.add((f"{draft.path}:{draft.line}", loop_of(draft.step)))
-    reads = {f"{draft.path}:{draft.line}" for draft in drafts if draft.code == _READ and "place" not in draft.fields}
-
-    def is_told_there(draft: Draft) -> bool:
-        place = draft.fields.get("place", "")
-        return draft.step is not None and place not in reads and (place, loop_of(draft.step)) in others
-
-    return [draft for draft in drafts if not is_told_there(draft)]
-
-
-def _is_told(draft: Draft) -> bool:
-    return draft.confidence > Confidence.LOW and not draft.is_silenced
 
 
 def told_once(drafts: Sequence[Draft]) -> list[Draft]:

@@ -22,7 +22,7 @@ _MOST_CALLS = 3
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
-    drafts = causes.without_calls_of_other_findings(causes.without_wrapped_logs(drafts))
+    drafts = causes.without_wrapped_logs(drafts)
     trails: dict[Loop, dict[Trail, Arms]] = defaultdict(dict)
     for draft in drafts:
         if draft.step is not None and is_read(draft):
