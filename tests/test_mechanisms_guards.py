@@ -533,3 +533,20 @@ def test_a_helper_that_speaks_once(body: str) -> None:
 )
 def test_a_helper_that_speaks_at_each_step(body: str) -> None:
     expect_reads(HELPERS.format(body=indent(body, "    ")))
+
+
+def test_a_scaler_that_is_called_makes_the_backward_pass_of_a_branch() -> None:
+    expect_reads("""
+        import paddle
+
+
+        def train(model, loader, optimizer, loss_scaler, meter):
+            for x, y in loader:
+                loss = paddle.nn.functional.cross_entropy(model(x), y)
+                if loss_scaler is None:
+                    loss.backward()
+                    optimizer.step()
+                else:
+                    loss_scaler(loss, optimizer, parameters=model.parameters())
+                    meter.update(loss.item())  #: PPF201
+    """)

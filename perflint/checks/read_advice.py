@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -12,6 +13,9 @@ from perflint.facts.accumulators import uses_in
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.findings import Fix, Level
 from perflint.lint.context import Context, Shown
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_scaler
 
 _MOST = 2
 """Purposes of one value that a message speaks of."""
@@ -20,6 +24,8 @@ _KEEP = "keep it on the device, and read it only where a number is needed"
 _KEEP_REASON = "what uses the value must be able to hold a tensor, or run less often"
 _FORWARD = "keep it on the device, or get the value from the data pipeline"
 _FORWARD_REASON = "what the value is used for decides how the model can do without it"
+_SCALE = "ask for the state of the scaler only at the steps that log it"
+_SCALE_REASON = "`state_dict` of a GradScaler gives what it has copied to the host; how often to log is up to you"
 _PERSON = "whether it may come late is for a person to say"
 _TENSOR = "what it is handed to must be able to keep tensors"
 _NUMBER = "Python needs the number there, and a tensor does not do in its place"
@@ -78,12 +84,23 @@ class Advice:
 def advice(call: cst.Call, context: Context) -> Advice:
     """What to do about a read that no edit takes away."""
     is_forward = context.hot is not None and context.hot.forward
+    if not is_forward and _asks_a_scaler(call, context):
+        return Advice(_SCALE, Fix(_SCALE, (), Level.DISPLAY, _SCALE_REASON))
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
     if is_forward:
         return said
     return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context))
+
+
+def _asks_a_scaler(call: cst.Call, context: Context) -> bool:
+    """Whether a read is of the state of a scaler: ``scaler.state_dict()["scale"].item()``."""
+    expression = context.expression(call)
+    return expression is not None and any(
+        isinstance(item, ast.Attribute) and item.attr == "state_dict" and means_scaler(dotted(item.value) or "")
+        for item in walk(expression)
+    )
 
 
 def shown_by(aims: Sequence[Aim], context: Context) -> Shown:

@@ -14,6 +14,7 @@ from perflint.checks.untrained import is_untrained
 from perflint.dataflow.values import Values
 from perflint.facts import origin as origins
 from perflint.facts.fluid import is_for_paddle_1
+from perflint.facts.numbers import is_one_number
 from perflint.facts.origin import Origin
 from perflint.findings import Confidence
 from perflint.lint.context import Context, local_name, method_of, shorten
@@ -28,6 +29,7 @@ from perflint.training.steps import Point, Step
 
 CODE = "PPF205"
 _FILLED = "filled"
+_SAME = to_tensor_fix.SAME_NUMBER
 _PLAIN = "plain"
 _MESSAGES = {
     "literal": "`{what}` copies a constant to the device at {where}; fill it there, with `{full}`.",
@@ -35,6 +37,8 @@ _MESSAGES = {
     "`{full}`.",
     _FILLED: "`{what}` copies a number to the device at {where}; fill it there, with `{full}`.",
     "invariant": "`{what}` copies the same values to the device at {where}; make the tensor once, {once}.",
+    _SAME: "`{what}` copies the same number to the device at {where}; use the number itself (`x / number` for "
+    "`x.divide(tensor)`), or fill a tensor there, with `{full}`.",
     "made": "`{what}` copies an array to the device that NumPy fills at {where}; fill the tensor there, with "
     "`{filler}`.",
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
@@ -61,6 +65,7 @@ close_clues[CODE] |= _CALLS
 
 _ONCE = "before the loop"
 _ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`"
+_ONCE_FOR_CALLER = "in the `__init__` of the layer that calls, with `register_buffer(..., persistable=False)`"
 _IN_FORWARD = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE})
 _HIGH = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE, origins.READ})
 _MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, "copy", "cast"})
@@ -118,7 +123,7 @@ def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: 
     """
     dtype = find_argument(call, "dtype", 1)
     said = _advice(found, call, node, context)
-    made_of = _FILLED if said == _FILLED and found.kind == origins.NUMBER else found.kind
+    made_of = said if said == _SAME or (said == _FILLED and found.kind == origins.NUMBER) else found.kind
     is_fluid = context.text(call.func).endswith("to_variable") or is_for_paddle_1([context.file])
     # The read inside a round trip is a finding of its own: the two stand side by side.
     is_part = found.kind in (origins.READ, origins.HOST)
@@ -130,13 +135,20 @@ def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: 
         confidence=_confidence(found, call, node, context),
         claims=False,
         message=_MESSAGES[said],
-        once=_ONCE_IN_FORWARD if step.forward else _ONCE,
+        once=_once(step, context.here),
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
         dtype=context.text(dtype.value) if dtype is not None else "",
         full="fluid.layers.fill_constant" if is_fluid else "paddle.full",
         filler=_filler(node, is_fluid, context),
         loader="fluid.io.DataLoader" if is_fluid else "DataLoader",
     )
+
+
+def _once(step: Step, point: Point) -> str:
+    """Where a tensor is made that stays the same: a function that is no method is handed what its caller keeps."""
+    if not step.forward:
+        return _ONCE
+    return _ONCE_IN_FORWARD if point.scope.owner is not None else _ONCE_FOR_CALLER
 
 
 def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
@@ -227,6 +239,8 @@ def _advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> 
     """Which of the sentences a call gets for the origin of its data: what it advises has to work where it stands."""
     if found.kind == origins.LITERAL and _differs(node, context.here):
         return origins.INVARIANT
+    if found.kind == origins.INVARIANT and is_one_number(node, context.file, context.here.scope):
+        return _SAME
     if found.kind == origins.NUMBER:
         return origins.NUMBER if _may_be_number(call, context) else _FILLED
     is_number = found.kind == origins.LITERAL and not isinstance(node, (ast.List, ast.Tuple))

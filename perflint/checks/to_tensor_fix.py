@@ -30,12 +30,16 @@ _SAYS_DTYPE = re.compile(r"\bdtype\s*=|\bastype\b")
 _SAME_DTYPE = "it has to be given the same shape and dtype"
 _DTYPE = re.compile(r"""("|')(bool|uint8|int8|int16|int32|int64|float16|bfloat16|float32|float64)\1""")
 
+SAME_NUMBER = "same number"
+"""What is known of data that are one number, the same at each step."""
+
 _SHOWN = {
     origins.LITERAL: ("make the tensor once", "where to keep it is for you to decide"),
     origins.INVARIANT: ("make the tensor once", "nothing may change it in place afterwards"),
     origins.MADE: ("fill the tensor on the device", "NumPy fills float64 where Paddle fills float32"),
     origins.RANDOM: ("draw the numbers on the device", "other numbers will be drawn"),
     "filled": ("fill a tensor on the device with `paddle.full`", "its dtype has to be said"),
+    SAME_NUMBER: ("use the number itself, or `paddle.full`", "a whole number, or one of NumPy, needs its dtype said"),
     origins.NUMBER: ("use the number itself", "the result may take another dtype"),
     origins.BATCH: ("let a DataLoader make the tensors", "the reader has to become a dataset or a collate function"),
     "copy": ("use the batch as it is", "only if the loader gives tensors, and nothing changes them in place"),

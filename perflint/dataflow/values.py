@@ -29,6 +29,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import defaults_of, position_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_loader
 
 if TYPE_CHECKING:
     from perflint.index.project import Project
@@ -173,6 +174,8 @@ class Values(Part):
             env["self"] = kind
         for name in scope.parameters:
             env.forget(name)
+            if file.names.is_bound(name) and not means_loader(name):
+                env[name] = UNKNOWN  # and not the function of that name, which the parameter hides
         for name, default in defaults_of(scope).items():
             if isinstance(default, ast.Call) and (dotted(default.func) or "").endswith("CPUPlace"):
                 env[name] = CPU_PLACE

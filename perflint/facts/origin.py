@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import module_env
 from perflint.dataflow.values import Values
@@ -13,6 +14,7 @@ from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, K
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import default_of, is_spread
 from perflint.syntax.reaching import before, is_bound, is_mutated, is_rebound
 from perflint.syntax.scopes import LOOPS, Statement
 from perflint.syntax.tree import walk
@@ -143,7 +145,7 @@ class _Tracer:
                 return self._element(part.target, part.iter, name, at, depth)
         found = before(name, at, self._scope)
         if not found:
-            return self._outside(name)
+            return self._outside(name, depth)
         return _combined([self._bound(name, binding, depth) for binding in found])
 
     def _bound(self, name: str, binding: Binding, depth: int) -> Origin:
@@ -179,14 +181,14 @@ class _Tracer:
             return Origin(BATCH)
         return self.origin(iterated, at, depth - 1)
 
-    def _outside(self, name: str) -> Origin:
+    def _outside(self, name: str, depth: int) -> Origin:
         """A name that is not bound before its use in this scope: a parameter, a global, what an earlier step left."""
         loop = self._point.loop
         if name in self._scope.parameters:
             if loop is not None:
                 changes = is_rebound(name, loop) or is_mutated(name, loop)
                 return Origin(HOST) if changes else Origin(INVARIANT, sure=False)
-            return Origin(BATCH, sure=False) if _says_batch(name) else Origin(UNKNOWN)
+            return Origin(BATCH, sure=False) if _says_batch(name) else self._handed_over(name, depth)
         if is_bound(name, self._scope):
             return Origin(HOST)
         module = self._file.scopes.module
@@ -196,6 +198,26 @@ class _Tracer:
         if _is_literal(value):
             return Origin(LITERAL)
         return Origin(INVARIANT) if module_env(self._file).get(name, Kind(UNKNOWN_TAG)).is_host else Origin(UNKNOWN)
+
+    def _handed_over(self, name: str, depth: int) -> Origin:
+        """A parameter: the same at each step where all the calls that run at a step hand over what is."""
+        graph, found = CallGraph.of(self._file.project), list[Origin]()
+        for site in graph.calls(self._file, self._scope, Certainty.NAME):
+            point = points_of(site.file).get(site.statement.node)
+            if point is None or point.step is None:
+                continue
+            part = self._argument(name, site, point, depth // 2)
+            if part.kind not in (LITERAL, INVARIANT):
+                return Origin(UNKNOWN)
+            found.append(Origin(INVARIANT, part.sure and site.certainty is Certainty.SURE))
+        return _combined(found)
+
+    def _argument(self, name: str, site: CallSite, point: Point, depth: int) -> Origin:
+        """What one call of the function gives a parameter; ``depth`` is halved, since callers have callers."""
+        if is_spread(site.call):
+            return Origin(UNKNOWN)
+        argument = site.argument(self._scope, name) or default_of(self._scope, name)
+        return _Tracer(point).origin(argument, point.statement, depth) if argument is not None else Origin(UNKNOWN)
 
     def _attribute(self, node: ast.Attribute, at: Statement, depth: int) -> Origin:
         if self._kind(node, at).is_tensor:

@@ -189,11 +189,16 @@ class Modules(Part):
         return [place for place in map(self.function_named, parts) if place is not None]
 
     def function_value(self, file: FileIndex, scope: Scope | None, name: str) -> Kind | None:
-        """The kind of a name that stands for a project function (not for its result)."""
+        """The kind of a name that stands for a project function (not for its result).
+
+        A parameter of the same name hides the function.
+        """
         enclosing = scope
         while enclosing is not None:
             if name in enclosing.functions:
                 return self.as_value(file, enclosing.functions[name])
+            if name.partition(".")[0] in enclosing.parameters:
+                return None
             enclosing = enclosing.parent
         if not file.names.is_bound(name.partition(".")[0]):
             return None

@@ -16,6 +16,7 @@ from perflint.syntax.scopes import LOOPS, Place, Scope, Statement, exits, statem
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import counts_processes, is_settled, means_interval, means_rank
 from perflint.training.counting import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps
+from perflint.training.evidence import scales_loss
 from perflint.training.guards import rare
 from perflint.training.one_shot import turns_itself_off
 from perflint.training.passes import is_chosen
@@ -101,7 +102,13 @@ def _returns(node: ast.stmt) -> bool:
 
 
 def _trains(body: list[ast.stmt]) -> bool:
-    return any(isinstance(item, ast.Attribute) and item.attr == "backward" for node in body for item in walk(node))
+    """Whether statements make a backward pass, themselves or through ``loss_scaler(loss, optimizer)``."""
+    return any(
+        (isinstance(item, ast.Attribute) and item.attr == "backward")
+        or (isinstance(item, ast.Call) and scales_loss(item))
+        for node in body
+        for item in walk(node)
+    )
 
 
 def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None, skips: bool = True) -> bool:

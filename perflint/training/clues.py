@@ -52,6 +52,10 @@ class Clues:
         """Whether the statements of a function hold such a call, and, where it takes one, the decision."""
         return self._holds(list(statements), self.calls)
 
+    def are_close_in(self, statements: Iterable[Statement]) -> bool:
+        """Whether the statements of a function hold a close call."""
+        return any(not self.close.isdisjoint(terminal_names(statement)) for statement in statements)
+
     def _holds(self, statements: list[Statement], calls: frozenset[str]) -> bool:
         called = frozenset().union(*map(terminal_names, statements))
         if not called.isdisjoint(calls):

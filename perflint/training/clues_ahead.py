@@ -55,12 +55,37 @@ def _leads_on(file: FileIndex, scope: Scope, clues: Clues, calls: int) -> bool:
 
 @query
 def is_worth_a_look(file: FileIndex, forward: Scope, clues: Clues) -> bool:
-    """Whether a forward pass, or a method of its own that it calls, holds a clue, or whether it leads to one."""
+    """Whether a forward pass, or a function that it calls, holds a clue, or whether it leads to one."""
     methods = forward.owner.methods if forward.owner is not None else {}
     own = [methods[name] for name in sorted({name for name in map(terminal, forward.calls) if name in methods})]
     if any(clues.are_in(scope.statements) for scope in (forward, *own)):
         return True
-    return _leads_on(file, forward, clues, MOST_CALLS)
+    return _calls_a_holder(file, forward, clues) or _leads_on(file, forward, clues, MOST_CALLS)
+
+
+def _calls_a_holder(file: FileIndex, forward: Scope, clues: Clues) -> bool:
+    """Whether a function that a forward pass calls holds a close clue; behind another call these do not count."""
+    holders = _holders(file.project, clues) if clues.close else frozenset()
+    if holders.isdisjoint(_names_called(file, forward)):
+        return False
+    return any(
+        clues.are_in(target[1].statements)
+        for call in forward.calls
+        if (name := terminal(call)) in holders or (name and file.names.is_bound(name))
+        for target in _called(file, forward, call, clues)
+    )
+
+
+@query
+def _holders(project: Project, clues: Clues) -> frozenset[str]:
+    """The names by which functions of a project are called that hold a close clue."""
+    files = (file for file in project.mentions.of(*sorted(clues.close)) if not (file.is_quiet or file.is_foreign))
+    return frozenset().union(*(_holders_in(file, clues) for file in files))
+
+
+@query
+def _holders_in(file: FileIndex, clues: Clues) -> frozenset[str]:
+    return frozenset(name for name, scope in _functions_in(file)[0] if clues.are_close_in(scope.statements))
 
 
 def _may_lead_on(call: ast.Call, near: Mapping[str, int], calls: int) -> bool:

@@ -200,12 +200,12 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
         return owner is not None
     if name == "step" and owner is not None:
         return vocabulary.means_scaler(dotted(owner) or "") and bool(call.args)
-    return _scales_loss(call, name)
+    return scales_loss(call)
 
 
-def _scales_loss(call: ast.Call, name: str) -> bool:
+def scales_loss(call: ast.Call) -> bool:
     """``loss_scaler(loss, optimizer)``: such helpers make the backward pass, and take the optimizer step."""
-    return vocabulary.means_scaler(name) and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
+    return vocabulary.means_scaler(terminal(call) or "") and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
 
 
 def runs_program(call: ast.Call) -> bool:
@@ -233,7 +233,7 @@ def takes_optimizer_step(call: ast.Call) -> bool:
         return False
     if name == "step":
         return isinstance(call.func, ast.Attribute) and not _is_scheduler(call)
-    return isinstance(call.func, ast.Attribute) if name == "minimize" else _scales_loss(call, name)
+    return isinstance(call.func, ast.Attribute) if name == "minimize" else scales_loss(call)
 
 
 def without_gradients(scope: Scope) -> bool:
