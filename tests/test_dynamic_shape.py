@@ -8,7 +8,7 @@ import paddle
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Confidence, Finding, Level
+from perflint.findings import Confidence, Finding, ImpactLevel, Level
 from perflint.run import engine
 from tests.support import in_step, sources
 
@@ -25,6 +25,9 @@ class {name}(paddle.nn.Layer):
         loss = F.cross_entropy(x, y, reduction="none").reshape([-1])
         mask = y > 0
 {body}
+
+    def picked(self, values, keep=None):
+        return values if keep is None else values[keep].reshape([-1])
 """
 
 
@@ -33,7 +36,9 @@ def script(body: str, name: str = "Loss") -> str:
 
 
 def found(text: str, path: str = "loss.py") -> list[Finding]:
-    return engine.check(sources({path: text}), Settings(select=(CODE,), min_confidence=Confidence.LOW))
+    return engine.check(
+        sources({path: text}), Settings(select=(CODE,), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,6 +60,15 @@ def found(text: str, path: str = "loss.py") -> list[Finding]:
         "loss[mask] += 1\nreturn loss.sum()",
         "return paddle.repeat_interleave(loss, mask.astype('int64'))",
         "return paddle.bincount(loss.astype('int64'))",
+        "y = y.flatten(1).astype(paddle.bool)\nreturn loss[y]",
+        "y = paddle.cast(y, 'bool')\ny = paddle.reshape(y, [-1])\nreturn loss[y]",
+        "keep = paddle.ones_like(y, dtype='bool')\nkeep &= y > 1\nreturn loss[keep]",
+        "keeps = []\nkeeps.append(mask)\nfor keep in keeps:\n    loss = loss[keep]\nreturn loss",
+        "self.keep = mask\nreturn loss[self.keep]",
+        "return loss[:, mask]",
+        "return x[~y]",
+        "rest = ~y\nreturn x[y], rest",
+        "return self.picked(x, y > 0)",
     ],
 )
 def test_size_that_the_values_decide(body: str) -> None:
@@ -122,3 +136,38 @@ def test_shown_mean_is_the_mean(mask: list[bool]) -> None:
     names = {"loss": paddle.to_tensor([1.0, 2.0, 3.0, 5.0]), "mask": paddle.to_tensor(mask)}
     assert float(eval(edit.content, names)) == (3.0 if any(mask) else 0.0)
     assert "empty mask" in finding.fix.reason
+
+
+@pytest.mark.parametrize(
+    ("body", "advised"),
+    [
+        ("return loss[mask].sum()", "product with the mask"),
+        ("picked = loss[mask].abs()\nreturn paddle.mean(picked)", "product with the mask"),
+        ("return paddle.masked_select(loss, mask).max()", "put a limit"),
+        ("rows = paddle.nonzero(mask).flatten()\nreturn F.cross_entropy(paddle.gather(x, rows), y)", "reduction="),
+        ("count = max(loss.nonzero().shape[0], 1)\nreturn loss.sum() / count", "count with a sum"),
+        ("keep = paddle.zeros_like(y)\nkeep[paddle.where(mask)] = 1\nreturn keep", "fill with the mask"),
+        ("n = x.shape[0]\nreturn x[mask].reshape([n, -1, 4])", "equally many"),
+    ],
+)
+def test_advice_follows_from_the_use(body: str, advised: str) -> None:
+    [finding] = found(script(body))
+    assert advised in finding.message
+    assert finding.impact is not None
+    assert finding.impact.level is ImpactLevel.MEDIUM
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return loss[mask]",
+        "picked = loss[mask]\nreturn picked.sum(), picked",
+        "picked = loss[mask]\nif picked.shape[0] == 0:\n    return loss\nreturn loss * 2",
+        "return x[mask].reshape([-1, 4])",
+        "count = loss.nonzero().shape[0]\nreturn paddle.zeros([count])",
+    ],
+)
+def test_size_that_the_code_goes_on_with_has_a_low_impact(body: str) -> None:
+    [finding] = found(script(body))
+    assert finding.impact is not None
+    assert finding.impact.level is ImpactLevel.LOW

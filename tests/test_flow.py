@@ -173,7 +173,7 @@ def test_loaders_and_datasets() -> None:
 
 
 def test_loss_functions_of_paddle_reduce_by_default() -> None:
-    for name in paddle_api._LOSS_FUNCTIONS:
+    for name in paddle_api.LOSS_FUNCTIONS:
         assert inspect.signature(getattr(functional, name)).parameters["reduction"].default == "mean"
 
 

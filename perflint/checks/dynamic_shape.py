@@ -7,7 +7,9 @@ import ast
 import libcst as cst
 
 from perflint.checks.untrained import is_untrained
-from perflint.facts.unknown_size import COMPARING, MASK, dynamic_op
+from perflint.dataflow.truth_values import COMPARING
+from perflint.facts.dense_forms import Form, dense_form
+from perflint.facts.unknown_size import MASK, dynamic_op
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.lint.context import Context, method_of
 from perflint.lint.registry import forward_clues, step_check, step_gate
@@ -28,6 +30,14 @@ _ADVICE = {
     "where": "where the indices only pick values, use `paddle.where(mask, x, other)` with all three arguments",
     "repeat_interleave": "make the index of the repeated rows in the data pipeline and use `paddle.gather`",
     "bincount": "count over a fixed number of classes, if all labels are below it: `F.one_hot(x, n).sum(0)`",
+}
+_ADVICE_FOR = {
+    Form.SUM: "add up a product with the mask, `(x * mask.astype(x.dtype)).sum()`, over `mask.sum()` for a mean",
+    Form.EXTREME: "put a limit where the mask leaves values out: `paddle.where(mask, x, paddle.full_like(x, limit))`",
+    Form.LOSS: 'take the loss of all values with `reduction="none"`, times the mask, over `mask.sum()` for a mean',
+    Form.COUNT: "count with a sum that stays on the device: `(x != 0).sum().clip(min=1)`",
+    Form.FILL: "fill with the mask itself: `x[mask] = value`, or `paddle.where(mask, value, x)`",
+    Form.ROWS: "if each row keeps equally many, make their indices in the data pipeline, for `paddle.take_along_axis`",
 }
 _REASON = "whether the rewrite gives the same result depends on what the values are for"
 _MEAN_REASON = (
@@ -73,8 +83,10 @@ def dynamic_shape(node: cst.Call | cst.Subscript, context: Context, step: Step) 
     name, confidence = found
     if _picks(point, step.function):
         confidence = Confidence.LOW
-    fix = _fix(name, expression, context)
-    context.report(CODE, node, fix, step, confidence=confidence, claims=False, advice=_ADVICE[name])
+    form = dense_form(point, expression)
+    advice = _ADVICE_FOR[form] if form is not None else _ADVICE[name]
+    fix = _fix(name, expression, advice, context)
+    context.report(CODE, node, fix, step, confidence=confidence, claims=False, advice=advice)
 
 
 def _picks(point: Point, function: str) -> bool:
@@ -83,9 +95,8 @@ def _picks(point: Point, function: str) -> bool:
     return any(picks(name) for name in names)
 
 
-def _fix(name: str, expression: ast.expr, context: Context) -> Fix:
+def _fix(name: str, expression: ast.expr, advice: str, context: Context) -> Fix:
     """The rewrite in words; for the mean over a mask, as code."""
-    advice = _ADVICE[name]
     value, mask = _operands(expression, name)
     called = context.parents[-2]
     if value is None or mask is None or not isinstance(called, cst.Call) or called.args or method_of(called) != "mean":

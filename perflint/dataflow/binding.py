@@ -6,7 +6,7 @@ import ast
 
 from perflint.dataflow.containers import Kinds, with_item
 from perflint.dataflow.environment import Environment
-from perflint.index.kinds import HOST_TAG, TENSOR, TENSOR_TAG, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, element
+from perflint.index.kinds import HOST_TAG, MASK, TENSOR, TENSOR_TAG, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind, element
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import means_loss
@@ -44,7 +44,7 @@ def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
     held = None if kind.is_tensor else with_item(env.get(name), kind)
     if kind.is_tensor:
         if item is None and not any(known.type or known.is_host for known in env.items_of(name)):
-            env[name] = TENSOR
+            env[name] = MASK if env.get(name, UNKNOWN).truth else TENSOR  # (an item of a mask is a truth value, too)
     elif held is not None:
         env[name] = held
     elif kind.type and name in env and env[name].tag in (TENSOR_TAG, HOST_TAG):

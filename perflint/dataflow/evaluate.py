@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
-from perflint.dataflow import containers, paddle_api
+from perflint.dataflow import containers, paddle_api, truth_values
 from perflint.dataflow.binding import bind, item_name
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.tensor_methods import may_have
@@ -24,6 +24,7 @@ from perflint.index.kinds import (
     LAYER_TAG,
     LOADER,
     LOADER_TAG,
+    MASK,
     OBJECT_TAG,
     TENSOR,
     TENSOR_TAG,
@@ -210,7 +211,7 @@ class Evaluator:
             return HOST
         tensors = [kind for kind in (left, right) if kind.is_tensor]
         if tensors:
-            return _arithmetic((node.left, left), (node.right, right))
+            return _arithmetic(node.op, (node.left, left), (node.right, right))
         if isinstance(node.op, (ast.Mult, ast.Add)):
             held = next(filter(containers.holds_objects, (left, right)), None)
             if held is not None:
@@ -222,7 +223,7 @@ class Evaluator:
             return HOST
         kinds = [self.kind(node.left), *map(self.kind, node.comparators)]
         if any(kind.is_tensor for kind in kinds):
-            return Kind(TENSOR_TAG, guess=all(kind.guess for kind in kinds if kind.is_tensor))
+            return Kind(TENSOR_TAG, guess=all(kind.guess for kind in kinds if kind.is_tensor), truth=True)
         return HOST if all(kind.is_host for kind in kinds) else UNKNOWN
 
     def _bool(self, node: ast.BoolOp) -> Kind:
@@ -268,7 +269,7 @@ class Evaluator:
         value = node.value if isinstance(node, ast.DictComp) else node.elt
         kind = self.inside(node.generators).kind(value)
         if kind.is_tensor:
-            return Kind(TENSOR_TAG, guess=kind.guess)
+            return Kind(TENSOR_TAG, guess=kind.guess, truth=kind.truth)
         if kind.type:
             return tuple_of([kind])
         return HOST if kind.is_host else UNKNOWN
@@ -372,7 +373,15 @@ class Evaluator:
         if self._is_on_cpu(node):
             return HOST
         result = paddle_api.call_result(qualified, node)
+        if result is TENSOR and self._is_truth(node, node.args[0] if node.args else None):
+            return MASK
         return result if result is not UNKNOWN else self._call_project(qualified, node)
+
+    def _is_truth(self, call: ast.Call, first: ast.expr | None) -> bool:
+        """Whether a function of tensors gives truth values, by its name or for its first argument holds such."""
+        if truth_values.compares(call, self._file.names):
+            return True
+        return first is not None and truth_values.keeps_items(call) and element(self.kind(first)).truth
 
     def _is_on_cpu(self, node: ast.Call) -> bool:
         """Whether a call says that what it makes stays in host memory: ``to_tensor(x, place=paddle.CPUPlace())``."""
@@ -477,11 +486,12 @@ class Evaluator:
             return Kind(TENSOR_TAG, result.scalar, base.floating or result.floating, base.guess)
         if method in ("detach", "clone", "abs", "sqrt", "exp", "log", "cuda", "scale", "clip"):
             return base
+        is_truth = truth_values.compares(node, self._file.names)
         if method in ("astype", "cast"):
-            return Kind(TENSOR_TAG, scalar=base.scalar, guess=base.guess)
+            return Kind(TENSOR_TAG, scalar=base.scalar, guess=base.guess, truth=is_truth)
         if not may_have(method):
             return UNKNOWN
-        return Kind(TENSOR_TAG, guess=base.guess)
+        return Kind(TENSOR_TAG, guess=base.guess, truth=is_truth or (base.truth and truth_values.keeps_items(node)))
 
     def _object_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
         if base.type == "paddle.amp.GradScaler":
@@ -524,12 +534,14 @@ class Evaluator:
         return self._project_method(base, method, node) or UNKNOWN
 
 
-def _arithmetic(*sides: tuple[ast.expr, Kind]) -> Kind:
+def _arithmetic(operator: ast.operator, *sides: tuple[ast.expr, Kind]) -> Kind:
     tensors = [kind for _, kind in sides if kind.is_tensor]
     # Only a literal number is sure not to broadcast a 0-D tensor: a host name may hold an array.
     scalar = all(kind.scalar or isinstance(node, ast.Constant) for node, kind in sides)
     floating = any(kind.floating for kind in tensors)
-    return Kind(TENSOR_TAG, scalar=scalar, floating=floating, guess=all(kind.guess for kind in tensors))
+    truth = isinstance(operator, truth_values.BITWISE) and any(kind.truth for kind in tensors)
+    guess = all(kind.guess for kind in tensors)
+    return Kind(TENSOR_TAG, scalar=scalar, floating=floating, guess=guess, truth=truth)
 
 
 _HANDLERS: Mapping[type, Callable[[Evaluator, Any], Kind]] = {

@@ -10,6 +10,7 @@ from perflint.dataflow.containers import with_item
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.tensor_methods import may_have
+from perflint.dataflow.truth_values import BITWISE
 from perflint.dataflow.type_tests import impossible, narrowed
 from perflint.index.kinds import (
     DICT_TAG,
@@ -249,7 +250,8 @@ class Flow:
         before = evaluator.kind(node.target)
         env = env.copy()
         if value.is_tensor or before.is_tensor:
-            env[name] = Kind("tensor", guess=value.guess or before.guess)
+            truth = isinstance(node.op, BITWISE) and (value.truth or before.truth)
+            env[name] = Kind(TENSOR_TAG, guess=value.guess or before.guess, truth=truth)
         else:
             env[name] = join(before, value)
         return env
@@ -310,7 +312,8 @@ class Flow:
         kind = evaluator.kind(value)
         env = env.copy()
         if kind.is_tensor:
-            env[name] = Kind("tensor", guess=kind.guess)
+            truth = kind.truth and (known is None or known.truth or not known.is_tensor)
+            env[name] = Kind(TENSOR_TAG, guess=kind.guess, truth=truth)
         elif kind.is_host and (known is None or known.tag == TUPLE_TAG):
             env[name] = HOST
         elif known is not None and known.tag == TUPLE_TAG:

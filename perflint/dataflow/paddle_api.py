@@ -49,7 +49,7 @@ HOST_ATTRIBUTES = frozenset(
 
 _REDUCTIONS = frozenset({"mean", "sum", "max", "min", "prod", "norm", "std", "var", "median", "nanmean", "nansum"})
 _FLOAT_REDUCTIONS = frozenset({"mean", "std", "var", "nanmean"})
-_LOSS_FUNCTIONS = frozenset(
+LOSS_FUNCTIONS = frozenset(
     {
         "cross_entropy",
         "binary_cross_entropy",
@@ -190,13 +190,13 @@ def _of_function(name: str, last: str, call: ast.Call) -> Kind:
     is_of_tensors = name.startswith(_TENSOR_MODULES)
     if name in ("paddle.static.accuracy", "paddle.static.auc"):  # they work, and are used, in dynamic graphs too
         return TENSOR
-    if is_of_tensors and last not in _LOSS_FUNCTIONS:
+    if is_of_tensors and last not in LOSS_FUNCTIONS:
         return TENSOR
     if name.startswith(_HOST_PREFIXES) or name in _HOST_FUNCTIONS:
         return HOST
     if name in _UNKNOWN_FUNCTIONS or last[:1].isupper():
         return UNKNOWN
-    if last in _LOSS_FUNCTIONS and "functional" in name:
+    if last in LOSS_FUNCTIONS and "functional" in name:
         return LOSS if _reduces(call) else TENSOR
     if last in _REDUCTIONS and name.count(".") == 1:
         return reduction(last, has_axis(call, 1))

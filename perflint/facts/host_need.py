@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from perflint.dataflow.evaluate import Evaluator
+from perflint.facts.dense_forms import dense_form
 from perflint.facts.host_sizes import GIVE_A_NUMBER, sizes_in
 from perflint.facts.unknown_size import dynamic_op
 from perflint.syntax.bindings import loads_of
@@ -22,6 +23,7 @@ from perflint.training.steps import Point, of_point, points_of
 GO_ON = "that the host needs to go on"
 _BEFORE_A_SIZE = "just before a branch that waits for it anyway, to learn a size"
 _TELLS = "for a message"
+_PICKED = "for the size of what the code goes on with"
 _STRUCTURE = "that chooses what the model does next"
 
 _ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
@@ -41,6 +43,8 @@ def needed_for(point: Point, node: ast.expr, forward: bool) -> str:
     ``forward``: the statement belongs to a forward pass, where ``if paddle.all(mask): return x`` may be a choice that
     the device can make as well.
     """
+    if dynamic_op(point, node) is not None:
+        return "" if dense_form(point, node) is not None else _PICKED
     statement = point.statement.node
     if isinstance(statement, ast.If) and node not in _sizes(point):
         return _needed_to_branch(point, statement, forward)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from perflint.dataflow.evaluate import Evaluator
-from perflint.dataflow.values import Values
 from perflint.findings import Confidence
+from perflint.index.kinds import UNKNOWN_TAG, Kind
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import terminal
+from perflint.syntax.scopes import Scope, headers
+from perflint.syntax.tree import walk
 from perflint.training.steps import Point, of_point
 
 MASK = "x[mask]"
@@ -16,9 +18,6 @@ OPERATIONS = frozenset(
     {"nonzero", "masked_select", "unique", "unique_consecutive", "where", "repeat_interleave", "bincount"}
 )
 """Functions of Paddle, some of them only with some of their arguments."""
-_LOGICAL = frozenset({"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isfinite", "isinf"})
-COMPARING = _LOGICAL | {"equal", "not_equal", "greater_than", "greater_equal", "less_than", "less_equal"}
-"""Functions of Paddle that give a tensor of truth values."""
 
 
 @of_point
@@ -51,25 +50,29 @@ def _is_dynamic(name: str, args: list[ast.expr], keywords: list[ast.keyword], ev
 
 
 def _masked(node: ast.Subscript, point: Point, evaluator: Evaluator) -> tuple[str, Confidence] | None:
-    base, mask = evaluator.kind(node.value), evaluator.kind(node.slice)
-    if not base.is_tensor or not mask.is_tensor or not _is_mask(node.slice, point, evaluator):
+    base = evaluator.kind(node.value)
+    if not base.is_tensor and base.tag != UNKNOWN_TAG:
         return None
-    return MASK, Confidence.MEDIUM if base.guess or mask.guess else Confidence.HIGH
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    masks = [kind for index in indices if _is_mask(index, kind := evaluator.kind(index), point.scope)]
+    if not masks or (not base.is_tensor and all(mask.guess for mask in masks)):
+        return None  # of two values that are not known for sure to be tensors
+    is_sure = base.is_tensor and not base.guess and not masks[0].guess
+    return MASK, Confidence.HIGH if is_sure else Confidence.MEDIUM
 
 
-def _is_mask(index: ast.expr, point: Point, evaluator: Evaluator, depth: int = 0) -> bool:
-    """Whether an index is a tensor of truth values: a comparison, or what such are put together with."""
-    if depth > 4:
-        return False
-    if isinstance(index, ast.Compare):
-        return True
-    if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.BitAnd, ast.BitOr)):
-        return all(_is_mask(part, point, evaluator, depth + 1) for part in (index.left, index.right))
-    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
-        return _is_mask(index.operand, point, evaluator, depth + 1)
-    if isinstance(index, ast.Call):
-        asked = [item.value for item in index.args if isinstance(item, ast.Constant)]
-        return terminal(index) in COMPARING or (terminal(index) in ("astype", "cast") and "bool" in asked)
-    name = dotted(index)
-    definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
-    return definition is not None and _is_mask(definition, point, evaluator, depth + 1)
+def _is_mask(index: ast.expr, kind: Kind, scope: Scope) -> bool:
+    """Whether an index is a tensor of truth values: nobody picks rows by the bits of numbers, as in ``x[~numbers]``."""
+    if kind.truth or not kind.is_tensor:
+        return kind.truth
+    return _inverts(index) or dotted(index) in scope.once(_inverted, lambda: _inverted(scope))
+
+
+def _inverted(scope: Scope) -> frozenset[str]:
+    """The names that a function inverts: ``x[~mask]`` says of ``mask`` that it holds truth values."""
+    parts = (part for statement in scope.statements for header in headers(statement.node) for part in walk(header))
+    return frozenset(filter(None, (dotted(part.operand) for part in parts if _inverts(part))))
+
+
+def _inverts(node: ast.AST) -> TypeGuard[ast.UnaryOp]:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert)

@@ -23,10 +23,11 @@ _MOST_KEYS = 32
 class Kind:
     """A value: ``tag`` is one of the constants of this module.
 
-    ``scalar``/``floating``: a tensor known to be 0-D / of a floating dtype.  ``guess``: known only from how the
-    code calls it.  ``type``: qualified class of an ``object`` or ``layer``, qualified name of a ``function`` (whose
-    ``guess`` says that it gets other arguments than those of the call, as a ``partial`` does).  ``items``: kinds of a
-    tuple's items, or of a dict's values: one for each of its ``keys``, and last what any other value may be.
+    ``scalar``/``floating``/``truth``: a tensor known to be 0-D / of a floating dtype / of truth values.  ``guess``:
+    known only from how the code calls it.  ``type``: qualified class of an ``object`` or ``layer``, qualified name of a
+    ``function`` (whose ``guess`` says that it gets other arguments than those of the call, as a ``partial`` does).
+    ``items``: kinds of a tuple's items, or of a dict's values: one for each of its ``keys``, and last what any other
+    value may be.
 
     ``is_tensor``: this is device data: a tensor, or a container of tensors.  ``is_host``: this is known to live in host
     memory (numbers, strings, NumPy arrays).  ``depth``: how many tuples or dicts stand inside each other.
@@ -46,6 +47,7 @@ class Kind:
         "keys",
         "scalar",
         "tag",
+        "truth",
         "type",
     )
 
@@ -57,6 +59,7 @@ class Kind:
     items: tuple[Kind, ...]
     keys: tuple[str, ...]
     is_tensor: bool
+    truth: bool
     is_host: bool
     depth: int
 
@@ -69,14 +72,15 @@ class Kind:
         type: str = "",
         items: tuple[Kind, ...] = (),
         keys: tuple[str, ...] = (),
+        truth: bool = False,
     ) -> Kind:
         """The one kind with these properties."""
-        key = (tag, scalar, floating, guess, type, items, keys)
+        key = (tag, scalar, floating, guess, type, items, keys, truth)
         known = _MADE.get(key)
         if known is not None:
             return known
         made = super().__new__(cls)
-        made.tag, made.scalar, made.floating, made.guess, made.type, made.items, made.keys = key
+        made.tag, made.scalar, made.floating, made.guess, made.type, made.items, made.keys, made.truth = key
         is_container = tag in (TUPLE_TAG, DICT_TAG)
         made.is_tensor = tag == TENSOR_TAG or (is_container and any(item.is_tensor for item in items))
         made.is_host = tag == HOST_TAG or (is_container and bool(items) and all(item.is_host for item in items))
@@ -86,10 +90,10 @@ class Kind:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Another process has its own."""
-        return Kind, (self.tag, self.scalar, self.floating, self.guess, self.type, self.items, self.keys)
+        return Kind, (self.tag, self.scalar, self.floating, self.guess, self.type, self.items, self.keys, self.truth)
 
     def __repr__(self) -> str:
-        said = [name for name in ("scalar", "floating", "guess") if getattr(self, name)]
+        said = [name for name in ("scalar", "floating", "truth", "guess") if getattr(self, name)]
         names = [f"{key}: " for key in self.keys]
         items = zip_longest(names, self.items, fillvalue="")
         inner = [self.type] * bool(self.type) + [f"{name}{item}" for name, item in items]
@@ -104,6 +108,7 @@ TENSOR = Kind(TENSOR_TAG)
 LOSS = Kind(TENSOR_TAG, scalar=True, floating=True)
 SCALAR = Kind(TENSOR_TAG, scalar=True)
 GUESS = Kind(TENSOR_TAG, guess=True)
+MASK = Kind(TENSOR_TAG, truth=True)
 LOADER = Kind(LOADER_TAG)
 DATASET = Kind(DATASET_TAG)
 ITERABLE = Kind(ITERABLE_TAG)
@@ -176,10 +181,12 @@ def join(first: Kind, second: Kind) -> Kind:
             scalar=first.scalar and second.scalar,
             floating=first.floating and second.floating,
             guess=first.guess and second.guess,
+            truth=first.truth and second.truth,
         )
-    for one in (first, second):
-        if one.is_tensor:
-            return Kind(TENSOR_TAG, guess=one.guess) if one.tag == TENSOR_TAG else TENSOR
+    for one, other in ((first, second), (second, first)):
+        if one.is_tensor:  # ``mask=None`` and a mask: where it is a tensor, it is one of truth values
+            is_truth = one.truth and not other.is_tensor
+            return Kind(TENSOR_TAG, guess=one.guess, truth=is_truth) if one.tag == TENSOR_TAG else TENSOR
     for one, other in ((first, second), (second, first)):
         if one.tag == UNKNOWN_TAG:
             return UNKNOWN if other.is_host or not (other.items or other.tag != TUPLE_TAG) else other
@@ -233,5 +240,5 @@ def element(kind: Kind) -> Kind:
             result = join(result, item)
         return result
     if kind.tag == TENSOR_TAG:
-        return Kind(TENSOR_TAG, floating=kind.floating, guess=kind.guess)
+        return Kind(TENSOR_TAG, floating=kind.floating, guess=kind.guess, truth=kind.truth)
     return kind if kind.tag == HOST_TAG else UNKNOWN
