@@ -267,19 +267,21 @@ class _Search:
         elif aim.usage is Usage.TEXT and is_made_now_and_then(self._point, statement):
             found = [replace(aim, usage=Usage.LOG)]
         elif aim.usage in _HELD and depth < _DEEPEST - 1 and (held := holder(holding)) is not None:
-            uses = self._scope.by_chain.get(held[0], ())
-            inside = (use for use in uses if self._is_in_loop(use.statement) and use.statement is not statement)
-            looked = (use for use in islice(inside, _MOST) if isinstance(use.node.ctx, ast.Load))
-            found = [
-                other
-                for use in looked
-                if _may_read(use, held[1])
-                for other in self.aims(use.node, use.parents, use.statement, _DEEPEST - 1)
-                if other.usage is Usage.SHOWN or (aim.usage is not Usage.METER and self._is_decided(use, other))
-            ]
+            found = list(self._done_with(held, aim, statement))
             if not found and self._is_summed(holding, aim):
                 found = [replace(aim, usage=Usage.TOTAL)]
         yield from found or [aim]
+
+    def _done_with(self, held: tuple[str, ast.expr | None], aim: Aim, statement: Statement) -> Iterator[Aim]:
+        """The log lines and the decisions of each step that look at what a value is put into."""
+        uses = self._scope.by_chain.get(held[0], ())
+        inside = (use for use in uses if self._is_in_loop(use.statement) and use.statement is not statement)
+        for use in islice(inside, _MOST):
+            if not isinstance(use.node.ctx, ast.Load) or not _may_read(use, held[1]):
+                continue
+            for other in self.aims(use.node, use.parents, use.statement, _DEEPEST - 1):
+                if other.usage is Usage.SHOWN or (aim.usage is not Usage.METER and self._is_decided(use, other)):
+                    yield other
 
     def _is_decided(self, use: Use, aim: Aim) -> bool:
         """Whether a use of a list, or of what is kept, decides at each step by a value in it.
