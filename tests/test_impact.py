@@ -332,6 +332,42 @@ def test_a_branch_that_selects_waits_for_a_size_anyway(body: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "level"),
+    [
+        ("", "x = x * 2\n            index = paddle.nonzero(x > 0)", LOW),
+        ("rows = x[x > 0]", "y = y + x", LOW),
+        ("", "y = y + x", MEDIUM),
+        ("", "y = y + x\n            y = y + 1\n            y = y + 2\n            x = x[x > 0]", MEDIUM),
+        ("", "if y.shape[0] > 3:\n                x = x[x > 0]", MEDIUM),
+        ("x = paddle.where(x > 0, x, y)", "y = y + x", MEDIUM),
+    ],
+)
+def test_a_decision_beside_an_operation_that_waits_for_a_size(before: str, after: str, level: ImpactLevel) -> None:
+    text = f"""\
+    import paddle
+
+
+    class Loss(paddle.nn.Layer):
+        def forward(self, x, y):
+            {before or "pass"}
+            count = max(x.sum(), 1)
+            {after}
+            return x.sum() / count
+    """
+    impacts = [finding.impact for finding in _found(text, "PPF203") if finding.impact]
+    assert [impact.level for impact in impacts] == [level]
+    said = "beside an operation that waits for it anyway, to learn a size" in impacts[0].reason
+    assert said == (level is LOW)
+
+
+def test_a_backward_pass_gives_the_device_work_before_the_next_wait() -> None:
+    read, rows = "value = loss.item()", "rows = y[y > 0]"
+    near = _impacts(in_step(f"y = y + 1\n{rows}\n{read}"), "PPF201")
+    far = _impacts(in_step(f"y = y + 1\n{rows}\nloss.backward()\n{read}"), "PPF201")
+    assert [impact.level for impact in (*near, *far) if impact] == [LOW, MEDIUM]
+
+
 def test_a_large_branch_of_a_forward_pass_is_a_part_of_the_model() -> None:
     chosen = {"a wait for the device that chooses what the model does next"}
     usual = {"a wait for the device in each forward pass"}

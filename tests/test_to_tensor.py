@@ -342,6 +342,50 @@ def test_other_constants_are_only_shown(call: str) -> None:
     assert fix.level is Level.DISPLAY
 
 
+FILL, SAME = "fill the tensor on the device", "it has to be given the same shape and dtype"
+ONCE = ("make the tensor once", "nothing may change it in place afterwards")
+
+
+@pytest.mark.parametrize(
+    ("data", "advised", "title", "reason"),
+    [
+        ("[0.0], stop_gradient=False", "`paddle.full`", FILL, "`stop_gradient = False` has to be set on it afterwards"),
+        ("0.5, place=args.place", "`paddle.full`", FILL, SAME),
+        ("np.array([0.5, 0.5])", "`paddle.full`", FILL, SAME),
+        ("np.array([[0, 1]])", "`paddle.arange`", FILL, SAME),
+        ("[0, 1, 2]", "`paddle.arange`", FILL, SAME),
+        ("[[0, 1], [2, 3]]", "make the tensor once, before the loop", *ONCE),
+        ("[[0], [1]]", "make the tensor once, before the loop", *ONCE),
+        ("[0, 1] * 2", "make the tensor once, before the loop", *ONCE),
+        ("np.array([[0, 2]]).astype('float32')", "make the tensor once, before the loop", *ONCE),
+        ("[0.0, 1.0], stop_gradient=False", "make the tensor once, before the loop", *ONCE),
+    ],
+)
+def test_message_and_fix_advise_the_same(data: str, advised: str, title: str, reason: str) -> None:
+    finding = only(f"m = args.make(paddle.to_tensor({data}))")
+    assert advised in finding.message
+    assert finding.fix is not None
+    assert (finding.fix.message, finding.fix.reason) == (title, reason)
+
+
+@pytest.mark.parametrize(
+    ("then", "said"),
+    [
+        ("m += loss", "make one tensor of them, before the loop, and change a `.clone()` of it."),
+        ("m[0] = 0.5", "make one tensor of them, before the loop, and change a `.clone()` of it."),
+        ("loss += m.sum()", "make the tensor once, before the loop."),
+    ],
+)
+def test_a_tensor_that_is_changed_later_has_to_be_made_anew(then: str, said: str) -> None:
+    assert only(f"m = loss * paddle.to_tensor([0.5, 0.25])\n{then}").message.endswith(
+        "make the tensor once, before the loop."
+    )
+    finding = only(f"m = paddle.to_tensor([0.5, 0.25])\n{then}")
+    assert finding.message.endswith(said)
+    assert finding.fix is not None
+    assert bool(finding.fix.edits) == said.startswith("make the tensor once")
+
+
 def test_small_values_may_be_rounded_otherwise_in_float16() -> None:
     fix = only("loss = loss + paddle.to_tensor(1e-8, dtype=x.dtype)").fix
     assert fix is not None

@@ -84,6 +84,91 @@ def test_the_use_of_a_value_decides_what_is_advised(body: str, said: str) -> Non
     assert advice(body) == said
 
 
+LOGGED = "read it only at the steps that log it (line {row})."
+
+
+@pytest.mark.parametrize(
+    ("kept", "shown", "row"),
+    [
+        ("{'a': loss.item()}", "for name in logs.keys():\n    args.ids[name] = 3\nprint(logs['a'])", 16),
+        ("{'a': loss.item()}", "for name in logs:\n    args.ids[name] = 3\nprint(logs['a'])", 16),
+        (
+            "dict(a=loss.item())",
+            "for i, (name, value) in enumerate(logs.items()):\n    print(args.ids[name], value)",
+            15,
+        ),
+        ("{'a': loss.item()}", "for i, (name, value) in enumerate(logs.items()):\n    print(args.ids[i], value)", 15),
+        (
+            "{'a': loss.item()}",
+            "for i, name in zip(args.ids, sorted(logs)):\n    print(args.ids[name])\nprint(logs)",
+            16,
+        ),
+        ("[loss.item()]", "for name, value in zip(args.names, logs):\n    print(args.ids[name], value)", 15),
+        ("{'a': loss.item()}", "for value in logs.values():\n    print(value)", 15),
+        ("{'a': loss.item()}", "known = 'a' in logs\nprint(logs['a'])", 15),
+        ("{'a': loss.item()}", "print(args.ids[[name for name in logs][0]])\nprint(logs['a'])", 15),
+    ],
+)
+def test_the_keys_of_a_dict_are_no_values(kept: str, shown: str, row: int) -> None:
+    guarded = "".join(f"    {line}\n" for line in shown.splitlines())
+    assert advice(f"logs = {kept}\nif step % 10 == 0:\n{guarded}") == LOGGED.format(row=row)
+
+
+def test_what_a_dict_of_unknown_making_gives_may_be_a_value() -> None:
+    body = "logs = args.make(3)\nlogs[step] = y.max().item()\nfor index in logs:\n    args.ids[index] = 3"
+    assert advice(body) == "look it up on the device, or get it from the data pipeline (line 15)."
+
+
+@pytest.mark.parametrize(
+    ("guard", "said"),
+    [
+        ("if step % 10 == 0:", "read it only at the steps that log it (line 18)."),
+        ("if args.verbose:", "make the text only at the steps that show it (line 18)."),
+    ],
+)
+def test_a_text_that_is_made_now_and_then(guard: str, said: str) -> None:
+    body = f"""\
+logs = {{}}
+logs['a'] = loss.item()
+{guard}
+    for name in logs.keys():
+        value = logs[name]
+        text += ' %s: %.3f,' % (name, value)
+    line = 'loss: {{}}'.format(text)
+    args.write(line)
+"""
+    assert advice(body) == said
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "values = []\nvalues.append(loss.item())\nif sum(values) > 9:\n    raise ValueError",
+            "check it only every 10",
+        ),
+        ("args.seen.append(loss.item())\nif args.seen[-1] < args.best:\n    args.best = 1", "decide by it every 10"),
+        ("args.last = loss.item()\nif args.last > 9:\n    raise ValueError", "check it only every 10"),
+        ("args.last = loss.item()\nif args.last is not None:\n    raise ValueError", "keep `.detach()` of the tensor"),
+        ("args.seen.append(loss.item())\nif not args.seen:\n    raise ValueError", "keep `.detach()` of the tensor"),
+        (
+            "args.seen.append(loss.item())\nif step in args.seen:\n    raise ValueError",
+            "keep `.detach()` of the tensor",
+        ),
+        (
+            "args.seen.append(loss.item())\nif step % 10 == 0 and sum(args.seen) > 9:\n    raise ValueError",
+            "keep `.detach()` of the tensor",
+        ),
+        (
+            "args.seen.append(loss.item())\nif step % 10 == 0:\n    if sum(args.seen) > 9:\n        raise ValueError",
+            "keep `.detach()` of the tensor",
+        ),
+    ],
+)
+def test_what_the_step_decides_by_a_list_cannot_wait_in_it(body: str, said: str) -> None:
+    assert advice(body).startswith(said)
+
+
 def test_two_uses_are_both_named() -> None:
     body = "value = loss.item()\nif value != value:\n    raise ValueError\nmeter.update(value)"
     assert advice(body) == (

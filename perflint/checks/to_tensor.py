@@ -21,6 +21,7 @@ from perflint.lint.context import Context, local_name, method_of, shorten
 from perflint.lint.registry import check, close_clues, forward_triggers, step_triggers
 from perflint.syntax.decisions import required
 from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.reaching import is_mutated
 from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import speaks_of_metrics
@@ -28,7 +29,7 @@ from perflint.training.evidence import over_episodes, steps_environment
 from perflint.training.steps import Point, Step
 
 CODE = "PPF205"
-_FILLED = "filled"
+_FILLED = to_tensor_fix.FILLED
 _SAME = to_tensor_fix.SAME_NUMBER
 _PLAIN = "plain"
 _MESSAGES = {
@@ -39,6 +40,9 @@ _MESSAGES = {
     "invariant": "`{what}` copies the same values to the device at {where}; make the tensor once, {once}.",
     _SAME: "`{what}` copies the same number to the device at {where}; use the number itself (`x / number` for "
     "`x.divide(tensor)`), or fill a tensor there, with `{full}`.",
+    to_tensor_fix.RANGE: "`{what}` copies a constant to the device at {where}; fill it there, with `{arange}`.",
+    to_tensor_fix.CHANGED: "`{what}` copies the same values to the device at {where}; make one tensor of them, {once}, "
+    "and change a `.clone()` of it.",
     "made": "`{what}` copies an array to the device that NumPy fills at {where}; fill the tensor there, with "
     "`{filler}`.",
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
@@ -123,7 +127,7 @@ def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: 
     """
     dtype = find_argument(call, "dtype", 1)
     said = _advice(found, call, node, context)
-    made_of = said if said == _SAME or (said == _FILLED and found.kind == origins.NUMBER) else found.kind
+    made_of = said if said in to_tensor_fix.ADVISED else found.kind
     is_fluid = context.text(call.func).endswith("to_variable") or is_for_paddle_1([context.file])
     # The read inside a round trip is a finding of its own: the two stand side by side.
     is_part = found.kind in (origins.READ, origins.HOST)
@@ -139,6 +143,7 @@ def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: 
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
         dtype=context.text(dtype.value) if dtype is not None else "",
         full="fluid.layers.fill_constant" if is_fluid else "paddle.full",
+        arange="fluid.layers.range" if is_fluid else "paddle.arange",
         filler=_filler(node, is_fluid, context),
         loader="fluid.io.DataLoader" if is_fluid else "DataLoader",
     )
@@ -237,10 +242,15 @@ def _is_measure(point: Point) -> bool:
 
 def _advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> str:
     """Which of the sentences a call gets for the origin of its data: what it advises has to work where it stands."""
+    is_same = found.kind == origins.INVARIANT
     if found.kind == origins.LITERAL and _differs(node, context.here):
-        return origins.INVARIANT
-    if found.kind == origins.INVARIANT and is_one_number(node, context.file, context.here.scope):
-        return _SAME
+        if _counts_up(node):
+            return to_tensor_fix.RANGE
+        is_same = True
+    if is_same and _is_changed(context.expression(call), context.here):
+        return to_tensor_fix.CHANGED
+    if is_same:
+        return _SAME if is_one_number(node, context.file, context.here.scope) else origins.INVARIANT
     if found.kind == origins.NUMBER:
         return origins.NUMBER if _may_be_number(call, context) else _FILLED
     is_number = found.kind == origins.LITERAL and not isinstance(node, (ast.List, ast.Tuple))
@@ -270,6 +280,22 @@ def _may_be_number(call: cst.Call, context: Context) -> bool:
     return False
 
 
+def _is_changed(made: ast.expr | None, point: Point) -> bool:
+    """Whether the function changes the tensor that a statement makes: one that is made once cannot start anew."""
+    node = point.statement.node
+    names = [dotted(target) for target in node.targets] if isinstance(node, ast.Assign) and node.value is made else []
+    return any(is_mutated(name, point.scope.node) for name in names if name is not None)
+
+
+def _counts_up(node: ast.expr) -> bool:
+    """Whether the values that are written in an expression are one row of whole numbers from 0 on: ``[[0, 1, 2]]``."""
+    values = list(_leaves(node))
+    rows = [item.elts for item in walk(node) if isinstance(item, (ast.List, ast.Tuple))]
+    is_one_row = any(list(map(ast.unparse, row)) == values for row in rows)
+    is_worked_out = any(isinstance(item, ast.BinOp) for item in walk(node))
+    return bool(values) and is_one_row and not is_worked_out and values == list(map(str, range(len(values))))
+
+
 def _differs(node: ast.expr, point: Point) -> bool:
     """Whether a constant is a list of unlike values: neither a number nor ``paddle.full`` can stand for it."""
     name = dotted(node)
@@ -286,5 +312,12 @@ def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
 
 
 def _leaves(node: ast.expr) -> Iterator[str]:
+    """The values in a list, also in one that NumPy makes an array of, or that is repeated."""
+    if isinstance(node, ast.Call):  # ``np.array([0, 1])``, ``np.array([0, 1]).astype("int64")``
+        is_method = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call)
+        inner = node.func.value if is_method and isinstance(node.func, ast.Attribute) else None
+        yield from (leaf for part in ([inner] if inner is not None else node.args[:1]) for leaf in _leaves(part))
+    elif isinstance(node, ast.BinOp):
+        yield from (*_leaves(node.left), *_leaves(node.right))
     for part in node.elts if isinstance(node, (ast.List, ast.Tuple)) else ():
         yield from _leaves(part) if isinstance(part, (ast.List, ast.Tuple)) else (ast.unparse(part),)

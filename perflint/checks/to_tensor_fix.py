@@ -20,25 +20,30 @@ from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
 
+FILLED, RANGE, CHANGED, SAME_NUMBER = "filled", "range", "changed", "same number"
+"""What is advised where the origin of the data does not say it by itself."""
+
+ADVISED = frozenset({FILLED, RANGE, CHANGED, SAME_NUMBER, origins.INVARIANT})
+
 _FULL = "fill the tensor on the device"
 _HALF = "values this small are rounded otherwise in float16"
 _SMALLEST = 1e-6
 _NO_DIMENSIONS = "2.5"
 """The release that brought tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
 
+_GRADIENT = "`stop_gradient = False` has to be set on it afterwards"
 _SAYS_DTYPE = re.compile(r"\bdtype\s*=|\bastype\b")
 _SAME_DTYPE = "it has to be given the same shape and dtype"
 _DTYPE = re.compile(r"""("|')(bool|uint8|int8|int16|int32|int64|float16|bfloat16|float32|float64)\1""")
 
-SAME_NUMBER = "same number"
-"""What is known of data that are one number, the same at each step."""
-
 _SHOWN = {
-    origins.LITERAL: ("make the tensor once", "where to keep it is for you to decide"),
+    origins.LITERAL: (_FULL, _SAME_DTYPE),
+    RANGE: (_FULL, _SAME_DTYPE),
+    CHANGED: ("make the tensor once, and change a clone of it", "where to keep it is for you to decide"),
     origins.INVARIANT: ("make the tensor once", "nothing may change it in place afterwards"),
     origins.MADE: ("fill the tensor on the device", "NumPy fills float64 where Paddle fills float32"),
     origins.RANDOM: ("draw the numbers on the device", "other numbers will be drawn"),
-    "filled": ("fill a tensor on the device with `paddle.full`", "its dtype has to be said"),
+    FILLED: ("fill a tensor on the device with `paddle.full`", "its dtype has to be said"),
     SAME_NUMBER: ("use the number itself, or `paddle.full`", "a whole number, or one of NumPy, needs its dtype said"),
     origins.NUMBER: ("use the number itself", "the result may take another dtype"),
     origins.BATCH: ("let a DataLoader make the tensors", "the reader has to become a dataset or a collate function"),
@@ -60,7 +65,9 @@ def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
     title, reason = _SHOWN[kind]
     if kind == origins.MADE and _SAYS_DTYPE.search(context.text(call)):
         reason = _SAME_DTYPE
-    if kind in (origins.LITERAL, origins.INVARIANT):
+    if kind == origins.LITERAL and _wants_gradient(call, context):
+        reason = _GRADIENT
+    if kind == origins.INVARIANT:
         return Fix(title, tuple(_made_once(call, context)), Level.DISPLAY, reason)
     if kind in ("copy", "cast"):
         text = _as_it_is(call, data, context)
@@ -100,6 +107,12 @@ def _is_plain(call: cst.Call, context: Context) -> bool:
     if named.pop("stop_gradient", "True") != "True" or any(argument.star for argument in call.args):
         return False
     return by_place <= 2 and named.keys() <= {"data", "dtype"}
+
+
+def _wants_gradient(call: cst.Call, context: Context) -> bool:
+    """Whether a tensor is made to have a gradient, which ``paddle.full`` cannot be told."""
+    argument = find_argument(call, "stop_gradient", 3)
+    return argument is not None and context.text(argument.value) != "True"
 
 
 def _dtype(call: cst.Call, value: float, context: Context) -> str | None:

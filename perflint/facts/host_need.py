@@ -22,6 +22,7 @@ from perflint.training.steps import Point, of_point, points_of
 
 GO_ON = "that the host needs to go on"
 _BEFORE_A_SIZE = "just before a branch that waits for it anyway, to learn a size"
+_BESIDE_A_SIZE = "beside an operation that waits for it anyway, to learn a size"
 _TELLS = "for a message"
 _PICKED = "for the size of what the code goes on with"
 _STRUCTURE = "that chooses what the model does next"
@@ -32,7 +33,11 @@ _DRAWS = "numpy.random."
 
 _TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
 _COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
+_PLAIN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
+_NEAR = 3
+"""Statements between which the host has next to nothing to do: a wait for one of them is a wait for the other."""
+
 _LARGE = 4
 """Statements from which on a branch of a forward pass is a part of the model, and not a choice of two values."""
 
@@ -45,11 +50,59 @@ def needed_for(point: Point, node: ast.expr, forward: bool) -> str:
     """
     if dynamic_op(point, node) is not None:
         return "" if dense_form(point, node) is not None else _PICKED
+    return _needed_by_itself(point, node, forward) or (_BESIDE_A_SIZE if _is_beside_a_size(point) else "")
+
+
+def _needed_by_itself(point: Point, node: ast.expr, forward: bool) -> str:
+    """What the host needs the value of an expression for."""
     statement = point.statement.node
     if isinstance(statement, ast.If) and node not in _sizes(point):
         return _needed_to_branch(point, statement, forward)
     is_test = isinstance(statement, ast.Assert) or (isinstance(statement, ast.While) and not forward)
     return GO_ON if is_test or node in _sizes(point) or _becomes_a_size(point, node) else ""
+
+
+@of_point
+def _is_beside_a_size(point: Point) -> bool:
+    """Whether a statement close by, in the same block, waits for the device anyway to learn the size of its result.
+
+    No backward pass stands between the two, nor any other statement that holds statements.
+    """
+    place = point.statement.place
+    block = place.block if place is not None else getattr(point.scope.node, "body", [])
+    at = next((index for index, item in enumerate(block) if item is point.statement.node), None)
+    if at is None:
+        return False
+    return any(
+        _meets_a_size(point, run) for run in (block[max(0, at - _NEAR) : at][::-1], block[at + 1 : at + 1 + _NEAR])
+    )
+
+
+def _meets_a_size(point: Point, run: list[ast.stmt]) -> bool:
+    """Whether of statements, one after the other, one needs a size before the device gets much to do."""
+    known = points_of(point.file)
+    for item in run:
+        here = known.get(item)
+        if (
+            here is None
+            or not isinstance(item, _PLAIN)
+            or any(terminal(call) == "backward" for call in here.statement.calls)
+        ):
+            return False
+        if _needs_a_size(here):
+            return True
+    return False
+
+
+@of_point
+def _needs_a_size(point: Point) -> bool:
+    """Whether an expression of a statement is an operation whose result has a size that only the device knows."""
+    return any(
+        dynamic_op(point, item) is not None
+        for part in own_parts(point.statement.node)
+        for item in walk(part)
+        if isinstance(item, ast.expr) and isinstance(getattr(item, "ctx", ast.Load()), ast.Load)
+    )
 
 
 def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
@@ -104,14 +157,7 @@ def _asks_for_a_size(point: Point, arm: list[ast.stmt]) -> bool:
     """Whether a branch selects by a mask, or does anything else whose result has a size that the host has to read."""
     known = points_of(point.file)
     inside = (known.get(item) for node in arm for item in walk(node) if isinstance(item, ast.stmt))
-    return any(
-        dynamic_op(here, item) is not None
-        for here in inside
-        if here is not None
-        for part in own_parts(here.statement.node)
-        for item in walk(part)
-        if isinstance(item, ast.expr) and isinstance(getattr(item, "ctx", ast.Load()), ast.Load)
-    )
+    return any(here is not None and _needs_a_size(here) for here in inside)
 
 
 @of_point

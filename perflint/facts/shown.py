@@ -23,6 +23,16 @@ def is_shown_at_each_step(point: Point, statement: Statement) -> bool:
     return deciding_test(point.file.project, shown) is None
 
 
+def is_made_now_and_then(point: Point, statement: Statement) -> bool:
+    """Whether a statement runs at every n-th step only, by a test that does not stand around a point as well."""
+    made, project = points_of(point.file).get(statement.node), point.file.project
+    found = deciding_test(project, made) if made is not None else None
+    if found is None or found.interval is None:
+        return False
+    own = deciding_test(project, point)
+    return own is None or own.test is not found.test
+
+
 def holder(node: ast.AST) -> tuple[str, ast.expr | None] | None:
     """What a call or a statement puts a value into, and under which key: ``losses`` for ``losses.update(x)``."""
     target: ast.AST | None = None

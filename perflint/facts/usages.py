@@ -13,7 +13,8 @@ from itertools import islice
 
 from perflint.facts.accumulators import ScopeUses, Use, uses_in
 from perflint.facts.host_sizes import GIVE_A_NUMBER, sizes_in
-from perflint.facts.shown import calls_for, holder, is_shown_at_each_step
+from perflint.facts.iterated import asks_for_keys, makes_dict, names_of_values
+from perflint.facts.shown import calls_for, holder, is_made_now_and_then, is_shown_at_each_step
 from perflint.facts.whole_lists import is_summed_while_it_grows, sums_all_it_keeps
 from perflint.syntax.names import Names, dotted, plain_names
 from perflint.syntax.scopes import Statement, own_parts, terminal
@@ -85,6 +86,7 @@ _PASSES_ON = GIVE_A_NUMBER | {
 _TEXTS = frozenset({"str", "repr", "format"})
 _EXITS = frozenset({"exit", "_exit", "abort", "quit"})
 _TO_TENSOR = frozenset({"to_tensor", "to_variable"})
+_ASK_WHICH = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
 _FORMS = frozenset({"shape", "ndim", "dtype"})
 _KINDS = frozenset({"len", "isinstance", "type", "hasattr", "callable", "id"})
 _ARRAYS = ("numpy.", "scipy.", "sklearn.", "skimage.", "cv2.", "math.")
@@ -191,14 +193,14 @@ class _Search:
             yield Aim(Usage.STOP, statement.node.lineno)
             return
         for parent in reversed(parents[1:]):
-            if _is_closed(parent, inner):
+            if _is_closed(parent, inner) or self._gives_keys(parent, inner, node):
                 return
             purpose = self._made_by(parent, inner, way)
             if purpose is not None:
                 yield from self._shown(Aim(purpose, statement.node.lineno, _taker(parent)), parent, statement, depth)
                 return
             inner = parent
-        yield from self._ends(inner, statement, depth, way)
+        yield from self._ends(inner, node, statement, depth, way)
 
     def _made_by(self, parent: ast.AST, inner: ast.AST, way: _Way) -> Usage | None:
         """What the expression right around a value makes of it; None where that is a value, too."""
@@ -208,39 +210,95 @@ class _Search:
         way.is_array = way.is_array or self._names.resolve(dotted(parent.func) or "").startswith(_ARRAYS)
         return _taken(parent, inner, way, self._names)
 
-    def _ends(self, value: ast.AST, statement: Statement, depth: int, way: _Way) -> Iterator[Aim]:
+    def _gives_keys(self, parent: ast.AST, inner: ast.AST, node: ast.AST) -> bool:
+        """Whether nothing but the keys of a dict is taken of the container at a node: ``[key for key in losses]``."""
+        if isinstance(parent, ast.comprehension) and isinstance(inner, ast.expr):
+            return not names_of_values(parent.target, inner, node, self._is_dict)
+        if isinstance(parent, ast.Compare):
+            return (
+                isinstance(parent.ops[-1], (ast.In, ast.NotIn))
+                and inner is parent.comparators[-1]
+                and (self._is_dict(inner))
+            )
+        return asks_for_keys(parent)
+
+    def _is_dict(self, node: ast.AST) -> bool:
+        """Whether an expression is a dict, or a name that the function gives to nothing else."""
+        if not isinstance(node, ast.Name):
+            return isinstance(node, ast.expr) and makes_dict(node)
+        stores = [use for use in self._scope.by_name.get(node.id, ()) if isinstance(use.node.ctx, ast.Store)]
+        return bool(stores) and all(
+            isinstance(use.statement.node, (ast.Assign, ast.AnnAssign))
+            and use.parent is use.statement.node
+            and makes_dict(use.statement.node.value)
+            for use in stores
+        )
+
+    def _ends(self, value: ast.AST, held: ast.AST, statement: Statement, depth: int, way: _Way) -> Iterator[Aim]:
         """What a statement does with a value."""
         node = statement.node
         purpose = _done(node, value)
         if purpose is not None and not (way.is_text and purpose is Usage.SUM):  # (`text += "..."` makes a longer text)
             yield Aim(_TEXT_FOR.get(purpose, purpose) if way.is_text else purpose, node.lineno)
             return
-        found = [aim for name, key in _bound(node, value) for aim in self._follow(name, key, statement, depth + 1)]
+        bound = self._given(node, value, held) if isinstance(node, (ast.For, ast.AsyncFor)) else _bound(node, value)
+        found = [aim for name, key in bound for aim in self._follow(name, key, statement, depth + 1)]
         if way.is_text:
             found = [replace(aim, usage=_TEXT_FOR.get(aim.usage, aim.usage)) for aim in found]
         rest = None if found else _left(node, way)
         yield from found if rest is None else self._shown(Aim(rest, node.lineno), node, statement, depth)
 
+    def _given(
+        self, loop: ast.For | ast.AsyncFor, value: ast.AST, held: ast.AST
+    ) -> Iterator[tuple[str, ast.expr | None]]:
+        """The names that a loop gives to the values of a container, with no key, as ``_bound`` has them."""
+        if value is loop.iter:
+            yield from ((name, None) for name in sorted(names_of_values(loop.target, loop.iter, held, self._is_dict)))
+
     def _shown(self, aim: Aim, holding: ast.AST, statement: Statement, depth: int) -> Iterator[Aim]:
-        """The log lines that show a value at each step, or what it is put into; where there are none, the aim."""
+        """What is done with a value at each step, or with what it is put into; where that is nothing, the aim.
+
+        That is a log line, or a decision: ``losses.append(loss.item())`` and then ``if sum(losses) > 9: raise``.
+        """
         found: list[Aim] = []
         if aim.usage is Usage.LOG:
             usage = Usage.SHOWN if is_shown_at_each_step(self._point, statement) else Usage.LOG
             found = [replace(aim, usage=usage, start=(statement.node.lineno, statement.node.col_offset))]
+        elif aim.usage is Usage.TEXT and is_made_now_and_then(self._point, statement):
+            found = [replace(aim, usage=Usage.LOG)]
         elif aim.usage in _HELD and depth < _DEEPEST - 1 and (held := holder(holding)) is not None:
-            uses = self._scope.by_chain.get(held[0], ())
-            inside = (use for use in uses if self._is_in_loop(use.statement) and use.statement is not statement)
-            looked = (use for use in islice(inside, _MOST) if isinstance(use.node.ctx, ast.Load))
-            found = [
-                other
-                for use in looked
-                if _may_read(use, held[1])
-                for other in self.aims(use.node, use.parents, use.statement, _DEEPEST - 1)
-                if other.usage is Usage.SHOWN
-            ]
+            found = list(self._done_with(held, aim, statement))
             if not found and self._is_summed(holding, aim):
                 found = [replace(aim, usage=Usage.TOTAL)]
         yield from found or [aim]
+
+    def _done_with(self, held: tuple[str, ast.expr | None], aim: Aim, statement: Statement) -> Iterator[Aim]:
+        """The log lines and the decisions of each step that look at what a value is put into."""
+        uses = self._scope.by_chain.get(held[0], ())
+        inside = (use for use in uses if self._is_in_loop(use.statement) and use.statement is not statement)
+        for use in islice(inside, _MOST):
+            if not isinstance(use.node.ctx, ast.Load) or not _may_read(use, held[1]):
+                continue
+            for other in self.aims(use.node, use.parents, use.statement, _DEEPEST - 1):
+                if other.usage is Usage.SHOWN or (aim.usage is not Usage.METER and self._is_decided(use, other)):
+                    yield other
+
+    def _is_decided(self, use: Use, aim: Aim) -> bool:
+        """Whether a use of a list, or of what is kept, decides at each step by a value in it.
+
+        ``if not losses`` and ``if name in losses`` ask for something else.
+        """
+        if aim.usage not in (Usage.STOP, Usage.TEST) or not is_shown_at_each_step(self._point, use.statement):
+            return False
+        if any(
+            isinstance(parent, ast.BoolOp) for parent in use.parents
+        ):  # (`step % 10 == 0 and ...` asks now and then)
+            return False
+        return any(
+            isinstance(parent, (ast.Call, ast.Subscript))
+            or (isinstance(parent, ast.Compare) and not isinstance(parent.ops[0], _ASK_WHICH))
+            for parent in use.parents
+        )
 
     def _is_summed(self, holding: ast.AST, aim: Aim) -> bool:
         """Whether all that is kept in a list, or in a meter, is summed up again each time that somebody looks."""
@@ -376,9 +434,6 @@ def _stops(last: ast.stmt) -> bool:
 
 def _bound(node: ast.stmt, value: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
     """The names that a statement gives to a value, or to the dict that it puts it into, with the key there."""
-    if isinstance(node, (ast.For, ast.AsyncFor)):
-        yield from ((name, None) for name in sorted(plain_names(node.target)))
-        return
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     for target in targets:
         if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.Tuple):
