@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from perflint.syntax.bindings import Binding, targets_and_values
 from perflint.syntax.names import dotted, stored_names
@@ -14,6 +14,9 @@ _MUTATORS = frozenset(
     {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill", "update", "add", "setdefault"}
     | {"shuffle", "resize", "put", "popleft", "appendleft"}
 )
+
+_Branch = tuple[ast.stmt, str]
+"""A compound statement, and which part of it something stands in."""
 
 
 def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
@@ -38,22 +41,29 @@ def constant_at(name: str, at: Statement, scope: Scope) -> ast.Constant | None:
 
     ``writer = None`` in both branches of an ``if`` reaches what follows, whatever stands above it in them.
     """
-    loops = {link.node for link in at.around if isinstance(link.node, LOOPS)}
-    further_down = (each for each in scope.statements if each.start > at.start and loops)
-    led_back = [each for each in further_down if any(link.node in loops for link in each.around)]
     found = before(name, at, scope)
-    values = [binding.value if isinstance(binding.statement.node, _ASSIGNMENTS) else None for binding in found]
-    values += [binding.value for binding in (_binding(name, each) for each in led_back) if binding is not None]
-    first = values[0] if values else None
-    if not isinstance(first, ast.Constant) or name in scope.functions:
+    if name in scope.functions or not _leave_none_out(_ways(found, {(link.node, link.branch) for link in at.around})):
         return None
-    if not all(isinstance(value, ast.Constant) and _is_same(value, first) for value in values):
-        return None
-    return first if _leave_none_out(_ways(found, {(link.node, link.branch) for link in at.around})) else None
+    constants = [_constant(binding) for binding in (*found, *_led_back(name, at, scope))]
+    first = constants[0]
+    is_one = first is not None and all(one is not None and _is_same(one, first) for one in constants)
+    return first if is_one else None
 
 
-_ASSIGNMENTS = (ast.Assign, ast.AnnAssign)
-_Branch = tuple[ast.stmt, str]
+def _led_back(name: str, at: Statement, scope: Scope) -> Iterator[Binding]:
+    """The assignments further down in the loops around a statement, which lead back to it."""
+    loops = {link.node for link in at.around if isinstance(link.node, LOOPS)}
+    for statement in scope.statements if loops else ():
+        if statement.start > at.start and any(link.node in loops for link in statement.around):
+            binding = _binding(name, statement)
+            if binding is not None:
+                yield binding
+
+
+def _constant(binding: Binding) -> ast.Constant | None:
+    """The constant that an assignment gives a name; what a loop or a ``with`` gives it is none."""
+    is_plain = isinstance(binding.statement.node, (ast.Assign, ast.AnnAssign))
+    return binding.value if is_plain and isinstance(binding.value, ast.Constant) else None
 
 
 def _is_same(one: ast.Constant, other: ast.Constant) -> bool:
