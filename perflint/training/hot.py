@@ -81,7 +81,7 @@ class _Visited:
             return False
         if known is not None and all(self.handed.get(name) == kind for name, kind in handed.items()):
             return False
-        brings_tensors = any(_turns_out_a_tensor(kind, self.handed.get(name)) for name, kind in call.handed.items())
+        brings_tensors = any(_is_more_of_a_tensor(kind, self.handed.get(name)) for name, kind in call.handed.items())
         self.visits += 1
         self.handed = handed if self.visits > 1 else call.handed
         if known is not None:
@@ -238,9 +238,13 @@ def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
     ]
 
 
-def _turns_out_a_tensor(kind: Kind, known: Kind | None) -> bool:
-    """Whether a value turns out to be a tensor, or to hold one."""
-    return kind.is_tensor and (known is None or not known.is_tensor)
+def _is_more_of_a_tensor(kind: Kind, known: Kind | None) -> bool:
+    """Whether a value turns out to be a tensor, or to hold one; or whether it may be one where only numbers were."""
+    return _chance(kind) > _chance(known or UNKNOWN)
+
+
+def _chance(kind: Kind) -> int:
+    return 2 if kind.is_tensor else int(not kind.is_host)
 
 
 def _gains(seen: Seen, known: Point) -> bool:
@@ -249,7 +253,7 @@ def _gains(seen: Seen, known: Point) -> bool:
     ``meters.update(lr=lr)`` and ``meters.update(loss=loss)`` both lead to ``value.item()``; only one copies a tensor.
     """
     return seen.env is not known.env and any(
-        name in seen.env and _turns_out_a_tensor(seen.env[name], known.env.get(name))
+        name in seen.env and _is_more_of_a_tensor(seen.env[name], known.env.get(name))
         for part in own_parts(seen.statement.node)
         for name in dotted_names(part)
     )
