@@ -123,3 +123,66 @@ def test_what_an_option_turns_on_that_is_off_by_default(test: str, confidence: C
     settings = Settings(select=("PPF201",), min_confidence=Confidence.LOW)
     [found] = engine.check(sources({"train.py": OPTIONS.format(test=test)}), settings)
     assert found.confidence is confidence
+
+
+ENTRY = """\
+import argparse
+import models
+from engine import train
+
+
+def get_args():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mode", default="ids", type=str)
+    parser.add_argument("--norm", action="store_true", default=False)
+    parser.add_argument("--resume", action="store_true")
+    parser.set_defaults(resume=True)
+    return parser.parse_args()
+
+
+def main(args):
+    model = models.__dict__[args.mode]()
+    train(model, [], model.optimizer, args=args)
+
+
+if __name__ == "__main__":
+    opts = get_args()
+    main(opts)
+"""
+ENGINE = """\
+def train(model, loader, optimizer, args=None):
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        if args.mode == "random":
+            pass
+        elif {test}:
+            args.total = loss.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "override", "confidence"),
+    [
+        ('args.mode == "rgb"', "", Confidence.LOW),
+        ('args.mode == "ids"', "", Confidence.MEDIUM),
+        ("args.norm", "", Confidence.LOW),
+        ("args.norm", 'setattr(opts, "other", True)', Confidence.LOW),
+        # The default is not the last word.
+        ("args.resume", "", Confidence.MEDIUM),
+        ("args.norm", 'setattr(opts, "norm", True)', Confidence.MEDIUM),
+        ("args.norm", "setattr(opts, name, True)", Confidence.MEDIUM),
+        ("args.norm", 'vars(opts)["norm"] = True', Confidence.MEDIUM),
+        ("args.norm", 'opts.__dict__["norm"] = True', Confidence.MEDIUM),
+        ("args.norm", "opts.__dict__ = vars(known)", Confidence.MEDIUM),
+        ("args.norm", "parser.set_defaults(**known)", Confidence.MEDIUM),
+        ("args.norm", "parser.set_defaults(seed=int(seed), norm=True)", Confidence.MEDIUM),
+    ],
+)
+def test_options_that_are_handed_over_with_all_others(test: str, override: str, confidence: Confidence) -> None:
+    entry = ENTRY.replace("    main(opts)", f"    {override}\n    main(opts)")
+    files = {"main.py": entry, "engine.py": "import paddle\n" + ENGINE.format(test=test)}
+    [found] = engine.check(sources(files), Settings(select=("PPF201",), min_confidence=Confidence.LOW))
+    assert found.confidence is confidence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -64,6 +64,60 @@ def test_parameter_that_every_call_leaves_alike(calls: str, value: object) -> No
 )
 def test_parameter_that_some_call_may_set(calls: str) -> None:
     assert constant(HELPER + calls + "\n", "full") is ...
+
+
+BOTH = "if first:\n    full = make()\n    full = None\nelse:\n    full = None\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "value"),
+    [
+        (BOTH, None),
+        ("full = make()\n" + BOTH, None),
+        ("full = make()\nfull = 3\n", 3),
+        ("full = 3\nif first:\n    full = 3\n", 3),
+        ("full = make()\nif first:\n    full = 3\nelif second:\n    full = 3\nelse:\n    full = 3\n", 3),
+        ("full = make()\nif first:\n    if second:\n        full = make()\n    full = 3\nelse:\n    full = 3\n", 3),
+        ("for one in many:\n    full = make()\n    full = 3\nfull = 3\n", 3),
+    ],
+)
+def test_argument_that_is_the_same_constant_on_all_ways(before: str, value: object) -> None:
+    caller = "def run(first, second, many):\n" + indent(before + "note(1, full)\n", "    ")
+    assert constant(HELPER + caller, "full") is value
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "full = make()\nif first:\n    full = None\n",
+        "full = None\nif first:\n    full = make()\n",
+        "if first:\n    full = 3\nelse:\n    full = 4\n",
+        "if first:\n    full = 1\nelse:\n    full = True\n",
+        "full = make()\nif first:\n    full = None\nelif second:\n    full = None\n",
+        "try:\n    full = make()\n    start(full)\n    full = None\nexcept OSError:\n    full.stop()\n",
+        "full = None\nif first:\n    full = None\nwith make() as full:\n    full.start()\n",
+        "full = 0\nfull += 1\n",
+        "for full in many:\n    pass\n",
+        "full = None\nfor one in many:\n    full = make()\n    if one:\n        break\n    full = None\n",
+        "full = None\ndef change():\n    nonlocal full\n    full = make()\nfull = None\nchange()\n",
+        "full = None\nif first:\n    def full(): pass\n    full = None\n",
+    ],
+)
+def test_argument_that_some_way_may_give_another_value(before: str) -> None:
+    caller = "def run(first, second, many):\n" + indent(before + "note(1, full)\n", "    ")
+    assert constant(HELPER + caller, "full") is ...
+
+
+def test_argument_that_a_loop_leads_back_with() -> None:
+    caller = "def run(many):\n    full = make()\n    full = None\n    for one in many:\n        note(1, full)\n"
+    assert constant(HELPER + caller, "full") is None
+    assert constant(HELPER + caller + "        full = make()\n", "full") is ...
+    assert constant(HELPER + caller + "        full = None\n", "full") is None
+
+
+def test_module_that_binds_a_name_again_after_a_function_has_read_it() -> None:
+    caller = "full = make()\ndef run():\n    note(1, full)\nrun()\nfull = None\n"
+    assert constant(HELPER + caller, "full") is ...
 
 
 def test_parameter_that_is_bound_again_or_decorated() -> None:

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 # Ways in which a program gives options other values than their defaults, whatever the command line says.
-_OVERRIDES = re.compile(r"set_defaults\(|setattr\(|__dict__\s*(\.update|\[|=)|vars\(\w+\)\s*(\.update|\[)|merge_from")
+_OVERRIDES_ANY = re.compile(
+    r"(__dict__|\bvars\(\w+\))\s*(\.update|(\[[^\]\n]*\]\s*)?=[^=])|merge_from"
+    r"|set_defaults\([^()]*(\(|\*\*)"  # names that are worked out, or a call whose end is hard to see
+    r"|setattr\((?!\s*[\w.]+\s*,\s*[\"'])"
+)
+_OVERRIDES_ONE = r"\.{0}\s*=[^=]|set_defaults\([^()]*\b{0}\s*=|setattr\(\s*[\w.]+\s*,\s*[\"']{0}[\"']"
 
 Option = tuple[ReadPlace, ast.Call]
 """The ``add_argument``, and where it stands."""
@@ -38,9 +43,12 @@ def option(parser: ReadPlace, dest: str) -> Option | None:
 
 
 def may_be_overridden(dest: str, *files: FileIndex) -> bool:
-    """Whether one of the files gives an option a value itself: its default is not the last word then."""
-    is_set = re.compile(rf"\.{re.escape(dest)}\s*=[^=]")
-    return any(file.matches(is_set) or file.matches(_OVERRIDES) for file in files)
+    """Whether one of the files gives an option a value itself: its default is not the last word then.
+
+    ``parser.set_defaults(resume=True)`` and ``setattr(args, "resume", True)`` do so for the option that they name.
+    """
+    is_set = re.compile(_OVERRIDES_ONE.format(re.escape(dest)))
+    return any(file.matches(is_set) or file.matches(_OVERRIDES_ANY) for file in files)
 
 
 def default_of(call: ast.Call) -> ast.expr | bool | None:

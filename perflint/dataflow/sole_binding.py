@@ -13,6 +13,7 @@ from perflint.query import query
 from perflint.syntax.bindings import bindings_of, values_bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters
+from perflint.syntax.reaching import constant_at
 from perflint.syntax.scopes import Scope, Statement
 
 if TYPE_CHECKING:
@@ -69,14 +70,24 @@ def binding(name: str, place: ReadPlace) -> NameBinding | None:
             return NameBinding(scope, is_parameter=not bound)
         if bound:
             is_early = use is None and scope is place.scope  # it may be read before, where an attribute has a value
-            if isinstance(scope.node, ast.Module) and _declared_global(name, place.file):
+            if isinstance(scope.node, ast.Module) and _declared(name, place.file):
                 return NameBinding(scope)
             if len(bound) == 1 and _is_certain(bound[0], use) and not (is_early and "." in name):
                 return NameBinding(scope, bound[0], _value_of(name, bound[0]))
+            same = _same_constant(name, place.file, scope, use)
+            if same is not None:
+                return NameBinding(scope, bound[-1], same)
             once = Values.of(place.file.project).own_definitions(scope).get(name) if "." not in name else None
             return NameBinding(scope, everywhere[-1], once, is_truth=len(everywhere) > 1)
         scope, use = scope.parent, None
     return None
+
+
+def _same_constant(name: str, file: FileIndex, scope: Scope, use: Statement | None) -> ast.Constant | None:
+    """The constant that a name has at a statement, whichever of its bindings that comes from."""
+    if use is None or "." in name or _declared(name, file):
+        return None
+    return constant_at(name, use, scope)
 
 
 @query
@@ -111,8 +122,9 @@ def _is_certain(statement: Statement, use: Statement | None) -> bool:
     return True
 
 
-def _declared_global(name: str, file: FileIndex) -> bool:
-    return file.matches(re.compile(rf"\bglobal\b[^\n]*\b{re.escape(name)}\b"))
+def _declared(name: str, file: FileIndex) -> bool:
+    """Whether a function of a file may bind a name of what is around it."""
+    return file.matches(re.compile(rf"\b(global|nonlocal)\b[^\n]*\b{re.escape(name)}\b"))
 
 
 def _parsed(node: ast.stmt, name: str) -> ast.expr | None:

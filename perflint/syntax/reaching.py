@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Container, Iterator
 
 from perflint.syntax.bindings import Binding, targets_and_values
 from perflint.syntax.names import dotted, stored_names
@@ -14,21 +15,92 @@ _MUTATORS = frozenset(
     | {"shuffle", "resize", "put", "popleft", "appendleft"}
 )
 
+_Branch = tuple[ast.stmt, str]
+"""A compound statement, and which part of it something stands in."""
+
 
 def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
     """The assignments that may have given a name its value at a statement, the latest first.
 
-    It ends with the first that no branch leaves out.  Empty when the name is bound further down, or elsewhere.
+    It ends where no branch leaves them all out.  Empty when the name is bound further down, or elsewhere.
     """
     found: list[Binding] = []
     around = {(link.node, link.branch) for link in at.around}
     for binding in reversed(_bindings(scope).get(name, ())):
-        if binding.statement.start >= at.start:
+        statement = binding.statement
+        if statement.start >= at.start or any(_overwrites(later.statement, statement, around) for later in found):
             continue
         found.append(binding)
-        if all((link.node, link.branch) in around for link in binding.statement.around):
+        if _leave_none_out(_ways(found, around)):
             break
     return found
+
+
+def constant_at(name: str, at: Statement, scope: Scope) -> ast.Constant | None:
+    """The one constant that all assignments which reach a statement give a name; None where it may be another.
+
+    ``writer = None`` in both branches of an ``if`` reaches what follows, whatever stands above it in them.
+    """
+    found = before(name, at, scope)
+    if name in scope.functions or not _leave_none_out(_ways(found, {(link.node, link.branch) for link in at.around})):
+        return None
+    constants = [_constant(binding) for binding in (*found, *_led_back(name, at, scope))]
+    first = constants[0]
+    is_one = first is not None and all(one is not None and _is_same(one, first) for one in constants)
+    return first if is_one else None
+
+
+def _led_back(name: str, at: Statement, scope: Scope) -> Iterator[Binding]:
+    """The assignments further down in the loops around a statement, which lead back to it."""
+    loops = {link.node for link in at.around if isinstance(link.node, LOOPS)}
+    for binding in _bindings(scope).get(name, ()) if loops else ():
+        statement = binding.statement
+        if statement.start > at.start and any(link.node in loops for link in statement.around):
+            yield binding
+
+
+def _constant(binding: Binding) -> ast.Constant | None:
+    """The constant that an assignment gives a name; what a loop or a ``with`` gives it is none."""
+    is_plain = isinstance(binding.statement.node, (ast.Assign, ast.AnnAssign))
+    return binding.value if is_plain and isinstance(binding.value, ast.Constant) else None
+
+
+def _is_same(one: ast.Constant, other: ast.Constant) -> bool:
+    return type(one.value) is type(other.value) and bool(one.value == other.value)
+
+
+def _overwrites(later: Statement, first: Statement, around: Container[_Branch]) -> bool:
+    """Whether nothing gets past a later assignment with what an earlier one bound.
+
+    ``around``: the branches around the statement that is to be reached.  What leaves a loop or a ``try`` with it may
+    have done so between the two.
+    """
+    inside = {
+        (link.node, link.branch)
+        for link in first.around
+        if isinstance(link.node, ast.If) or (link.node, link.branch) in around
+    }
+    leaves = any(isinstance(link.node, LOOPS) and (link.node, link.branch) not in around for link in first.around)
+    return not leaves and all(
+        (link.node, link.branch) in around or (link.node, link.branch) in inside for link in later.around
+    )
+
+
+def _ways(found: list[Binding], around: Container[_Branch]) -> list[list[_Branch]]:
+    """The branches that some assignments stand in, from outside in, but for those around the statement they reach."""
+    branches = ([(link.node, link.branch) for link in binding.statement.around] for binding in found)
+    return [[branch for branch in reversed(each) if branch not in around] for each in branches]
+
+
+def _leave_none_out(ways: list[list[_Branch]]) -> bool:
+    """Whether one of some assignments runs in any case, each given as the branches around it, from outside in."""
+    if not ways or not all(ways):
+        return bool(ways)
+    tests = {way[0][0] for way in ways if isinstance(way[0][0], ast.If)}
+    return any(
+        all(_leave_none_out([way[1:] for way in ways if way[0] == (test, branch)]) for branch in ("body", "else"))
+        for test in tests
+    )
 
 
 def is_bound(name: str, scope: Scope) -> bool:

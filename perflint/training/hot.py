@@ -13,15 +13,16 @@ from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
+from perflint.syntax.names import dotted_names
 from perflint.syntax.parameters import required_parameters
-from perflint.syntax.scopes import Class, Loop, Scope
+from perflint.syntax.scopes import Class, Loop, Scope, own_parts
 from perflint.syntax.tree import alike
 from perflint.syntax.vocabulary import picks
 from perflint.training import evidence, looks
 from perflint.training.clues import Clues
 from perflint.training.clues_ahead import MOST_CALLS, is_worth_a_look
 from perflint.training.live import live
-from perflint.training.looks import Look
+from perflint.training.looks import Look, Seen
 from perflint.training.steps import Point, Step, points_of, reads_of
 from perflint.training.training_calls import TrainingCalls
 
@@ -80,10 +81,12 @@ class _Visited:
             return False
         if known is not None and all(self.handed.get(name) == kind for name, kind in handed.items()):
             return False
+        brings_tensors = any(_is_more_of_a_tensor(kind, self.handed.get(name)) for name, kind in call.handed.items())
         self.visits += 1
         self.handed = handed if self.visits > 1 else call.handed
         if known is not None:
-            self.ways[known] = max(self.ways[known], call.step, key=_rank)
+            first, second = self.ways[known], call.step
+            self.ways[known] = max(*((second, first) if brings_tensors else (first, second)), key=_rank)
         else:
             self.ways = {way: step for way, step in self.ways.items() if not _says_no_more(told, way)}
             self.ways[told] = call.step
@@ -179,7 +182,8 @@ class _Hot:
                 at = steps[seen.root] if seen.is_hot else None
                 ways: tuple[Told, ...] = (told,)
                 if at is not None and known is not None and known.step is not None:
-                    at = max(known.step, at, key=_rank)
+                    first, second = (at, known.step) if _gains(seen, known) else (known.step, at)
+                    at = max(first, second, key=_rank)
                     ways = known.ways if told in known.ways else (*known.ways, told)
                 points[seen.statement.node] = Point(seen.statement, scope, at, seen.env, seen.loop, file, ways)
         for call, read in look.reads:
@@ -232,6 +236,27 @@ def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
         and is_worth_a_look(file, owner.methods["forward"], clues)
         and Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
     ]
+
+
+def _is_more_of_a_tensor(kind: Kind, known: Kind | None) -> bool:
+    """Whether a value turns out to be a tensor, or to hold one; or whether it may be one where only numbers were."""
+    return _chance(kind) > _chance(known or UNKNOWN)
+
+
+def _chance(kind: Kind) -> int:
+    return 2 if kind.is_tensor else int(not kind.is_host)
+
+
+def _gains(seen: Seen, known: Point) -> bool:
+    """Whether a name that a statement reads turns out to be a tensor on the way of a later call.
+
+    ``meters.update(lr=lr)`` and ``meters.update(loss=loss)`` both lead to ``value.item()``; only one copies a tensor.
+    """
+    return seen.env is not known.env and any(
+        name in seen.env and _is_more_of_a_tensor(seen.env[name], known.env.get(name))
+        for part in own_parts(seen.statement.node)
+        for name in dotted_names(part)
+    )
 
 
 def _rank(step: Step) -> tuple[bool, bool, bool]:

@@ -6,7 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from perflint.index.project import Project
-from perflint.syntax.scopes import Scope, Statement, own_parts
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, keyword_parameter
+from perflint.syntax.reaching import is_mutated
+from perflint.syntax.scopes import Loop, Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import children, walk
 from perflint.training.around import step_loop
 from perflint.training.guards import COMPREHENSIONS
@@ -26,9 +30,12 @@ def repeat_of(project: Project, point: Point, step: Step, node: ast.expr | None 
     around = _comprehensions(point.scope).get(node) if node is not None else None
     if around is not None:
         return point.file.path, around
-    for file, _, statement in way_to(project, point, step):
+    way = list(way_to(project, point, step))
+    callers = [*(statement for _, _, statement in way[1:]), None]
+    for (file, scope, statement), caller in zip(way, callers, strict=True):
         last = step_loop(statement, file.path, step.path, step.line)
-        innermost = next(repeating_loops(statement.place), None)
+        loops = repeating_loops(statement.place)
+        innermost = next((loop for loop in loops if not _takes_one_keyword(loop, scope, caller)), None)
         if innermost is not None and innermost is not last:
             return file.path, innermost
     return None
@@ -45,6 +52,29 @@ def is_at_each_pass(project: Project, point: Point, step: Step, repeat: Repeat) 
             if isinstance(link.node, ast.If):
                 return False
     return False
+
+
+def _takes_one_keyword(loop: Loop, scope: Scope, caller: Statement | None) -> bool:
+    """Whether a loop goes over the ``**kwargs`` of a function that the call of it hands one value, or constants too.
+
+    ``for name, value in kwargs.items():`` of ``meters.update(loss=loss)``.
+    """
+    name = keyword_parameter(scope)
+    over = loop.iter.func if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) else None
+    if name is None or caller is None or not isinstance(over, ast.Attribute) or dotted(over.value) != name:
+        return False
+    if over.attr not in ("items", "values") or name in bindings_of(scope) or is_mutated(name, scope.node):
+        return False
+    parameters = all_parameters(scope)
+    calls = [call for call in caller.calls if terminal(call) == scope.name]
+    others = ([item for item in call.keywords if item.arg not in parameters] for call in calls)
+    return bool(calls) and all(_is_one(keywords) for keywords in others)
+
+
+def _is_one(keywords: list[ast.keyword]) -> bool:
+    """Whether keyword arguments are one value, as far as they are not written down; no ``**others``."""
+    values = [keyword.value for keyword in keywords if not isinstance(keyword.value, ast.Constant)]
+    return len(values) <= 1 and all(keyword.arg is not None for keyword in keywords)
 
 
 def _comprehensions(scope: Scope) -> dict[ast.AST, ast.expr]:
