@@ -21,7 +21,16 @@ ALL = Settings(select=("ALL",))
 # was judged right by reading, so a change of this list is a change to read again.  In a forward pass, right means that
 # training runs it at each step and that the host does wait, or copy, there.
 DETECTION, SEGMENTATION = "paddledet-2.6.0/ppdet", "paddleseg-2.8.0/paddleseg"
+BACKBONES = "paddleclas-2.6.0/paddleclas/ppcls/arch/backbone/model_zoo"
 READ: dict[str, dict[str, list[int]]] = {
+    # -- PaddleClas: drop_path makes a tensor of 1 - self.drop_prob, twice in each block of each forward pass
+    f"{BACKBONES}/convnext.py": {"PPF205": [52]},
+    f"{BACKBONES}/cvt.py": {"PPF205": [52]},
+    f"{BACKBONES}/dsnet.py": {"PPF205": [105]},
+    f"{BACKBONES}/foundation_vit.py": {"PPF205": [292]},
+    f"{BACKBONES}/svtrnet.py": {"PPF205": [95]},
+    f"{BACKBONES}/tnt.py": {"PPF205": [57]},
+    f"{BACKBONES}/van.py": {"PPF205": [51]},
     # -- PaddleDetection
     f"{DETECTION}/engine/trainer.py": {
         "PPF201": [552],  # hands the losses to TrainingStats.update at each step, on rank 0
@@ -30,49 +39,44 @@ READ: dict[str, dict[str, list[int]]] = {
     # Boxes are scaled by way of NumPy where two views differ in size, and the losses go to TrainingStats.update.
     f"{DETECTION}/engine/trainer_ssod.py": {"PPF201": [352]},  # 254 and 304 read only where the batch has boxes
     f"{DETECTION}/utils/stats.py": {"PPF201": [77]},  # one read for each loss
-    f"{DETECTION}/modeling/heads/bbox_head.py": {"PPF207": [329, 350]},  # 329 only asks whether there are any
+    f"{DETECTION}/modeling/backbones/transformer_utils.py": {"PPF205": [35]},  # drop_path: 1 - self.drop_prob
+    f"{DETECTION}/modeling/bbox_utils.py": {
+        "PPF205": [131, 323],  # the deviation that a parameter has by default; a small number for a maximum
+    },
+    f"{DETECTION}/modeling/heads/fcosr_head.py": {"PPF207": [350]},  # weights, one by one and summed
     f"{DETECTION}/modeling/heads/retina_head.py": {
         "PPF205": [151],  # the number of the background class, for each image
-        "PPF207": [159, 160],  # picked for a loss that is summed
     },
     f"{DETECTION}/modeling/heads/s2anet_head.py": {
-        "PPF207": [629],  # the padding of the boxes, for each image: the reader knew how many there are
-        "PPF210": [630, 631, 632, 655],  # boxes, labels, flags and anchors, for an assigner that works with NumPy
+        "PPF205": [514, 526, 596, 609],  # weights of losses, which the layer keeps
+        # Anchors, for an assigner that works with NumPy.  Boxes, labels and flags at 630 to 632 come right behind the
+        # padding that 629 picks them by, which waits already.
+        "PPF210": [655],
     },
-    f"{DETECTION}/modeling/heads/yolo_head.py": {"PPF207": [345, 347, 362, 364]},  # picked for losses that are summed
+    f"{DETECTION}/modeling/heads/yolo_head.py": {"PPF207": [362]},  # picked for a loss that is summed
     f"{DETECTION}/modeling/heads/yolof_head.py": {
         "PPF205": [262],  # the number of the background class, for each image
-        "PPF207": [271, 272],
         "PPF210": [277],  # a divisor
     },
-    f"{DETECTION}/modeling/losses/cot_loss.py": {"PPF207": [47, 59]},  # 47 only asks whether there are any
-    f"{DETECTION}/modeling/losses/gfocal_loss.py": {
-        "PPF207": [64],
-    },
-    f"{DETECTION}/modeling/losses/jde_loss.py": {"PPF207": [59, 123, 128, 171]},  # 171 only counts
+    f"{DETECTION}/modeling/losses/jde_loss.py": {"PPF207": [171]},  # only counts
     f"{DETECTION}/modeling/losses/ssd_loss.py": {
-        "PPF207": [148, 149, 160],  # summed
+        "PPF207": [148, 149],  # summed
     },
-    f"{DETECTION}/modeling/losses/supcontrast.py": {"PPF207": [45, 45, 46, 49, 49, 50, 80]},  # 80: a mean over a mask
+    f"{DETECTION}/modeling/losses/supcontrast.py": {"PPF207": [80]},  # a mean over a mask
     f"{DETECTION}/modeling/reid/fairmot_embedding_head.py": {
         "PPF203": [168, 220],  # guards a division by a count
-        "PPF207": [138, 157, 198, 208],
     },
     # The mask marks the first count_num of a sort: their indices are at hand, and their number is no secret.
-    f"{DETECTION}/modeling/ssod/losses.py": {
-        "PPF207": [109, 109, 112, 112, 119, 120, 179, 182, 187, 190, 192, 197, 197, 215, 215, 218, 218, 225, 226]
-    },
+    f"{DETECTION}/modeling/ssod/losses.py": {"PPF207": [119, 120, 225, 226]},
     f"{DETECTION}/modeling/ssod/utils.py": {
-        "PPF207": [72, 72, 74, 74, 81],  # both losses hand it their masks
+        "PPF207": [74, 74, 81],  # both losses hand it their masks
     },
     f"{DETECTION}/modeling/transformers/matchers.py": {"PPF210": [121]},  # for SciPy, image by image: one copy would do
     f"{DETECTION}/modeling/transformers/utils.py": {
         "PPF205": [253],  # the 2 of a division
-        "PPF207": [164, 175],
     },
     f"{DETECTION}/slim/distill_loss.py": {
         "PPF203": [706, 713],  # for each box of each image; 713 guards a division by a sum
-        "PPF207": [347, 349],
     },
     # -- PaddleSeg
     f"{SEGMENTATION}/core/train.py": {
@@ -82,20 +86,20 @@ READ: dict[str, dict[str, list[int]]] = {
         "PPF306": [120, 131],  # word embeddings of width 300 under AMP; 84 nodes between two convolutions
     },
     f"{SEGMENTATION}/models/gscnn.py": {"PPF210": [171]},  # the images go to OpenCV and back in the forward pass
-    f"{SEGMENTATION}/models/losses/bootstrapped_cross_entropy.py": {"PPF207": [67]},  # for each image
+    f"{SEGMENTATION}/models/backbones/transformer_utils.py": {"PPF205": [36]},  # drop_path: 1 - self.drop_prob
     f"{SEGMENTATION}/models/losses/edge_attention_loss.py": {"PPF203": [73]},  # a minimum
     f"{SEGMENTATION}/models/losses/gscnn_dual_task_loss.py": {
         "PPF203": [129, 136],  # guards a division by a sum
         "PPF205": [58],  # a kernel that never changes
     },
     f"{SEGMENTATION}/models/losses/maskformer_loss.py": {
-        "PPF207": [409],
         "PPF210": [436],  # a divisor
     },
     f"{SEGMENTATION}/models/losses/ohem_cross_entropy_loss.py": {
         "PPF210": [80],  # an index that could stay a tensor
     },
     f"{SEGMENTATION}/models/losses/ohem_edge_attention_loss.py": {"PPF210": [96]},  # the same code
+    f"{SEGMENTATION}/models/losses/pixel_contrast_cross_entropy_loss.py": {"PPF210": [129]},  # for each class
     f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": {
         "PPF205": [70, 136, 141],  # zeros, at 136 and 141 anew for each class of each image
         "PPF210": [66, 67],  # predictions and labels, for OpenCV; the labels came from the host
