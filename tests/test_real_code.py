@@ -41,7 +41,7 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{DETECTION}/utils/stats.py": {"PPF201": [77]},  # one read for each loss
     f"{DETECTION}/modeling/backbones/transformer_utils.py": {"PPF205": [35]},  # drop_path: 1 - self.drop_prob
     f"{DETECTION}/modeling/bbox_utils.py": {
-        "PPF205": [131, 323],  # the deviation that a parameter has by default; a small number for a maximum
+        "PPF205": [131, 131, 323],  # mean and deviation that are defaults; a small number for a maximum
     },
     f"{DETECTION}/modeling/heads/fcosr_head.py": {"PPF207": [350]},  # weights, one by one and summed
     f"{DETECTION}/modeling/heads/retina_head.py": {
