@@ -19,7 +19,7 @@ from paddle.optimizer import Optimizer
 from paddle.vision.transforms import Compose, Normalize, ToTensor, Transpose
 
 RAISES: dict[str, type[Exception]] = {
-    # The page or message says that the first five raise; the others need a GPU.
+    # The page or message says that the first five and the last one raise; the others need a GPU.
     "loss * mask": TypeError,
     "paddle.where(mask, x, 0)": TypeError,
     "@paddle.no_grad": TypeError,
@@ -27,6 +27,7 @@ RAISES: dict[str, type[Exception]] = {
     "paddle.device.cuda.synchronize()": RuntimeError,
     "x.cuda()": ValueError,
     "x.cpu().cuda()": ValueError,
+    "x.divide(keep_prob)": ValueError,
 }
 """Lines that raise on a build of Paddle 3.3.1 for the CPU."""
 
@@ -53,6 +54,7 @@ NOT_RUN = {
     "paddle.fluid": "Paddle 1.x",
     "fluid.dygraph.no_grad": "Paddle 1.x",
     "train()": "stands for a method of a model",
+    "drop_path(x, self.drop_prob, self.training)": "stands for a function of a model",
     "**kwargs": "part of a signature",
     "[tool.perflint.loaders]": "a table of the configuration",
     "df -h /dev/shm": "a shell command",
@@ -89,6 +91,7 @@ def names(code: str) -> dict[str, Any]:
         "num_pos": (x > 0.5).sum(), "t": t1, "t1": t1, "t2": t2, "tensors": [t2, t1],
         "error": paddle.zeros([2]), "tolerance": 1.0, "dtype": "float64", "total": 0.0, "losses": [],
         "bad": paddle.zeros([], "int64"), "found_inf": paddle.to_tensor(False),
+        "drop_prob": 0.1, "keep_prob": 0.9, "number": 2.0, "tensor": t2, "value": 0.5, "limit": -1.0,
         "a": 0, "b": 2, "i": 1, "j": 2, "in_channels": 3, "kernel_height": 3, "kernel_width": 3,
         "snapshot": {name: value.clone() for name, value in model.state_dict().items()},
     }  # fmt: skip
@@ -120,5 +123,6 @@ PARAMETERS = {
     "verbose": paddle.Model.fit,
     "log_freq": paddle.Model.fit,
     "data_format": nn.Conv2D,
+    "reduction": nn.functional.cross_entropy,
 }
 """Whose parameter a `name=value` is, where it is not one of `paddle.io.DataLoader`."""

@@ -40,7 +40,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = stats.read_text(encoding="utf-8")
     assert text.count(read) == 1
     stats.write_text(text.replace(read, f'"损失😀"; {read}'), encoding="utf-8")
-    (root / "pyproject.toml").write_text('[tool.perflint]\nselect = ["ALL"]\n')
+    (root / "pyproject.toml").write_text('[tool.perflint]\nselect = ["ALL"]\nmin-impact = "low"\n')
     repository(root)
     return root
 

@@ -21,7 +21,7 @@ from perflint.lint.context import Context, local_name, method_of, shorten
 from perflint.lint.registry import check, close_clues, forward_triggers, step_triggers
 from perflint.syntax.decisions import required
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.reaching import is_mutated
+from perflint.syntax.reaching import mutated_in
 from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import speaks_of_metrics
@@ -284,7 +284,7 @@ def _is_changed(made: ast.expr | None, point: Point) -> bool:
     """Whether the function changes the tensor that a statement makes: one that is made once cannot start anew."""
     node = point.statement.node
     names = [dotted(target) for target in node.targets] if isinstance(node, ast.Assign) and node.value is made else []
-    return any(is_mutated(name, point.scope.node) for name in names if name is not None)
+    return any(name in mutated_in(point.scope) for name in names)
 
 
 def _counts_up(node: ast.expr) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator
 
 from perflint.syntax.bindings import Binding, targets_and_values
 from perflint.syntax.names import dotted, stored_names
-from perflint.syntax.scopes import LOOPS, Scope, Statement
+from perflint.syntax.scopes import LOOPS, Scope, Statement, own_parts
 from perflint.syntax.tree import base_of, walk
 
 _MUTATORS = frozenset(
@@ -120,20 +120,35 @@ def is_rebound(name: str, node: ast.AST) -> bool:
 
 def is_mutated(name: str, node: ast.AST) -> bool:
     """Whether a piece of code changes what a dotted name holds: an item, ``+=``, ``append`` and their kind."""
-    return any(_mutates(item, name) for item in walk(node))
+    return any(name == dotted(changed) for item in walk(node) for changed in _changed_by(item))
 
 
-def _mutates(item: ast.AST, name: str) -> bool:
+def mutated_in(scope: Scope) -> frozenset[str]:
+    """The dotted names whose values the statements of a scope itself change, not those of functions inside of it."""
+    return scope.once("mutated", lambda: frozenset(_mutated(scope)))
+
+
+def _mutated(scope: Scope) -> Iterator[str]:
+    for statement in scope.statements:
+        own = [statement.node] if isinstance(statement.node, (ast.AugAssign, ast.Expr)) else []
+        parts = (item for part in own_parts(statement.node) for item in walk(part) if item is not statement.node)
+        for item in (*own, *parts):
+            yield from filter(None, map(dotted, _changed_by(item)))
+
+
+def _changed_by(item: ast.AST) -> Iterator[ast.expr]:
+    """The expressions whose values a node changes in place."""
     if isinstance(item, ast.AugAssign):
-        return name in (dotted(item.target), dotted(base_of(item.target)))
-    if isinstance(item, ast.Subscript):
-        return isinstance(item.ctx, (ast.Store, ast.Del)) and dotted(base_of(item)) == name
+        yield from (item.target, base_of(item.target))
+    elif isinstance(item, ast.Subscript):
+        if isinstance(item.ctx, (ast.Store, ast.Del)):
+            yield base_of(item)
     # A call whose result is thrown away is made for what it does: `np.fill_diagonal(mask, True)`.
-    if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
-        return dotted(item.value.func) != "print" and any(dotted(argument) == name for argument in item.value.args)
-    if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in _MUTATORS:
-        return dotted(item.func.value) == name or any(dotted(argument) == name for argument in item.args)
-    return False
+    elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
+        if dotted(item.value.func) != "print":
+            yield from item.value.args
+    elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in _MUTATORS:
+        yield from (item.func.value, *item.args)
 
 
 def _bindings(scope: Scope) -> dict[str, list[Binding]]:
