@@ -157,24 +157,26 @@ def test_no_edit_where_the_folder_of_the_file_is_handed_on(after: str, is_offere
     assert bool(finding.fix.edits) is is_offered
 
 
+TRAINER = """\
+import paddle
+
+
+class Trainer:
+    def __init__(self, {given}):
+        self.freq = {kept}
+
+    def train(self, model, loader, optimizer):
+        for step, (x, y) in enumerate(loader):
+            loss = paddle.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            if step % self.freq == 0:
+                paddle.save(model.state_dict(), str(step))
+"""
+
+
 def test_the_interval_of_an_option_that_an_object_keeps() -> None:
-    trainer = """
-    import paddle
-
-
-    class Trainer:
-        def __init__(self, args):
-            self.freq = args.freq
-
-        def train(self, model, loader, optimizer):
-            for step, (x, y) in enumerate(loader):
-                loss = paddle.nn.functional.cross_entropy(model(x), y)
-                loss.backward()
-                optimizer.step()
-                optimizer.clear_grad()
-                if step % self.freq == 0:
-                    paddle.save(model.state_dict(), str(step))
-    """
     main = """
     import argparse
 
@@ -196,31 +198,13 @@ def test_the_interval_of_an_option_that_an_object_keeps() -> None:
         args = parse()
         Trainer(args).train(None, None, None)
     """
-    [finding] = check({"trainer.py": trainer, "main.py": main}, "PPF401")
+    [finding] = check({"trainer.py": TRAINER.format(given="args", kept="args.freq"), "main.py": main}, "PPF401")
     assert "every `self.freq` steps (70 by default)" in finding.message
 
 
 def test_what_a_call_hands_over_goes_before_the_default_of_the_parameter() -> None:
-    text = """
-    import paddle
-
-
-    class Trainer:
-        def __init__(self, freq=200):
-            self.freq = freq
-
-        def train(self, model, loader, optimizer):
-            for step, (x, y) in enumerate(loader):
-                loss = paddle.nn.functional.cross_entropy(model(x), y)
-                loss.backward()
-                optimizer.step()
-                optimizer.clear_grad()
-                if step % self.freq == 0:
-                    paddle.save(model.state_dict(), str(step))
-
-
-    """
+    text = TRAINER.format(given="freq=200", kept="freq") + "\n\n"
     [one] = check(text + "Trainer(70).train(None, None, None)\n", "PPF401")
     assert "every `self.freq` steps (70 by default)" in one.message
-    [several] = check(text + "Trainer(70).train(None, None, None)\n    Trainer(80).train(None, None, None)\n", "PPF401")
+    [several] = check(text + "Trainer(70).train(None, None, None)\nTrainer(80).train(None, None, None)\n", "PPF401")
     assert "every `self.freq` steps (how many, the code does not say)" in several.message

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from perflint.dataflow.values import Values
 from perflint.index.project import FileIndex
 from perflint.query import query
-from perflint.syntax.bindings import definitions_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import default_of
 from perflint.syntax.scopes import Class, Scope
@@ -33,7 +33,7 @@ def is_one_number(node: ast.expr, file: FileIndex, scope: Scope, names: int = 2)
     if first == "self" and scope.owner is not None:
         return rest in _numbers_of(file, scope.owner)
     if name not in scope.parameters:
-        bound = definitions_of(scope).get(name) if names else None
+        bound = Values.of(file.project).own_definitions(scope).get(name) if names else None
         return bound is not None and is_one_number(bound, file, scope, names - 1)
     return _is_said_to_be_one(name, scope) or name in _compared(file, scope)
 

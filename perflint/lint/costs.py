@@ -17,7 +17,8 @@ _MOST_WAYS = 100
 """Ways from one loop that are compared; where there are more, all are taken to run in one program."""
 
 _BESIDE_A_LINE = "{reason}, mended along with line {row}"
-_WAITS = frozenset({"wait", "printed wait"})
+_READS = frozenset({"wait", "printed wait"})
+"""Events in which the host reads a value."""
 _Run = tuple[str, Loop, Fix, tuple[tuple[tuple[str, int], bool], ...]]
 _BEHIND = "right behind another one"
 _BEHIND_LOOP = "{often}, behind the waits at each pass of the loop at line {row}"
@@ -50,10 +51,10 @@ class Costs:
             first = next(((path, start) for path, _, start in draft.read_for if (path, start) in self._told), None)
             if first is not None:  # the others would only show the same value again
                 self._shown.setdefault(first, _read_for_it(draft, first[0]))
-        self._leading = self._first_that_wait(drafts)
+        costs = [(draft, self._cost(draft)) for draft in drafts]
+        self._leading = _first_that_wait(costs)
         self._events: dict[tuple[Loop, str], dict[Trail, list[float]]] = defaultdict(lambda: defaultdict(list))
-        for draft in drafts:
-            cost = self._cost(draft)
+        for draft, cost in costs:
             if cost is not None and draft.step is not None:
                 event = loop_of(draft.step), cost.event.name
                 self._events[event][_way(draft, draft.step)].append(cost.milliseconds)
@@ -71,15 +72,6 @@ class Costs:
         if leading is None or found.level > ImpactLevel.LOW:
             return found
         return replace(found, level=ImpactLevel.MEDIUM, reason=_BESIDE_A_LINE.format(reason=found.reason, row=leading))
-
-    def _first_that_wait(self, drafts: Iterable[Draft]) -> dict[_Run, int]:
-        """Of the log lines that one guard mends the row of the first that waits for the device."""
-        found: dict[_Run, int] = {}
-        for draft in drafts:
-            run, cost = _run_of(draft), self._cost(draft)
-            if run is not None and cost is not None and cost.event.name in _WAITS and cost.milliseconds:
-                found[run] = min(draft.line, found.get(run, draft.line))
-        return found
 
     def _together(self, draft: Draft, step: Step, cost: Cost) -> list[float]:
         """The costs of the same event in the same step: a call that leads to two files reaches one of them alone."""
@@ -132,6 +124,15 @@ def _read_for_it(draft: Draft, path: str) -> Cost | None:
     if cost is None or not cost.milliseconds or draft.confidence is Confidence.LOW or draft.step is None:
         return None
     return replace(cost, often=f"{cost.often}, by the read for it at line {_row(draft.path, draft.line, path)}")
+
+
+def _first_that_wait(costs: Iterable[tuple[Draft, Cost | None]]) -> dict[_Run, int]:
+    """Of the log lines that one guard mends, the row of the first that waits for the device."""
+    found: dict[_Run, int] = {}
+    for draft, cost in costs:
+        if cost is not None and cost.event.name in _READS and cost.milliseconds and (run := _run_of(draft)) is not None:
+            found[run] = min(draft.line, found.get(run, draft.line))
+    return found
 
 
 def _run_of(draft: Draft) -> _Run | None:
