@@ -378,6 +378,53 @@ def test_a_large_branch_of_a_forward_pass_is_a_part_of_the_model() -> None:
     assert _reasons_in_forward("x[keep] = 0.0; loss = x.mean()") == usual
 
 
+def _copy_in_forward(*before: str) -> Impact | None:
+    body = "\n        ".join(before)
+    return _impacts_of(
+        f"""\
+import paddle
+from paddle import nn
+
+
+class Loss(nn.Layer):
+    def forward(self, x, rows, n):
+        {body}
+        return x.mean() * paddle.to_tensor(2.0)
+""",
+        "PPF205",
+    )[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "line"),
+    [
+        (("for row in rows:", "    if (paddle.exp(row) > 0).any():", "        x = x + row"), 8),
+        (("parts = paddle.zeros([paddle.max(x).item(), 4])",), 7),
+        (("for row in rows:", "    x = x + paddle.nonzero(paddle.exp(row)).shape[0]"), 8),
+    ],
+)
+def test_a_constant_costs_little_where_its_forward_pass_waits_in_any_case(before: tuple[str, ...], line: int) -> None:
+    reason = f"a blocking copy to the device in a forward pass that waits anyway, at line {line}"
+    found = _copy_in_forward(*before)
+    assert found is not None
+    assert (found.level, found.reason) == (LOW, reason)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ("x = x + 1",),
+        ("x = x + paddle.max(x).item()",),  # a read that can go, too: both together are worth the edit
+        ("if n:", "    x = paddle.zeros([paddle.max(x).item(), 4])"),  # not in each pass
+        ("for row in rows:", "    x = x + row.shape[0]"),
+    ],
+)
+def test_a_constant_costs_a_wait_where_no_other_one_stays(before: tuple[str, ...]) -> None:
+    found = _copy_in_forward(*before)
+    assert found is not None
+    assert (found.level, found.reason) == (MEDIUM, "a blocking copy to the device in each forward pass")
+
+
 @pytest.mark.parametrize(("answer", "level"), [("return x", MEDIUM), ("raise ValueError(x)", LOW)])
 def test_a_forward_pass_that_returns_early_could_choose_on_the_device(answer: str, level: ImpactLevel) -> None:
     text = f"""\

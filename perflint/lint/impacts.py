@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from perflint.facts.devices import Devices
 from perflint.facts.host_need import goes_into_a_collective, needed_for
 from perflint.facts.repeated_waits import waits_again
+from perflint.facts.waits_beside import wait_beside
 from perflint.findings import Impact
 from perflint.measuring import Event
 from perflint.syntax.vocabulary import evaluates, is_no_training
@@ -61,8 +62,10 @@ def cost(
         return Cost(event, 0.0, "in a program for the CPU")
     project = point.file.project
     loop = repeat_of(project, point, step, node)
-    if event.name == _COPY and loop is None and _is_deep(step):
-        return Cost(event, _ITSELF, "deep in each forward pass")
+    if event.name == _COPY and step.forward:
+        waits = _waits_anyway(point, step, loop is None)
+        if waits:
+            return Cost(event, _ITSELF, waits)
     milliseconds = event.forward if step.forward else event.milliseconds
     if loop is not None and event.adds_up:
         milliseconds *= _REPEATED
@@ -89,12 +92,19 @@ def _needed(event: Event, node: ast.expr | None, point: Point, step: Step) -> st
     return "beside a collective, which waits anyway" if is_for_all else ""
 
 
-def _is_deep(step: Step) -> bool:
-    """Whether a place is more than one call away from a forward pass: then most often something else waits there, too.
+def _waits_anyway(point: Point, step: Step, once: bool) -> str:
+    """Why a copy in a forward pass hardly costs more than its own work, in words; ``""`` where it costs a wait.
 
-    For a pass is followed that far because it leads to a wait, or from function to function that may hold one.
+    More than one call away from the pass something else waits there most often, too: a pass is followed that far
+    because it leads to a wait, or from function to function that may hold one.
     """
-    return step.forward and len(step.calls) > 1
+    if once and len(step.calls) > 1:
+        return "deep in each forward pass"
+    beside = wait_beside(point, step)
+    if beside is None:
+        return ""
+    path, row = beside
+    return f"in a forward pass that waits anyway, at line {row if path == point.file.path else f'{path}:{row}'}"
 
 
 def _outside_of_steps(event: Event, point: Point | None) -> Cost:
