@@ -148,6 +148,8 @@ def test_shown_mean_is_the_mean(mask: list[bool]) -> None:
         ("count = max(loss.nonzero().shape[0], 1)\nreturn loss.sum() / count", "count with a sum"),
         ("keep = paddle.zeros_like(y)\nkeep[paddle.where(mask)] = 1\nreturn keep", "fill with the mask"),
         ("n = x.shape[0]\nreturn x[mask].reshape([n, -1, 4])", "equally many"),
+        ("n = x.shape[0]\nreturn paddle.max(x[mask].reshape([n, -1]), axis=1)", "take it of each row"),
+        ("n = x.shape[0]\nreturn paddle.masked_select(x, mask).reshape([n, -1]).min(axis=1)", "take it of each row"),
     ],
 )
 def test_advice_follows_from_the_use(body: str, advised: str) -> None:

@@ -183,7 +183,7 @@ BODY = in_step("x = 1  # noqa: PPF201\ny = 1  # noqa: PPF2\nz = 1  # noqa: PPF99
 
 def test_a_rule_that_is_not_selected_may_need_its_comment() -> None:
     assert unused(BODY) == ["PPF201", "PPF2", "PPF999"]
-    # PPF207 and PPF210 are off by default, and PPF2 means them too.
+    # PPF210 is off by default, and PPF2 means it too.
     assert unused(BODY, Settings(whole_project=True)) == ["PPF201", "PPF999"]
     assert unused(BODY, Settings(select=("PPF002",), whole_project=True)) == ["PPF999"]
     assert unused(BODY, Settings(select=("PPF201",), whole_project=True)) == []

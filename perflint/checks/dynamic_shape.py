@@ -37,6 +37,8 @@ _ADVICE_FOR = {
     Form.LOSS: 'take the loss of all values with `reduction="none"`, times the mask, over `mask.sum()` for a mean',
     Form.COUNT: "count with a sum that stays on the device: `(x != 0).sum().clip(min=1)`",
     Form.FILL: "fill with the mask itself: `x[mask] = value`, or `paddle.where(mask, value, x)`",
+    Form.ROW_EXTREME: "put a limit where the mask leaves values out, and take it of each row: `paddle.where(mask, x, "
+    "paddle.full_like(x, limit)).max(axis=1)`, or `.min`",
     Form.ROWS: "if each row keeps equally many, make their indices in the data pipeline, for `paddle.take_along_axis`",
 }
 _REASON = "whether the rewrite gives the same result depends on what the values are for"

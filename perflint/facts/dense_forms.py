@@ -28,6 +28,7 @@ class Form(enum.Enum):
     COUNT = "how many there are"
     FILL = "places that are filled"
     ROWS = "as many values of each row"
+    ROW_EXTREME = "the least or the largest of each row"
 
 
 _REDUCING = {
@@ -83,7 +84,7 @@ class _Search:
                 return Form.FILL if self._fills(statement.node) else None
             found = self._taken(parent, inner) if isinstance(parent, ast.Call) else None
             if found is not None:
-                return found
+                return Form.ROW_EXTREME if found is Form.ROWS and _takes_extreme(parents[:place]) else found
             if not self._goes_on(parent, inner):
                 return None
             inner = parent
@@ -169,6 +170,12 @@ class _Search:
         if not isinstance(node, (ast.Assign, ast.AugAssign)):
             return False
         return Evaluator(self._point.file, self._point.full_env).kind(node.value).is_host
+
+
+def _takes_extreme(around: Sequence[ast.AST]) -> bool:
+    """Whether the least or the largest is taken of what stands inside of some nodes: ``paddle.max(rows, axis=1)``."""
+    nearest = next((node for node in reversed(around) if isinstance(node, (ast.Call, ast.stmt))), None)
+    return isinstance(nearest, ast.Call) and _REDUCING.get(terminal(nearest) or "") is Form.EXTREME
 
 
 def _is_of_numbers(parent: ast.AST, inner: ast.AST) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from perflint.facts.devices import Devices
 from perflint.facts.host_need import goes_into_a_collective, needed_for
 from perflint.facts.repeated_waits import waits_again
+from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits_beside import wait_beside
 from perflint.findings import Impact
 from perflint.measuring import Event
@@ -87,7 +88,7 @@ def _needed(event: Event, node: ast.expr | None, point: Point, step: Step) -> st
     if node is None:
         return ""
     if event.name == _WAIT:
-        return needed_for(point, node, step.forward)
+        return needed_for(point, node, step.forward) or _beside_one_that_stays(point, node, step)
     is_for_all = event.name == _COPY and goes_into_a_collective(point, node)
     return "beside a collective, which waits anyway" if is_for_all else ""
 
@@ -100,6 +101,15 @@ def _waits_anyway(point: Point, step: Step, once: bool) -> str:
     """
     if once and len(step.calls) > 1:
         return "deep in each forward pass"
+    return _beside(point, step)
+
+
+def _beside_one_that_stays(point: Point, node: ast.expr, step: Step) -> str:
+    """Why an operation of unknown size wins little by a form of known size; ``""`` where it wins the wait."""
+    return _beside(point, step) if step.forward and dynamic_op(point, node) is not None else ""
+
+
+def _beside(point: Point, step: Step) -> str:
     beside = wait_beside(point, step)
     if beside is None:
         return ""
