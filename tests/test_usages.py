@@ -53,7 +53,10 @@ def advice(body: str) -> str:
             "meter.update(loss.item(), 8)",
             "hand over `.detach()` of the tensor, and read what is kept when it is shown.",
         ),
-        ("args.losses.append(loss.item())", "keep `.detach()` of the tensor, and read the list where it is used."),
+        (
+            "args.losses.append(loss.item())",
+            "keep `.detach()` of the tensor in the list, and read the list where it is used.",
+        ),
         ("args.last = loss.item()", "keep `.detach()` of the tensor, and read it where a number is needed."),
         (
             "logs = {}\nlogs['a'] = loss.item()\nlogs['b'] = 1\nif step % 10 == 0:\n    print(logs['a'])",
@@ -61,7 +64,7 @@ def advice(body: str) -> str:
         ),
         (
             "logs = {'a': loss.item()}\ntext = ', '.join(f'{k} {v}' for k, v in logs.items())",
-            "make the text only at the steps that show it (line 13).",
+            "make the text (line 13) only at the steps that show it.",
         ),
         (
             "text = 'loss '\ntext += f'{loss.item():.3f}'\nif step % 10 == 0:\n    print(text)",
@@ -123,7 +126,7 @@ def test_what_a_dict_of_unknown_making_gives_may_be_a_value() -> None:
     ("guard", "said"),
     [
         ("if step % 10 == 0:", "read it only at the steps that log it (line 18)."),
-        ("if args.verbose:", "make the text only at the steps that show it (line 18)."),
+        ("if args.verbose:", "make the text (line 18) only at the steps that show it."),
     ],
 )
 def test_a_text_that_is_made_now_and_then(guard: str, said: str) -> None:
@@ -256,10 +259,18 @@ def train(model, loader, optimizer):
         ("np.mean(losses)", "", RUNNING_SUM),
         ("sum(losses) / len(losses)", "", RUNNING_SUM),
         # Ten values at most, the last one alone, and the number of them.
-        ("np.mean(losses)", "losses = []", "keep `.detach()` of the tensor, and read the list where it is used."),
-        ("np.mean(losses)", "losses.clear()", "keep `.detach()` of the tensor, and read the list where it is used."),
-        ("losses[-1]", "", "keep `.detach()` of the tensor, and read the list where it is used."),
-        ("len(losses)", "", "keep `.detach()` of the tensor, and read the list where it is used."),
+        (
+            "np.mean(losses)",
+            "losses = []",
+            "keep `.detach()` of the tensor in the list, and read the list where it is used.",
+        ),
+        (
+            "np.mean(losses)",
+            "losses.clear()",
+            "keep `.detach()` of the tensor in the list, and read the list where it is used.",
+        ),
+        ("losses[-1]", "", "keep `.detach()` of the tensor in the list, and read the list where it is used."),
+        ("len(losses)", "", "keep `.detach()` of the tensor in the list, and read the list where it is used."),
     ],
 )
 def test_a_list_that_is_summed_up_while_it_grows_is_no_place_for_tensors(shown: str, then: str, said: str) -> None:

@@ -49,13 +49,13 @@ _ADVICE: dict[Usage, tuple[str, str]] = {
         "add up `.detach()` of the tensor in a running sum, and read the sum where it is shown",
         "what keeps all values sums up all of them each time, and would read as many tensors",
     ),
-    Usage.LIST: ("keep `.detach()` of the tensor, and read the list where it is used", _TENSOR),
+    Usage.LIST: ("keep `.detach()` of the tensor in the list{at}, and read the list where it is used", _TENSOR),
     Usage.KEPT: ("keep `.detach()` of the tensor, and read it where a number is needed", _TENSOR),
     Usage.RETURNED: ("return the tensor, and read it where a caller needs the number", _TENSOR),
     Usage.AFTER: ("keep `.detach()` of the tensor, and read it once after the loop", _TENSOR),
     Usage.FILE: ("draw or write it at some steps only", "how often is for you to decide"),
     Usage.LOG: ("read it only at the steps that log it", "how often to log is for you to decide"),
-    Usage.TEXT: ("make the text only at the steps that show it", "a tensor in a text is read just the same"),
+    Usage.TEXT: ("make the text{at} only at the steps that show it", "a tensor in a text is read just the same"),
     Usage.NUMPY: ("work it out on the device, with Paddle's functions", "another algorithm may be needed"),
     Usage.CALL: ("hand over the tensor, if `{taker}` can take one", _KEEP_REASON),
 }
@@ -136,9 +136,10 @@ def _said(aims: Sequence[Aim], row: int, is_forward: bool, interval: int) -> Adv
     clauses, titles, reasons = [], [], []
     for aim in islice((aim for aim in aims if first[aim.usage] is aim), _MOST):
         words, reason = table[aim.usage]
-        words = words.format(interval=interval, taker=aim.taker)
-        clauses.append(words if aim.row == row and not aim.path else f"{words} (line {_place(aim)})")
-        titles.append(words)
+        at = "" if aim.row == row and not aim.path else f" (line {_place(aim)})"
+        clause = words if "{at}" in words else f"{words}{{at}}"
+        clauses.append(clause.format(interval=interval, taker=aim.taker, at=at))
+        titles.append(clause.format(interval=interval, taker=aim.taker, at=""))
         reasons.append(reason)
     if not clauses:
         words, reason = (_FORWARD, _FORWARD_REASON) if is_forward else (_KEEP, _KEEP_REASON)
