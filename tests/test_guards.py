@@ -72,6 +72,10 @@ def test_rarely_true(test: str) -> None:
         "iter_num >= args.skip_batches",
         "True",
         "paddle.isfinite(loss)",
+        "self.training",
+        "self._is_training",
+        "args.is_train",
+        "train_mode",
     ],
 )
 def test_rarely_false(test: str) -> None:
@@ -107,6 +111,10 @@ def test_rarely_false(test: str) -> None:
         "step < len(loader)",
         "step > warmup_steps",
         "width < args.start",
+        "not self.trainable",
+        "not pretrained",
+        "not train_loader",
+        "self.is_training",
     ],
 )
 def test_not_rare(test: str) -> None:
@@ -296,4 +304,56 @@ def test_match_is_no_guard() -> None:
             case _ if step % 10 == 0:
                 meter.update(loss.shape[0])
         """
+    )
+
+
+def test_a_parameter_that_one_branch_sets_may_keep_what_it_was_handed() -> None:
+    text = """
+        import paddle
+
+
+        def train(model, loader, optimizer, verbose, every=200):
+            {line}
+            for step, (x, y) in enumerate(loader):
+                loss = model(x, y).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                if step % every == 0:
+                    print(float(loss)){mark}
+        """
+    expect_marked(text.format(line="if verbose:\n                every = 1", mark=""), "PPF202")
+    expect_marked(text.format(line="every = 1", mark="  #: PPF202"), "PPF202")
+
+
+@pytest.mark.parametrize("test", ["self._is_training", "self.is_train"])
+def test_what_a_flag_leaves_to_prediction_is_off_the_hot_path(test: str) -> None:
+    expect_marked(
+        f"""
+        import paddle
+
+
+        class Head:
+            def __init__(self, phase):
+                {test} = phase == "train"
+                self.values = []
+
+            def after(self, logits):
+                if not {test}:
+                    self.values.extend(logits.tolist())
+                else:
+                    self.values.append(logits.mean().item())  #: PPF201
+
+
+        def train(model, head: Head, loader, optimizer):
+            head = Head("train")
+            for x, y in loader:
+                logits = model(x)
+                loss = paddle.nn.functional.cross_entropy(logits, y)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                head.after(logits)
+        """,
+        "PPF201",
     )

@@ -205,6 +205,41 @@ def test_a_call_in_the_loop_points_to_the_read_in_another_file(helper: str, call
     assert [f"log.py:{helper.count(chr(10))}" in item.message for item in at_the_call] == ([True] if shown else [])
 
 
+NEEDED = """
+import paddle
+
+
+def compute(model, x, y, seen):
+    loss = paddle.nn.functional.cross_entropy(model(x), y)
+    seen.append(loss.item())
+    return loss
+
+
+class Averaged:
+    def step(self, value):
+        self.last = value.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "places"),
+    [
+        (["other = compute(model, x, y, seen)", "loss = model(x, y).mean()"], {"needed.py", "train.py"}),
+        (["loss = compute(model, x, y, seen)"], {"needed.py"}),
+        (["loss = model(x, y).mean()", "averaged.step(loss)"], {"needed.py"}),
+    ],
+)
+def test_what_each_step_needs_is_not_shown_at_the_call(lines: list[str], places: set[str]) -> None:
+    """The loss is made, and the optimizer's step taken, at each step: the read in there is what can go."""
+    rows = [
+        *("from needed import Averaged, compute", "", ""),
+        *("def train(model, loader, optimizer, seen):", "    averaged = Averaged()", "    for x, y in loader:"),
+        *(f"        {line}" for line in [*lines, "loss.backward()", "optimizer.step()", "optimizer.clear_grad()"]),
+    ]
+    found = check({"needed.py": NEEDED, "train.py": "\n".join(["import paddle", *rows]) + "\n"}, "PPF201")
+    assert {item.path for item in found} == places
+
+
 def test_a_call_of_a_helper_beside_it_is_not_shown_twice() -> None:
     text = train("note(loss)", f"\n\n{COLD_HELPER}")
     assert [item.code for item in check(text, "PPF201", "PPF202")] == ["PPF202"]

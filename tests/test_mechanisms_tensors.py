@@ -512,6 +512,20 @@ def test_a_meter_of_numbers_gives_numbers() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("logged", "code"),
+    [
+        ("loss.numpy()[0]", "PPF202"),
+        ("loss.detach().numpy().sum", "PPF202"),
+        ("loss.shape[0]", "PPF405"),
+        ("model(x).shape[0]", "PPF405"),
+        ('counts(x)["all"]', "PPF405"),
+    ],
+)
+def test_a_log_line_of_a_part_of_what_is_read(logged: str, code: str) -> None:
+    expect_marked_in_step(f"print(step, {logged})  #: {code}", "PPF202", "PPF405")
+
+
 def test_loss_like_names_that_are_no_tensors() -> None:
     expect_reads(
         """
@@ -539,6 +553,34 @@ def test_loss_like_names_that_are_no_tensors() -> None:
                 history.append(float(best_loss))
         """
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "reads"),
+    [
+        # `lengths` has `copy`, as no tensor has, and `max`, as no list or dict has.
+        (["n = lengths.max().item()", "lengths = lengths.copy()"], []),
+        (["n = [float(each) for each in loss_map.flat]"], []),
+        (["n = [float(each) for each in loss_map[0].flat]"], []),
+        (["n = lengths.max().item()"], ["lengths.max().item()"]),
+        # A dict has `copy`, too, and its entries may be tensors.
+        (["lengths = lengths.copy()", "n = lengths.pop().item()"], ["lengths.pop().item()"]),
+        (["lengths = lengths.copy()", 'n = lengths["x"].max().item()'], ['lengths["x"].max().item()']),
+        # What only a tensor has: it becomes an array later.
+        (["n = lengths.numpy()", "lengths = n", "n = lengths.copy().max()"], ["lengths.numpy()"]),
+        (["n = lengths.max().item()", "lengths = to_host(lengths)", "lengths.copy()"], ["lengths.max().item()"]),
+    ],
+)
+def test_what_only_arrays_have_tells_that_a_value_is_one(lines: list[str], reads: list[str]) -> None:
+    rows = [
+        *("import paddle", "", "", "def note(lengths, loss_map, to_host):"),
+        *(f"    {line}" for line in [*lines, "return n"]),
+        *("", "", "def train(model, loader, optimizer, make, to_host):", "    for x, y in loader:"),
+        *("        loss = model(x, y).mean()", "        loss.backward()", "        optimizer.step()"),
+        *("        optimizer.clear_grad()", "        note(make(), make(), to_host)"),
+    ]
+    text = "\n".join(rows) + "\n"
+    assert [text[item.start : item.end] for item in check(text, "PPF201")] == reads
 
 
 # --- the entries of a dict

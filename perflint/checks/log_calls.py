@@ -56,13 +56,20 @@ def _reads(node: cst.CSTNode, context: Context) -> bool:
     if isinstance(node, cst.Lambda):
         return False
     if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
-        return context.kind(node).is_tensor
+        return context.kind(node).is_tensor or _is_part_of_read(node, context)
     if isinstance(node, cst.Call):
         # A call's own result is what is logged: its arguments are not, unless it only passes them on.
         if tensor_read_by(node, context) is not None or context.kind(node).is_tensor:
             return True
         return _passes_on(node) and any(_reads(argument.value, context) for argument in node.args)
     return any(_reads(child, context) for child in node.children)
+
+
+def _is_part_of_read(node: cst.BaseExpression, context: Context) -> bool:
+    """Whether an expression takes a part of what is read: ``loss.numpy()[0]``."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return isinstance(node, cst.Call) and tensor_read_by(node, context) is not None
 
 
 def _passes_on(call: cst.Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from perflint.dataflow.arrays import arrays
 from perflint.dataflow.binding import bind, bind_entries, bind_entry, entries_in
 from perflint.dataflow.containers import with_item
 from perflint.dataflow.environment import Environment
@@ -137,6 +138,7 @@ class Flow:
         self._file = file
         self._tensors = backward_names(scope)
         self._others = no_tensors(scope)
+        self._arrays = arrays(scope) - self._tensors
         self._guess = guess_losses
         self._scope = scope
         self.before: dict[ast.stmt, Env] = {}
@@ -149,6 +151,8 @@ class Flow:
         env = Environment(self.final)
         for name in self._others.intersection(self._scope.parameters):
             self._forget_other(name, env)
+        for name in self._arrays.intersection(self._scope.parameters):
+            self._name_array(name, env)
         self.final = self._block(self._scope.node.body, env)
         return self
 
@@ -156,6 +160,12 @@ class Flow:
         """A name that the scope asks for what no tensor has is of unknown kind, wherever its value came from."""
         if name in self._others and env.get(name, UNKNOWN).is_tensor:
             env[name] = UNKNOWN
+
+    def _name_array(self, name: str, env: Environment) -> None:
+        """A name of unknown kind that the scope asks for what arrays alone have stands for an array."""
+        kind = env.get(name, UNKNOWN)
+        if kind.tag == UNKNOWN_TAG or (kind.tag == TENSOR_TAG and kind.guess):
+            env[name] = HOST
 
     def _is_of_paddle(self, value: ast.expr) -> bool:
         """Whether a value is made by a call of Paddle, which knows what it gives."""
@@ -234,6 +244,8 @@ class Flow:
             return
         if not self._is_of_paddle(value):
             self._forget_other(name, env)
+            if name in self._arrays:
+                self._name_array(name, env)
         if env.get(name, UNKNOWN).tag != UNKNOWN_TAG:
             return
         if name in self._tensors:

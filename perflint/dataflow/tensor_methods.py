@@ -64,10 +64,23 @@ storage
 _TO_TENSORS = "tensor"
 """What a graph of PGL has: from that call on all it holds are tensors."""
 
-_OF_CONTAINERS = (name for kind in (dict, list, tuple, set, str) for name in dir(kind) if not name.startswith("_"))
+_OF_CONTAINERS = frozenset(
+    name for kind in (dict, list, tuple, set, str) for name in dir(kind) if not name.startswith("_")
+)
 """A container of tensors has the kind of a tensor itself."""
 
-_KNOWN = frozenset({*_OF_PADDLE.split(), *_OF_OLDER_PADDLE.split(), *_OF_TORCH.split(), _TO_TENSORS, *_OF_CONTAINERS})
+_OF_ARRAYS = """
+T all any argmax argmin argpartition argsort astype base byteswap choose clip compress conj conjugate copy ctypes
+cumprod cumsum data device diagonal dot dtype dump dumps fill flags flat flatten getfield imag item itemset itemsize mT
+max mean min nbytes ndim newbyteorder nonzero partition prod ptp put ravel real repeat reshape resize round
+searchsorted setfield setflags shape size sort squeeze std strides sum swapaxes take to_device tobytes tofile tolist
+tostring trace transpose var view
+"""
+"""The attributes of ``numpy.ndarray`` (NumPy 1 and 2)."""
+
+_TENSORS = frozenset({*_OF_PADDLE.split(), *_OF_OLDER_PADDLE.split(), *_OF_TORCH.split(), _TO_TENSORS})
+_KNOWN = _TENSORS | _OF_CONTAINERS
+_ARRAYS = frozenset(_OF_ARRAYS.split())
 
 
 def may_have(method: str) -> bool:
@@ -76,3 +89,18 @@ def may_have(method: str) -> bool:
     Names with an underscore in front are not listed, so they tell nothing.
     """
     return method.startswith("_") or method in _KNOWN
+
+
+def is_of_arrays(attribute: str) -> bool:
+    """Whether an array of NumPy has an attribute."""
+    return attribute in _ARRAYS
+
+
+def is_of_arrays_alone(attribute: str) -> bool:
+    """Whether an array has an attribute, and no tensor: ``flat``, ``copy``."""
+    return attribute in _ARRAYS and attribute not in _TENSORS
+
+
+def may_have_as_container(attribute: str) -> bool:
+    """Whether a container of Python's own, or a text, has an attribute, too: ``copy``, ``sort``."""
+    return attribute in _OF_CONTAINERS

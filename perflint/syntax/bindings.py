@@ -15,14 +15,19 @@ from perflint.syntax.tree import walk
 def definitions_of(scope: Scope) -> dict[str, ast.expr]:
     """Names that a scope binds exactly once, with the expression, for guards that are computed beforehand.
 
-    A flag that is bound to a constant first and to its opposite under one test stands for that test.
+    A flag that is bound to a constant first and to its opposite under one test stands for that test.  A parameter that
+    is bound to a constant under a test may still have what the caller handed over (``if verbose: every = 1``).
     """
     found: dict[str, list[Binding]] = {}
     for statement in scope.statements:
         for name, value in values_bound_by(statement.node):
             found.setdefault(name, []).append(Binding(statement, value))
     defined = {name: _definition(bindings) for name, bindings in found.items()}
-    return {name: value for name, value in defined.items() if value is not None}
+    return {
+        name: value
+        for name, value in defined.items()
+        if value is not None and not (name in scope.parameters and _is_a_choice(found[name]))
+    }
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,12 @@ class Binding:
 
     statement: Statement
     value: ast.expr | None
+
+
+def _is_a_choice(bindings: list[Binding]) -> bool:
+    """Whether the one statement that binds a name sets it to a constant, and does not always run."""
+    first = bindings[0]
+    return len(bindings) == 1 and first.statement.place is not None and isinstance(first.value, ast.Constant)
 
 
 def _definition(bindings: list[Binding]) -> ast.expr | None:

@@ -280,6 +280,9 @@ is_rarely_true = _asks(
 fills_up = _asks(r"(list|history|buffer|cache|queue)$")
 """Whether a name is that of what is empty at the start alone: ``loss_history``, ``buffer``."""
 
+asks_to_train = _asks(r"^_*(is_?|in_?)?(train|training)(_?mode)?$")
+"""Whether a name is that of a flag that is up while a program trains: ``training``, ``is_train``."""
+
 asks_to_record = _asks(rf"(^|_){_RECORD}($|_)")
 """Whether a field says that something is printed or saved at this step: ``status.save_checkpoint``."""
 

@@ -14,7 +14,7 @@ from perflint.dataflow.type_tests import impossible
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import headers
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import asks_to_record, fills_up, is_rarely_true, means_settings
+from perflint.syntax.vocabulary import asks_to_record, asks_to_train, fills_up, is_rarely_true, means_settings
 from perflint.training import comparisons
 from perflint.training.counting import NO_NAMES, Definitions, as_remainder, counts_steps, key_of, spaces_steps, written
 
@@ -121,7 +121,7 @@ class _Guard:
         last = name.rpartition(".")[2]
         if value:
             return is_rarely_true(last) or _is_told(name, self._definitions)
-        return fills_up(last) or name == "self.training" or counts_steps(test, self._counters)
+        return fills_up(last) or asks_to_train(last) or counts_steps(test, self._counters)
 
 
 _BY_TYPE: dict[type[ast.expr], Callable[..., bool]] = {

@@ -21,7 +21,7 @@ from perflint.dataflow.call_graph import CallGraph
 from perflint.dataflow.dispatch import Dispatch, Target
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
-from perflint.dataflow.flow import Flow, is_generator, with_comprehensions, yielding_loops
+from perflint.dataflow.flow import Flow, backward_names, is_generator, with_comprehensions, yielding_loops
 from perflint.dataflow.handed import Handed, Told, default_values, in_order, parameter_env
 from perflint.dataflow.object_fields import told_to_method
 from perflint.dataflow.settled import Known
@@ -30,6 +30,7 @@ from perflint.index.kinds import GUESS, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
 from perflint.query import query
+from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
 from perflint.syntax.vocabulary import decodes, is_trial, means_loss, means_scaler
@@ -251,7 +252,12 @@ class _Looking:
         return self._known[1]
 
     def _note_read(self, call: ast.Call, statement: Statement) -> None:
-        """Remember a call in the step loop whose helper, in another file, reads the device."""
+        """Remember a call in the step loop whose helper, in another file, reads the device.
+
+        What makes the loss or takes the optimizer's step cannot be left out at any step: only the read can go.
+        """
+        if evidence.takes_optimizer_step(call) or backward_names(self._scope).intersection(bound_by(statement.node)):
+            return
         read = Reads.of(self._file.project).in_call(self._file, self._scope, call, self._known_at(statement))
         if read is not None:
             self.look.reads.append((call, read))
