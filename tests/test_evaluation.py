@@ -299,3 +299,30 @@ def test_a_method_that_may_do_anything(method: str) -> None:
 def test_a_loop_that_only_looks_at_its_first_batch() -> None:
     expect_quiet(EVALUATE.replace("evaluate", "main") + "        break\n")
     assert confidences(EVALUATE + "        break\n") == [Confidence.HIGH]
+
+
+STEP_OF_A_TRAINER = """\
+import paddle
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+
+    def evaluate(self, loader):
+        self.model.eval()
+        for batch in loader:
+            self.one_batch(batch)
+
+    def one_batch(self, batch):
+        return self.model.validation_step(batch)
+"""
+
+
+def test_a_step_that_a_trainer_hands_on_to_the_model() -> None:
+    assert confidences(STEP_OF_A_TRAINER) == [Confidence.MEDIUM]
+
+
+@pytest.mark.parametrize("step", ["self.model.next_step(batch)", "self.log.validation_step(batch)"])
+def test_a_step_that_need_not_run_the_model(step: str) -> None:
+    expect_quiet(STEP_OF_A_TRAINER.replace("self.model.validation_step(batch)", step))

@@ -481,3 +481,110 @@ def main(model):
     result = fixed(text, "PPF403", level=Level.UNSAFE)
     assert "import paddle\n" in result
     assert '    if paddle.distributed.get_rank() == 0:\n        save(model.state_dict(), "a")\n' in result
+
+
+# --- ways that no rank takes
+
+MODEL = """\
+import paddle
+
+
+class Net(paddle.nn.Layer):
+    def train_model(self, x):
+        return self(x).mean()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "saves"),
+    [
+        ("loss = model.train_model(batch)", False),  # AttributeError: 'DataParallel' object has no attribute ...
+        ("loss = model(batch)", True),
+        ("loss = model.load_dict(batch)", True),
+        ("loss = model._layers.train_model(batch)", True),
+        ("if dist.get_world_size() == 1:\n    loss = model.train_model(batch)", True),
+        ("if isinstance(model, Net):\n    loss = model.train_model(batch)", True),
+        ("loss = model.untold(batch)", True),  # no layer here has it, so the object may be something else
+    ],
+)
+def test_a_wrapped_model_has_no_methods_of_its_own(call: str, saves: bool) -> None:
+    body = f"{call}\npaddle.save(model.state_dict(), 'a')"
+    found = lines({"net.py": MODEL, "train.py": after_epoch(body)})
+    assert [path for path, _, _ in found] == ["train.py"] * saves
+
+
+KEPT = """\
+import paddle
+import paddle.distributed as dist
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.rank = dist.get_rank()
+        dist.init_parallel_env()
+
+    def train(self, epochs, every=None):
+        self.every = every
+        if epochs < 2:
+            self.every = None
+        for epoch in range(epochs):
+            self.step()
+            {test}:
+                self.keep()
+
+    def keep(self):
+        self.write("last")
+
+    def write(self, path):
+        paddle.save(self.model.state_dict(), path)
+"""
+
+
+SEARCH = """\
+from trainer import Trainer
+
+
+class Search:
+    def __init__(self, model):
+        self.trainer = Trainer(model)
+
+    def keep_best(self):
+        self.trainer.write("best")
+"""
+
+
+@pytest.mark.parametrize(("test", "saves"), [("if self.rank == 0", False), ("if epoch % 2 == 0", True)])
+def test_all_calls_of_its_own_class_ask_for_the_rank(test: str, saves: bool) -> None:
+    found = lines({"trainer.py": KEPT.format(test=test), "search.py": SEARCH})
+    assert [confidence is not Confidence.LOW for _, _, confidence in found] == [
+        saves
+    ]  # nobody is seen to keep the best
+
+
+@pytest.mark.parametrize(
+    ("test", "call", "saves"),
+    [
+        ("if every is not None", "trainer.train(9)", False),
+        ("if every is not None", "trainer.train(9, every=3)", True),
+        ("if every is not None", "trainer.train(9, every=args.every)", True),
+        ("if self.every is not None", "trainer.train(9)", False),
+        ("if self.every is not None", "trainer.train(9, every=3)", True),
+        ("if every is None", "trainer.train(9)", True),
+        ("if epoch == 0", "trainer.train(9)", True),
+    ],
+)
+def test_what_a_call_switches_off(test: str, call: str, saves: bool) -> None:
+    trainer = KEPT.format(test=test).replace("        dist.init_parallel_env()\n", "")
+    train = f"""\
+import paddle.distributed as dist
+
+from trainer import Trainer
+
+
+def main(args, model):
+    dist.init_parallel_env()
+    trainer = Trainer(model)
+    {call}
+"""
+    assert len(lines({"trainer.py": trainer, "train.py": train})) == saves

@@ -288,3 +288,56 @@ def test_a_function_that_takes_several_steps_on_one_batch() -> None:
 def test_a_function_that_trains_as_a_whole() -> None:
     text = SEVERAL_STEPS.replace("print(self.process(batch).shape)", "self.process(batch)")
     expect_reads(text.format(mark="", data="clients"))
+
+
+# --- a trainer that hands its step on to the model
+
+TRAINER = """\
+import paddle
+
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model = model
+        self.optimizer = optimizer
+
+    def fit(self, loader):
+        for batch in loader:
+            loss = self.training_step(batch)
+            loss.backward()
+            self.optimizer.step()
+
+    def training_step(self, batch):
+        return self.model.training_step(batch)
+"""
+
+MODULE = """\
+import paddle
+import paddle.nn.functional as F
+
+
+class Classifier(paddle.nn.Layer):
+    def training_step(self, batch):
+        return self.validation_step({handed})
+
+    def validation_step(self, batch):
+        loss = F.cross_entropy(self(batch[0]), batch[1])
+        print(loss.item()){mark}
+        return loss
+"""
+
+
+@pytest.mark.parametrize("directory", ["", "nets/"])
+def test_a_step_that_calls_the_step_of_the_model(directory: str) -> None:
+    model = MODULE.format(handed="batch", mark="  #: PPF202")
+    start = "from nets.module import Classifier\n" if directory else "from module import Classifier\n"
+    train = (
+        start
+        + "from trainer import Trainer\n\n\ndef main(optimizer, loader):\n    Trainer(build(), optimizer).fit(loader)\n"
+    )
+    expect_reads({"trainer.py": TRAINER, f"{directory}module.py": model, "train.py": train})
+
+
+def test_a_step_that_evaluates_something_else() -> None:
+    model = MODULE.format(handed="self.held_out", mark="")
+    expect_reads({"trainer.py": TRAINER, "module.py": model})

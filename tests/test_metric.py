@@ -257,3 +257,39 @@ def test_metrics_of_fluid_take_numbers_only(given: str, rule: str) -> None:
 def test_metrics_of_fluid_with_what_a_program_gives_cost_nothing() -> None:
     body = "score, = exe.run(program, fetch_list=[loss])\nmetric.update(score, weight=4)"
     assert not found(with_metric("fluid.metrics.Accuracy()", body, "import paddle.fluid as fluid"))
+
+
+FORWARD = """\
+import paddle
+
+
+class Net(paddle.nn.Layer):
+    def __init__(self, task):
+        super().__init__()
+        self.task = task
+        self.body = paddle.nn.Linear(4, 2)
+        self.metric = paddle.metric.Accuracy()
+
+    def forward(self, x, y=None):
+        logits = self.body(x)
+        {test}
+            return logits, self.metric.update(self.metric.compute(logits, y))
+        elif self.task == "pairs":
+            seen = {{}}
+            seen.update(logits=logits)
+            return logits, self.metric.update(self.metric.compute(logits, y))
+        return logits
+"""
+
+
+def test_a_metric_in_the_forward_pass() -> None:
+    first, second = found(FORWARD.format(test='if self.task == "classes":'))
+    assert first.fix is not None
+    assert first.fix.level is Level.DISPLAY
+    assert [one.impact.reason for one in (first, second) if one.impact] == [
+        "a metric on the host in each forward pass"
+    ] * 2
+
+
+def test_a_metric_that_only_the_evaluation_asks_of_a_model() -> None:
+    assert len(found(FORWARD.format(test="if not self.training:"))) == 1

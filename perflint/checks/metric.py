@@ -7,6 +7,7 @@ import ast
 import libcst as cst
 
 from perflint.checks import guard, rarer
+from perflint.checks.untrained import is_untrained
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.values import Values
 from perflint.findings import Confidence, Fix
@@ -15,7 +16,7 @@ from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context
-from perflint.lint.registry import check, step_check, step_gate
+from perflint.lint.registry import check, close_clues, forward_clues, step_check, step_gate
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Class, Scope, Statement
@@ -30,16 +31,25 @@ _OF_FLUID = "paddle.fluid.metrics."
 _HOST_LIBRARIES = ("sklearn.metrics.", "seqeval.metrics.")
 _GIVES = frozenset({"compute", "numpy"})
 _MADE_ANEW = "the step makes a new metric: make it and read it under the same test of the step"
+_BY_THE_CALLER = (
+    "return the predictions beside the loss, and let the code that calls the model update the metric: in the "
+    "evaluation, and in training on the steps that log"
+)
 _DEEPEST = 5
 
+forward_clues[CODE].add("update")
+close_clues[CODE].add("update")
 
-@step_check("Call")
+
+@step_check("Call", forward=True)
 def metric_in_step(call: cst.Call, context: Context, step: Step) -> None:
     """Report the update of a metric, or a metric function of another library, at each training step."""
     expression = context.expression(call)
     confidence = _confidence(context.here, expression) if isinstance(expression, ast.Call) else None
+    if step.forward and (confidence is not Confidence.HIGH or is_untrained(context.here, step.function)):
+        return
     if confidence is not None:
-        context.report(CODE, call, _fix(call, context), step, confidence=confidence)
+        context.report(CODE, call, _fix(call, context, step), step, confidence=confidence)
 
 
 @check("FunctionDef")
@@ -145,7 +155,9 @@ def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int =
     return False
 
 
-def _fix(call: cst.Call, context: Context) -> Fix:
+def _fix(call: cst.Call, context: Context, step: Step) -> Fix:
+    if step.forward:
+        return rarer.words("update the metric outside of the model", _BY_THE_CALLER)
     title = f"update the metric every {rarer.ordinal(context.settings.log_interval)} step"
     if _is_made_at_each_step(call, context):
         return rarer.words(title, _MADE_ANEW)

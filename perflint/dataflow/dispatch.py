@@ -89,7 +89,7 @@ class Dispatch(Part):
         receiver = Values.of(self._project).lasting_kind(file, scope, call.func.value)
         if receiver.type:
             return self._methods_of(receiver, call.func, scope)
-        return [] if self._is_module(file, call.func.value) else self._by_name(file, call)
+        return [] if self._is_module(file, call.func.value) else self._by_name(file, scope, call)
 
     def building(self, file: FileIndex, call: ast.Call) -> list[Target]:
         """The ``__init__`` that runs where a call makes an object: not sure, as it may tell apart what it is handed."""
@@ -134,7 +134,7 @@ class Dispatch(Part):
         if receiver.type:
             return self._methods_of(receiver, call.func, scope)
         if receiver.tag == UNKNOWN_TAG and not self._is_module(file, call.func.value):
-            return self._by_name(file, call)
+            return self._by_name(file, scope, call)
         return []
 
     def _methods_of(self, receiver: Kind, called: ast.Attribute, scope: Scope) -> list[Target]:
@@ -188,11 +188,12 @@ class Dispatch(Part):
 
     # -- names alone -------------------------------------------------------------------------------------------
 
-    def _by_name(self, file: FileIndex, call: ast.Call) -> list[Target]:
+    def _by_name(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[Target]:
         """Methods with a telling name that the call's arguments fit, when nothing is known of the receiver.
 
-        Those in the caller's own directory come alone: a script beside its model drives that one.  An old version of a
-        module that nothing imports any more is not meant.
+        Those in the caller's own directory come alone: a script beside its model drives that one.  The caller itself is
+        not meant: a trainer's ``training_step`` that calls ``self.model.training_step(batch)`` hands on to the model's.
+        Nor is an old version of a module that nothing imports any more.
         """
         assert isinstance(call.func, ast.Attribute)
         name = call.func.attr
@@ -204,7 +205,9 @@ class Dispatch(Part):
         fitting = [
             Target(owner, scope, sure=False)
             for owner, scope in found
-            if fits(scope, call) and (owner is file or Imports.of(self._project).may_be_loaded(owner))
+            if scope is not caller
+            and fits(scope, call)
+            and (owner is file or Imports.of(self._project).may_be_loaded(owner))
         ]
         beside = [target for target in fitting if target.file.parts[:-1] == file.parts[:-1]]
         return beside or fitting

@@ -13,7 +13,7 @@ from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
-from perflint.syntax.vocabulary import makes, means_model, runs_forward
+from perflint.syntax.vocabulary import evaluates, makes, means_model, runs_forward
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -67,6 +67,8 @@ class ModelRuns(Part):
             return True if runs is not None and is_switched else runs
         if is_switched and runs_forward(method) and not self._never_trained(file, scope, receiver):
             return False
+        if runs_forward(method) and evaluates(method) and means_model(receiver.rpartition(".")[2]):
+            return False  # `self.model.validation_step(batch)` in the step of a trainer
         last = model.rpartition(".")[2]
         if not means_model(last) or makes(last) or self._never_trained(file, scope, model):
             return None

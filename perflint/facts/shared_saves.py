@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from perflint.dataflow.call_graph import CallGraph, CallSite
 from perflint.dataflow.paddle_api import PARALLEL
 from perflint.dataflow.values import Values
+from perflint.facts.rank_ways import leaves_out, stops
 from perflint.facts.ranks import Ranks, contradict, facts
 from perflint.facts.save_targets import targets_of, writes_memory
 from perflint.findings import Confidence
@@ -21,7 +22,7 @@ from perflint.index.imports import Imports
 from perflint.query import Memory, query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Place, Scope
+from perflint.syntax.scopes import Place, Scope, Statement
 from perflint.syntax.vocabulary import exports, is_no_training
 
 if TYPE_CHECKING:
@@ -105,10 +106,10 @@ class _Finder:
             if not file.matches(_SAVE) or file.matches(_OTHER_WAYS):
                 continue
             for scope, saves in open_saves(file).items():
-                path = self._path(file, scope)
-                if path is not None:
-                    together = [save for save in saves if not contradict(facts(save[1]), path.facts)]
-                    for call, more in _first_of_each_block(together):
+                for call, more in _first_of_each_block(saves):
+                    statement = next(each for each in scope.statements if call in each.calls)
+                    path = self._path(file, scope, 0, statement)
+                    if path is not None and not contradict(facts(statement.place), path.facts):
                         offset = file.source.lines.offset(call.lineno, call.col_offset)
                         entry = EveryRank(file.row(call), path.via, path.start, path.confidence, more)
                         result.setdefault(file.path, {})[offset] = entry
@@ -125,8 +126,11 @@ class _Finder:
     # -- from where every rank comes ---------------------------------------------------------------------------
 
     @query(cycle=None)  # a function that calls itself
-    def _path(self, file: FileIndex, scope: Scope, depth: int = 0) -> _Path | None:
-        """How every rank of a distributed program gets into a function; None where it is not known to."""
+    def _path(self, file: FileIndex, scope: Scope, depth: int = 0, at: Statement | None = None) -> _Path | None:
+        """How every rank of a distributed program gets into a function, or to a statement of it; None if it does not.
+
+        A call that leaves ``save_every`` at None does not get to what stands under ``if save_every is not None:``.
+        """
         ranks = Ranks.of(self._project)
         if ranks.decorated(scope) or is_no_training(scope.name) or file.matches(_OTHER_WAYS):
             return None
@@ -143,9 +147,10 @@ class _Finder:
             and site.scope is not scope
             and not ranks.guarded(site.statement, site.call, site.scope, site.file)
             and not any(ranks.is_per_rank(item, site.scope, site.file) for item in arguments_of(site.call))
+            and not (at is not None and leaves_out(site, file, scope, at))
         ]
         for site in open_sites:
-            path = self._path(site.file, site.scope, depth + 1)
+            path = self._path(site.file, site.scope, depth + 1, site.statement)
             if path is not None and not contradict(facts(site.statement.place), path.facts):
                 # A method that nobody is seen to call is made for others; what it calls of its own runs on every rank.
                 own_method = scope.owner is not None and site.scope.owner is scope.owner
@@ -164,13 +169,30 @@ class _Finder:
         found = next((start for start in starts if start is not None), None)
         if found is None or (sites and not open_sites):
             return None
+        own = [site for site in sites if site.scope.owner is scope.owner]
+        if own and all(self._is_confined(site) for site in own):
+            return None  # what other code calls is not known to run where this class makes the program distributed
         if not open_sites:
             return _Path((), found.start, Confidence.LOW, wrapped=found.wrapped)
         place = open_sites[0].file.path, open_sites[0].file.row(open_sites[0].call)
         return _Path((place,), found.start, found.confidence, wrapped=found.wrapped)
 
+    def _is_confined(self, site: CallSite, depth: int = 0) -> bool:
+        """Whether a call is made by one rank: under a test of it, or in a function all of whose calls are."""
+        if Ranks.of(self._project).guarded(site.statement, site.call, site.scope, site.file):
+            return True
+        calls = CallGraph.of(self._project).calls(site.file, site.scope) if depth < _MAX_DEPTH else []
+        return bool(calls) and all(self._is_confined(call, depth + 1) for call in calls)
+
     def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
-        """The statement of a function that makes the program distributed, or finds it so."""
+        """The statement of a function that makes the program distributed, or finds it so.
+
+        None where the distributed program stops with an error before it saves anything.
+        """
+        found = self._begins(file, scope)
+        return None if found is not None and stops(file, scope) else found
+
+    def _begins(self, file: FileIndex, scope: Scope) -> _Path | None:
         if scope in self._spawned:
             return _Path((), self._spawned[scope], Confidence.HIGH)
         for statement in scope.statements:

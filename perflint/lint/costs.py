@@ -11,6 +11,7 @@ from perflint.findings import Confidence, Fix, Impact, ImpactLevel
 from perflint.lint.beside import LOG_LINES, Loop, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS, Cost, impact
+from perflint.training.arms import Arms, exclude
 from perflint.training.steps import Step
 
 _MOST_WAYS = 100
@@ -19,6 +20,8 @@ _MOST_WAYS = 100
 _BESIDE_A_LINE = "{reason}, mended along with line {row}"
 _READS = frozenset({"wait", "printed wait"})
 """Events in which the host reads a value."""
+_Event = tuple[float, Arms]
+"""What one event costs, in milliseconds, with the arms of tests that it stands in."""
 _Run = tuple[str, Loop, Fix, tuple[tuple[tuple[str, int], bool], ...]]
 _BEHIND = "right behind another one"
 _BEHIND_LOOP = "{often}, behind the waits at each pass of the loop at line {row}"
@@ -53,11 +56,11 @@ class Costs:
                 self._shown.setdefault(first, _read_for_it(draft, first[0]))
         costs = [(draft, self._cost(draft)) for draft in drafts]
         self._leading = _first_that_wait(costs)
-        self._events: dict[tuple[Loop, str], dict[Trail, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self._events: dict[tuple[Loop, str], dict[Trail, list[_Event]]] = defaultdict(lambda: defaultdict(list))
         for draft, cost in costs:
             if cost is not None and draft.step is not None:
                 event = loop_of(draft.step), cost.event.name
-                self._events[event][_way(draft, draft.step)].append(cost.milliseconds)
+                self._events[event][_way(draft, draft.step)].append((cost.milliseconds, draft.arms))
 
     def impact(self, draft: Draft) -> Impact | None:
         """The impact of a finding; None where its rule is about nothing that costs time."""
@@ -74,10 +77,14 @@ class Costs:
         return replace(found, level=ImpactLevel.MEDIUM, reason=_BESIDE_A_LINE.format(reason=found.reason, row=leading))
 
     def _together(self, draft: Draft, step: Step, cost: Cost) -> list[float]:
-        """The costs of the same event in the same step: a call that leads to two files reaches one of them alone."""
+        """The costs of the same event in the same step: a call that leads to two files reaches one of them alone.
+
+        Nor do two arms of one test run in the same step.
+        """
         ways, own = self._events[loop_of(step), cost.event.name], _way(draft, step)
         every = len(ways) > _MOST_WAYS
-        return [each for way, costs in ways.items() if every or may_meet(own, way) for each in costs]
+        events = (event for way, found in ways.items() if every or may_meet(own, way) for event in found)
+        return [milliseconds for milliseconds, arms in events if not exclude(draft.arms, arms)]
 
     def _drained(self, draft: Draft) -> str:
         """Where the host has just waited again and again for the device, in words; ``""`` where it has not."""

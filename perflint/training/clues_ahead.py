@@ -103,9 +103,12 @@ def _called(file: FileIndex, scope: Scope, call: ast.Call, clues: Clues) -> tupl
     return tuple(dict.fromkeys(place for place in places if place[1] is not scope))
 
 
-def is_followed(file: FileIndex, target: Scope) -> bool:
-    """Whether the calls of a function are followed: not into evaluation, nor into a layer, whose steps are its own."""
-    if file.is_quiet or file.is_foreign or not _is_part_of_steps(target):
+def is_followed(file: FileIndex, target: Scope, shares_step: bool = False) -> bool:
+    """Whether the calls of a function are followed: not into evaluation, nor into a layer, whose steps are its own.
+
+    ``shares_step``: a training step hands its batch on to it, whatever its name says.
+    """
+    if file.is_quiet or file.is_foreign or not (shares_step or _is_part_of_steps(target)):
         return False
     if target.owner is not None and target.name in _MAKING:
         return Modules.of(file.project).kind_of_instance(file, target.owner).tag != LAYER_TAG

@@ -207,7 +207,7 @@ class _Looking:
         targets = [
             target
             for target in self._targets(call, env)
-            if target.scope is not scope and is_followed(target.file, target.scope)
+            if target.scope is not scope and is_followed(target.file, target.scope, _shares_step(scope, call, target))
         ]
         if not targets or self._is_guarded(call, statement):
             return False
@@ -329,6 +329,14 @@ def _ends_timed_part(file: FileIndex, scope: Scope, statement: Statement) -> boo
     if after is None or after.place is not statement.place:
         return False
     return any(file.names.resolve(dotted(call.func) or "") in _CLOCKS for call in after.calls)
+
+
+def _shares_step(scope: Scope, call: ast.Call, target: Target) -> bool:
+    """Whether a training step leaves its work to the step of the evaluation: ``return self.validation_step(batch)``."""
+    if scope.name not in evidence.STEP_METHODS or not target.sure or target.scope.name == "forward":
+        return False
+    given = [*call.args, *(item.value for item in call.keywords)]
+    return any(isinstance(item, ast.Name) and item.id in scope.parameters for item in given)
 
 
 def _is_bare_read(node: ast.stmt) -> bool:
