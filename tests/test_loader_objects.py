@@ -90,3 +90,24 @@ def test_what_is_read_to_the_host_at_once_is_an_array() -> None:
     text = DATASET.replace("paddle.load(path)", "paddle.load(path, return_numpy=True)")
     finding = of("fit(model, optimizer, DataLoader(Flow('x').train, batch_size=8, num_workers=0))\n", text)
     assert finding.fix is not None and finding.fix.level is Level.UNSAFE
+
+
+def test_a_method_of_the_dataset_may_have_any_name() -> None:
+    text = DATASET.replace("x = self.x[index]", "x = self.get(self.x[index])")
+    text = text.replace(
+        "    def __len__", "    def get(self, name):\n        return cv2.imread(name)\n\n    def __len__"
+    )
+    finding = of("fit(model, optimizer, DataLoader(Pairs(names), batch_size=8, num_workers=0))\n", text)
+    assert finding.impact is not None and finding.impact.level is ImpactLevel.HIGH
+
+
+def test_the_calls_that_leave_a_default_are_named() -> None:
+    text = DATASET.replace("def fit(model, optimizer, loader):", "def fit(model, optimizer, data, num_workers=0):")
+    text = text.replace("for batch in loader:", "for batch in DataLoader(data, batch_size=8, num_workers=num_workers):")
+    calls = "fit(model, optimizer, first)\nfit(model, optimizer, second)\nfit(model, optimizer, third, num_workers=2)\n"
+    related = of(calls, text).related
+    assert [(place.line, place.message) for place in related] == [
+        (34, "feeds `DataLoader` here"),
+        (40, "keeps this default here"),
+        (41, "keeps this default here"),
+    ]

@@ -281,11 +281,11 @@ class _Search:
         if _READS.match(last):
             return Work.SOME
         qualified = file.names.resolve(name) if name else ""
-        if _QUICK.match(qualified) or (qualified == last and hasattr(builtins, last)) or last in _QUICK_METHODS:
+        if _QUICK.match(qualified) or (qualified == last and hasattr(builtins, last)):
             return Work.NONE
         callee = Values.of(file.project).callee(file, scope, name, {}) if name and depth <= _MAX_DEPTH else None
         if callee is None:
-            return Work.UNKNOWN
+            return Work.NONE if last in _QUICK_METHODS else Work.UNKNOWN
         return self._once((callee[1], data), partial(self._body, *callee, data, depth + 1))
 
     def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Work:
