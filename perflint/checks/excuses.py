@@ -8,6 +8,7 @@ import re
 import libcst as cst
 
 from perflint.lint.context import Context
+from perflint.syntax.decisions import is_for_another_program
 from perflint.syntax.names import dotted
 from perflint.syntax.vocabulary import tests_itself
 
@@ -65,11 +66,11 @@ def in_inner_loop(context: Context) -> bool:
 
 
 def goes_nowhere(context: Context) -> bool:
-    """Whether the current statement makes something for a trial of the code, or binds it to a name nobody reads."""
+    """Whether the current statement makes something for a trial of the code, never runs, or binds what nobody reads."""
     point = context.point
     if point is None:
         return False
-    if tests_itself(point.scope.name):
+    if tests_itself(point.scope.name) or is_for_another_program(point.statement, point.file.parts[-1]):
         return True
     node = point.statement.node
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):

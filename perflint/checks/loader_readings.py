@@ -11,6 +11,7 @@ from perflint.facts.loader_sites import LOADER
 from perflint.facts.loader_uses import LoaderReading, Worth, reading
 from perflint.facts.sample_work import Work, work_of
 from perflint.facts.samples import Obstacle
+from perflint.facts.toys import is_toy
 from perflint.lint.context import Context
 from perflint.syntax.parameters import argument_of
 from perflint.training.repeated_evaluation import runs_while_training
@@ -47,12 +48,13 @@ def of_call(call: cst.Call, callee: str, context: Context) -> LoaderReading | No
         worth = Worth.EVALUATES_OFTEN if often else Worth.EVALUATES
     data = argument_of(made, _FITS[callee], 0)
     work = work_of(point.file, point.scope, point.statement, data)
-    return LoaderReading(worth, work, context.file.path, context.file.row(made), has_no_gpu(context.file))
+    is_small = work is not Work.SOME and is_toy(context.file)
+    return LoaderReading(worth, work, context.file.path, context.file.row(made), has_no_gpu(context.file), is_small)
 
 
 def event(found: LoaderReading) -> str:
     """The name of what happens at each batch: an entry of ``rules/events.yaml``."""
-    if found.on_cpu:
+    if found.on_cpu or found.for_toy:
         return _OTHER
     if found.worth is Worth.TRAINS:
         return _IN_MEMORY if found.work is Work.NONE else _TRAINS

@@ -29,6 +29,8 @@ _ADVICE = {
     "value": "write {workers}",
     "missing": "give it {insert}={workers} to load in the background",
 }
+_MOST_CALLERS = 5
+"""Calls that a finding names: one edit of the default mends them all."""
 _LIKE = {"unknown": "fallback", "parameter": "option"}
 # A constant or a call is what it is; a default may be overruled on each start, and a configuration that nobody has
 # read mostly says how many workers it wants.
@@ -54,12 +56,13 @@ def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
     path, kind = context.file.path, _LIKE.get(found.kind, found.kind)
     advice = _ADVICE[kind].format(workers=context.settings.default_workers, insert=found.insert)
     where = f"line {found.line}" if found.path == path else f"{found.path}:{found.line}"
-    related = () if isinstance(node, cst.Call) else (Related(found.path, found.line, f"feeds `{found.loader}` here"),)
+    related = [] if isinstance(node, cst.Call) else [Related(found.path, found.line, f"feeds `{found.loader}` here")]
+    related += [Related(*place, "keeps this default here") for place in found.callers[:_MOST_CALLERS]]
     context.report(
         CODE,
         shown,
         _fix(node, found, context),
-        related=related,
+        related=tuple(related),
         claims=False,
         confidence=_confidence(found),
         event=loader_readings.event(found.reading),

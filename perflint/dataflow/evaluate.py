@@ -506,8 +506,10 @@ class Evaluator:
         return self._project_method(base, method, node) or UNKNOWN
 
     def _project_method(self, base: Kind, method: str, node: ast.Call) -> Kind | None:
-        """A method of a project class, or a layer that is kept in one of its attributes."""
+        """A method of a project class, or a layer or a loader that is kept in one of its attributes."""
         attribute = self._project.attribute(base.type, method)
+        if attribute is not None and attribute.tag == LOADER_TAG:
+            return LOADER  # `self.loader()` gives an iterator of it
         if attribute is not None and attribute.tag == LAYER_TAG:
             return self._layer_result(attribute, node)
         arguments, keywords = self._arguments(node)

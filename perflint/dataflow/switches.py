@@ -44,6 +44,12 @@ class Switches(Part):
         tests = _tests_of(call, statement, ReadPlace(file, scope))
         return min((self.state(*test) for test in tests), default=State.ON)
 
+    def state_of_statement(self, statement: Statement, scope: Scope, file: FileIndex) -> State:
+        """Whether a statement is reached by default, as far as the tests around it in its function say."""
+        place = ReadPlace(file, scope)
+        tests = ((test, place.at(scope, at), truth) for test, at, truth in _tests_around(statement, scope))
+        return min((self.state(*test) for test in tests), default=State.ON)
+
     def is_off_by_default(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
         """Whether a test around a statement fails as long as nobody changes the default of a command-line option.
 

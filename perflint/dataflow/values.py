@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from perflint.dataflow.environment import Environment
@@ -193,7 +193,8 @@ class Values(Part):
         found = Modules.of(self._project).class_named(owner)
         if found is None:
             return None
-        return self._attribute(found[0], found[1], name, 0) or self._of_subclasses(found[1], name)
+        known = self._attribute(found[0], found[1], name, 0) or self._of_subclasses(found[1], name)
+        return known or (LOADER if "load" in name and self._is_given_a_loader(name) else None)
 
     def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Kind | None:
         assigned = owner.attributes.get(name)
@@ -233,6 +234,16 @@ class Values(Part):
                 kind = self._attribute(file, child, name, MAX_DEPTH)
                 result = kind if result is None or kind is None else join(result, kind)
         return result
+
+    @query(cycle=False)
+    def _is_given_a_loader(self, name: str) -> bool:
+        """Whether other code than a class's own gives its objects a loader under a name: ``task.loader = build()``."""
+        given = [
+            Evaluator(file, self._with_locals(file, scope, value, self.base_env(file, scope, {}))).kind(value) == LOADER
+            for file in self._project.mentions.of(name)
+            for scope, value in _given_to_others(file, name)
+        ]
+        return bool(given) and all(given)
 
     def lasting_kind(self, file: FileIndex, scope: Scope, node: ast.expr) -> Kind:
         """The kind of an object that an expression stands for wherever it is asked: a class's instance, a function."""
@@ -332,6 +343,16 @@ class Values(Part):
             value = assigned[0][0] if len(assigned) == 1 else None
         made = dotted(value.func) if isinstance(value, ast.Call) else None
         return f"{file.names.resolve(made)}.{method}" if made else ""
+
+
+def _given_to_others(file: FileIndex, name: str) -> Iterator[tuple[Scope, ast.expr]]:
+    """What a file gives an attribute of this name of other objects than ``self``."""
+    for scope in file.scopes.scopes:
+        for statement in scope.statements:
+            node = statement.node
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                if isinstance(target, ast.Attribute) and target.attr == name and dotted(target.value) != "self":
+                    yield scope, node.value  # type: ignore[attr-defined]  # an assignment
 
 
 def _only_return(scope: Scope) -> ast.expr | None:

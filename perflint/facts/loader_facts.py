@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,8 @@ class WorkerDefault:
     ``kind``: see ``WorkerOrigin``.  ``insert``: the keyword that a call has to be given, empty where there is a 0 to
     replace.
     ``path``/``line``: the loader that gets it, ``loader`` its name there, ``reading`` what draws from it.
-    ``obstacle``: what its workers could not hand over.
+    ``obstacle``: what its workers could not hand over.  ``callers``: the calls, by path and row, that leave the number
+    out, so that a default holds.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class WorkerDefault:
     loader: str
     reading: LoaderReading
     obstacle: Obstacle | None = None
+    callers: tuple[tuple[str, int], ...] = ()
 
 
 Found = dict[str, dict[tuple[int, int], WorkerDefault]]
@@ -183,8 +185,9 @@ class _Facts:
         default = WorkerDefault(origin.kind, origin.insert, path, made.row(call), name, read, hinders)
         places = found.setdefault(file.path, {})
         known = places.get((start, end))
-        if known is None or known.reading.worth > read.worth:
-            places[start, end] = default
+        best = default if known is None or known.reading.worth > read.worth else known
+        callers = {**dict.fromkeys(known.callers if known is not None else ()), **dict.fromkeys(_callers(origin))}
+        places[start, end] = replace(best, callers=tuple(callers))
 
     def _reading(self, origin: WorkerOrigin) -> LoaderReading:
         """What draws from the loader."""
@@ -209,6 +212,14 @@ class _Facts:
         flow = Flow(scope, file, Values.of(self._project).base_env(file, scope, {}), guess_losses=False).run()
         env = flow.before.get(statement.node, {}) if statement is not None else {}
         return Evaluator(file, env).kind(dataset).tag == ITERABLE_TAG
+
+
+def _callers(origin: WorkerOrigin) -> list[tuple[str, int]]:
+    """The call that leaves a default of a parameter as it is, if one does."""
+    if origin.kind != "parameter" or len(origin.site.calls) < 2:
+        return []
+    file, _, _, call = origin.site.calls[-1]
+    return [(file.path, file.row(call))]
 
 
 def _is_whole(origin: WorkerOrigin, loader: _Loader) -> bool:

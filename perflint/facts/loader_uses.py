@@ -20,6 +20,7 @@ from perflint.dataflow.values import Values
 from perflint.facts.devices import has_no_gpu
 from perflint.facts.loader_sites import Purpose, Site, purpose
 from perflint.facts.sample_work import Work, work_of
+from perflint.facts.toys import is_toy
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
@@ -69,7 +70,8 @@ class LoaderReading:
     """Who draws from a loader, and what its samples are.
 
     ``path``, ``line``: where it is done, ``""`` and 0 where nobody is seen.  ``work``: what is to be done for a sample.
-    ``on_cpu``: no GPU waits, since the program runs on the CPU.
+    ``on_cpu``: no GPU waits, since the program runs on the CPU.  ``for_toy``: nor does much wait in a program that
+    trains a layer or two, unless a file is read or a picture decoded for each sample.
     """
 
     worth: Worth
@@ -77,6 +79,7 @@ class LoaderReading:
     path: str = ""
     line: int = 0
     on_cpu: bool = False
+    for_toy: bool = False
 
 
 class _Use(NamedTuple):
@@ -99,7 +102,7 @@ _UNSEEN = _Use(BatchUse.UNKNOWN)
 
 def reading(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> LoaderReading:
     """What workers could do for the loader that a call makes."""
-    if loads_from_memory(file, scope, call) or _yields_whole_batches(call):
+    if loads_from_memory(file, scope, call) or _yields_whole_batches(call) or _is_refused(file, scope, statement, call):
         return LoaderReading(Worth.NOTHING)
     said = batch_loops.says_predict(scope.name, *bound_by(statement.node))
     worth, best = Worth.PREDICTS if said else Worth.NOTHING, _UNSEEN
@@ -117,7 +120,7 @@ def reading(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call)
         worth, best = Worth.TRAINS, _UNSEEN
     path, line = best.place
     work = work_of(file, scope, statement, argument_of(call, "dataset", 0))
-    return LoaderReading(worth, work, path, line, has_no_gpu(file))
+    return LoaderReading(worth, work, path, line, has_no_gpu(file), work is not Work.SOME and is_toy(file))
 
 
 def _worth(use: _Use, predicts: bool) -> Worth:
@@ -169,6 +172,23 @@ def _yields_whole_batches(call: ast.Call) -> bool:
     """``batch_size=None``: the dataset makes the batches, most often as a stream that each worker would repeat."""
     given, sampler = argument_of(call, "batch_size", 5), argument_of(call, "batch_sampler", 4)
     return isinstance(given, ast.Constant) and given.value is None and (sampler is None or _is_none(sampler))
+
+
+def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
+    """Whether Paddle raises where a loader is made: a ``batch_sampler`` rules out ``shuffle`` and any batch size but 1.
+
+    A sampler that may be None counts as none; a size that is not known is taken for another one than 1.
+    """
+    sampler, size = argument_of(call, "batch_sampler", 4), argument_of(call, "batch_size", 5)
+    if isinstance(sampler, ast.Name):
+        sampler = Values.of(file.project).definitions(file, scope).get(sampler.id)
+    if not isinstance(sampler, ast.Call) or not (terminal(sampler) or "")[:1].isupper():
+        return False
+    shuffle = argument_of(call, "shuffle", 6)
+    if isinstance(shuffle, ast.Constant) and shuffle.value:
+        return True
+    sizes = Constants.of(file.project).possible(size, ReadPlace(file, scope, statement)) if size is not None else ()
+    return size is not None and all(value.value != 1 for value in sizes)
 
 
 def _is_none(node: ast.expr) -> bool:

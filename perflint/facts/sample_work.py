@@ -13,15 +13,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.dataflow.call_graph import CallGraph
+from perflint.dataflow.switches import State, Switches
 from perflint.dataflow.values import Values
+from perflint.facts.object_parts import class_of, parts_of
 from perflint.index.modules import Modules
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_of
+from perflint.syntax.parameters import all_parameters, annotation_of, argument_of, defaults_of, is_spread, position_of
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
 
@@ -73,6 +75,29 @@ def _joined(found: Iterable[Work]) -> Work:
     return Work.NONE if works == {Work.NONE} else Work.UNKNOWN
 
 
+class _Dataset(NamedTuple):
+    """A dataset: its class, and which attributes of the object are None."""
+
+    file: FileIndex
+    owner: Class
+    unset: frozenset[str]
+
+    def skips(self, statement: Statement) -> bool:
+        """Whether a statement of a method runs for another object only: ``if self.transform is not None``."""
+        return any(
+            isinstance(link.node, ast.If) and self._says(link.node.test) is (link.branch != "body")
+            for link in statement.around
+        )
+
+    def _says(self, test: ast.expr) -> bool | None:
+        """How a test comes out that asks for an attribute which is None; None where it asks for something else."""
+        asked, answer = test, False
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and _is_none(test.comparators[0]):
+            asked, answer = test.left, isinstance(test.ops[0], (ast.Is, ast.Eq))
+        name = dotted(asked) or ""
+        return answer if name[:5] == "self." and name[5:] in self.unset else None
+
+
 class _Search:
     """Follows a dataset to the class that makes its samples; each place is looked at once."""
 
@@ -98,9 +123,22 @@ class _Search:
             return _joined(self.value(file, scope, statement, part, depth + 1) for part in (node.body, node.orelse))
         if isinstance(node, ast.Name):
             return self._name(file, scope, statement, node.id, depth + 1)
-        if isinstance(node, ast.Attribute) and dotted(node.value) == "self" and scope.owner is not None:
-            return self._attribute(file, scope.owner, node.attr, depth + 1)
+        if isinstance(node, ast.Attribute):
+            return self._part(file, scope, node, depth + 1)
         return self._call(file, scope, statement, node, depth + 1) if isinstance(node, ast.Call) else Work.UNKNOWN
+
+    def _part(self, file: FileIndex, scope: Scope, node: ast.Attribute, depth: int) -> Work:
+        """The work of the samples of ``self.data`` or ``data.train``: where it is not seen, what its name says."""
+        owner = class_of(file, scope, node.value)
+        if owner is None:
+            return Work.UNKNOWN
+        if dotted(node.value) == "self":
+            return self._attribute(*owner, node.attr, depth)
+        held = parts_of(*owner, node.attr)
+        return self._once(
+            (owner[1], node.attr, "whole"),
+            lambda: _joined(self.value(there, inner, None, value, depth) for there, inner, value in held),
+        )
 
     # -- names -------------------------------------------------------------------------------------------------
 
@@ -163,11 +201,7 @@ class _Search:
         return self._annotated(file, scope, name, depth) if found is Work.UNKNOWN else found
 
     def _annotated(self, file: FileIndex, scope: Scope, name: str, depth: int) -> Work:
-        if isinstance(scope.node, ast.Module):
-            return Work.UNKNOWN
-        arguments = scope.node.args
-        everything = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        said = next((item.annotation for item in everything if item.arg == name), None)
+        said = annotation_of(scope, name)
         named = dotted(said) if said is not None else None
         found = Modules.of(file.project).find(file.names.resolve(named), file) if named else None
         if found is None or not isinstance(found[1], Class):
@@ -196,7 +230,7 @@ class _Search:
             return _joined(self.value(file, scope, statement, part, depth) for part in parts)
         found = Modules.of(file.project).find(qualified, file)
         if found is not None and isinstance(found[1], Class):
-            return self._of_class(found[0], found[1], depth)
+            return self._of_class(found[0], found[1], depth, _left_at_none(found[0], found[1], call))
         callee = Values.of(file.project).callee(file, scope, name, {})
         if callee is None:
             return Work.UNKNOWN
@@ -215,21 +249,25 @@ class _Search:
 
     # -- datasets ----------------------------------------------------------------------------------------------
 
-    def _of_class(self, file: FileIndex, owner: Class, depth: int) -> Work:
+    def _of_class(self, file: FileIndex, owner: Class, depth: int, unset: frozenset[str] = frozenset()) -> Work:
+        """The work of a class's samples; ``unset``: attributes of the object that are None."""
         method = Modules.of(file.project).method_of(file, owner, "__getitem__")
         if method is None:
             return Work.UNKNOWN
-        return self._once((method[1], owner), partial(self._body, *method, file, owner, depth + 1))
+        data = _Dataset(file, owner, unset)
+        return self._once((method[1], data), partial(self._body, *method, data, depth + 1))
 
-    def _body(self, file: FileIndex, scope: Scope, home: FileIndex, owner: Class, depth: int) -> Work:
+    def _body(self, file: FileIndex, scope: Scope, data: _Dataset, depth: int) -> Work:
         """The work of a method that makes a sample of a dataset."""
         works = [Work.NONE]
         for statement in scope.statements:
+            if data.skips(statement) or _is_off(file, scope, statement):
+                continue
             if isinstance(statement.node, (ast.For, ast.While, ast.With, ast.Try)):
                 works.append(Work.UNKNOWN)
-            works += [self._in_body(file, scope, call, home, owner, depth) for call in statement.calls]
+            works += [self._in_body(file, scope, call, data, depth) for call in statement.calls]
             works += [
-                self._attribute(home, owner, item.value.attr, depth)
+                self._attribute(data.file, data.owner, item.value.attr, depth)
                 for item in walk(statement.node)
                 if isinstance(item, ast.Subscript)
                 and isinstance(item.value, ast.Attribute)
@@ -237,29 +275,28 @@ class _Search:
             ]
         return _joined(works)
 
-    def _in_body(
-        self, file: FileIndex, scope: Scope, call: ast.Call, home: FileIndex, owner: Class, depth: int
-    ) -> Work:
+    def _in_body(self, file: FileIndex, scope: Scope, call: ast.Call, data: _Dataset, depth: int) -> Work:
         """The work of a call in such a method."""
         name, last = dotted(call.func), getattr(call.func, "attr", getattr(call.func, "id", ""))
         if _READS.match(last):
             return Work.SOME
         qualified = file.names.resolve(name) if name else ""
-        if _QUICK.match(qualified) or (qualified == last and hasattr(builtins, last)) or last in _QUICK_METHODS:
+        if _QUICK.match(qualified) or (qualified == last and hasattr(builtins, last)):
             return Work.NONE
         callee = Values.of(file.project).callee(file, scope, name, {}) if name and depth <= _MAX_DEPTH else None
         if callee is None:
-            return Work.UNKNOWN
-        return self._once((callee[1], owner), partial(self._body, *callee, home, owner, depth + 1))
+            return Work.NONE if last in _QUICK_METHODS else Work.UNKNOWN
+        return self._once((callee[1], data), partial(self._body, *callee, data, depth + 1))
 
     def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Work:
         """The work of taking an item of what an attribute holds: none, unless that is a dataset or opens a file."""
-        values = owner.attributes.get(name, [])
+        values = parts_of(file, owner, name)
         if not values:  # `self.x, self.y = load()`
             unpacked = any(f"self.{name}" in bindings_of(method) for method in owner.methods.values())
             return Work.NONE if unpacked and not _DATASET.search(name) else Work.UNKNOWN
         return self._once(
-            (owner, name), lambda: _joined(self._held(file, scope, value, name, depth) for value, scope in values)
+            (owner, name),
+            lambda: _joined(self._held(*held, name, depth) for held in values if not _is_none(held.value)),
         )
 
     def _held(self, file: FileIndex, scope: Scope, value: ast.expr, name: str, depth: int) -> Work:
@@ -268,6 +305,33 @@ class _Search:
             return Work.UNKNOWN
         found = self.value(file, scope, None, value, depth)
         return found if found is not Work.UNKNOWN or _DATASET.search(name) else Work.NONE
+
+
+def _left_at_none(file: FileIndex, owner: Class, call: ast.Call) -> frozenset[str]:
+    """The attributes that stay None where a call makes an object: those of the parameters that it leaves out."""
+    made = Modules.of(file.project).method_of(file, owner, "__init__")
+    if made is None or made[1].owner is None or is_spread(call):
+        return frozenset()
+    left_out = {
+        name
+        for name, default in defaults_of(made[1]).items()
+        if _is_none(default) and argument_of(call, name, position_of(made[1], name)) is None
+    }
+    return frozenset(
+        name
+        for name, values in made[1].owner.attributes.items()
+        if all(_is_none(value) or getattr(value, "id", "") in left_out for value, _ in values)
+    )
+
+
+def _is_off(file: FileIndex, scope: Scope, statement: Statement) -> bool:
+    """Whether a statement never runs: ``if self.transform is not None``, and no caller gives a transform."""
+    switches = Switches.of(file.project)
+    return switches.state_of_statement(statement, scope, file) <= State.UNSET
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _maps_in_place(scope: Scope, name: str) -> Iterator[ast.Call]:

@@ -14,23 +14,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph
+from perflint.facts.object_parts import class_of, parts_of
+from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_of, is_zero
 from perflint.syntax.scopes import Class, Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import children, walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _TENSORS = re.compile(
-    r"paddle\.(?:tensor\.)?(?:to_tensor|Tensor|stack|concat|zeros|ones|full|empty|arange|linspace|eye|rand|randn|randint"
-    r"|randperm|normal|uniform|(?:zeros|ones|full|empty)_like|cast|reshape|transpose)$"
+    r"paddle\.(?:(?:tensor|linalg|fft|signal|sparse|geometric|incubate)\.)*[a-z]\w*$|paddle\.Tensor$"
     r"|paddle\.(?:fluid|base)\.dygraph\.(?:base\.)?to_variable$"
-    r"|paddle\.nn\.functional\.\w+$"
+    r"|paddle\.nn\.(?:functional\.\w+|[A-Z]\w*)$|paddle\.audio\.(?:features|functional)\.\w+$"
     r"|paddle\.vision\.(?:transforms\.)*(?:transforms\.|functional\.)*(?:ToTensor|to_tensor)$"
 )
+_NO_TENSORS = re.compile(
+    r"paddle\.(?:no_grad|enable_grad|(?:is|in|set|get|enable|disable)_\w+|seed|save|summary|flops|batch|broadcast_shape"
+    r"|iinfo|finfo|jit|grad)$"
+)
+_TO_HOST = frozenset({"numpy", "item", "tolist"})
 _EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
 _MAKERS = ("__getitem__", "__iter__", "__call__")
 """The methods of a dataset, a transform or a collating object that run in a worker."""
@@ -77,7 +83,7 @@ class _Search:
 
     def value(self, file: FileIndex, scope: Scope, node: ast.expr | None) -> None:
         """Look at what an expression may give: an object whose methods run in a worker, or a function that does."""
-        for item in walk(node) if node is not None else ():
+        for item in _on_the_device(node) if node is not None else ():
             if isinstance(item, ast.Call):
                 self._called(file, scope, item)
             elif isinstance(item, ast.Name | ast.Attribute) and isinstance(item.ctx, ast.Load):
@@ -92,7 +98,7 @@ class _Search:
     def _called(self, file: FileIndex, scope: Scope, call: ast.Call) -> None:
         name = dotted(call.func)
         qualified = file.names.resolve(name) if name else ""
-        is_tensor = _TENSORS.match(qualified) is not None or _is_graph_tensor(call)
+        is_tensor = _makes_tensor(call, qualified) or _is_graph_tensor(call)
         if is_tensor or _is_empty(call, qualified):
             text = qualified if is_tensor and qualified else ast.unparse(call)
             self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
@@ -102,8 +108,9 @@ class _Search:
         if name is None or not self._is_new(scope, name):
             return
         first, _, rest = name.partition(".")
-        if first == "self" and rest and scope.owner is not None:
-            self._attribute(file, scope.owner, rest.partition(".")[0])
+        owner = class_of(file, scope, ast.Name(first, ast.Load())) if rest else None
+        if owner is not None:
+            self._attribute(*owner, rest.partition(".")[0])
             return
         bound = _bound(scope, first)
         if bound is not None:
@@ -129,8 +136,11 @@ class _Search:
             self.value(file, scope, getattr(statement.node, "value", None))
 
     def _attribute(self, file: FileIndex, owner: Class, name: str) -> None:
-        for value, scope in owner.attributes.get(name, ()):
-            self.value(file, scope, value)
+        """Look at what an attribute of an object may be, and at the method of that name."""
+        if not self._is_new(owner, name):
+            return
+        for there, scope, value in parts_of(file, owner, name):
+            self.value(there, scope, value)
         method = Modules.of(file.project).method_of(file, owner, name)
         if method is not None:
             self._body(*method)
@@ -138,6 +148,9 @@ class _Search:
     def _definition(self, file: FileIndex, found: Scope | Class) -> None:
         if isinstance(found, Scope):
             self._body(file, found)
+            return
+        if Modules.of(file.project).kind_of_instance(file, found).tag == LAYER_TAG:
+            self.found.append(Obstacle(file.path, file.row(found.node), found.name))
             return
         for name in _MAKERS:
             method = Modules.of(file.project).method_of(file, found, name)
@@ -149,10 +162,34 @@ class _Search:
         if not self._is_new(scope):
             return
         for statement in scope.statements:
+            read = {id(item) for call in statement.calls if _reads(call) for item in walk(call)}
             for call in statement.calls:
-                self.value(file, scope, call)
+                if id(call) not in read:
+                    self.value(file, scope, call)
             if isinstance(statement.node, ast.Return):
                 self.value(file, scope, statement.node.value)
+
+
+def _on_the_device(node: ast.expr) -> Iterator[ast.AST]:
+    """The parts of an expression, but for what is read to the host at once: ``x.mean().numpy()``."""
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        item = waiting.pop()
+        yield item
+        if not _reads(item):
+            waiting += children(item)
+
+
+def _reads(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TO_HOST
+
+
+def _makes_tensor(call: ast.Call, qualified: str) -> bool:
+    """Whether a call makes a Paddle tensor, or a layer that works on one."""
+    if _TENSORS.match(qualified) is None or _NO_TENSORS.match(qualified) is not None:
+        return False
+    as_arrays = argument_of(call, "return_numpy", None) if qualified == "paddle.load" else None
+    return as_arrays is None or (isinstance(as_arrays, ast.Constant) and not as_arrays.value)
 
 
 def _bound(scope: Scope, name: str) -> Scope | None:

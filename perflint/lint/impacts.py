@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from perflint.facts.devices import Devices
 from perflint.facts.host_need import goes_into_a_collective, needed_for
 from perflint.facts.repeated_waits import waits_again
+from perflint.facts.toys import is_toy
 from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits_beside import wait_beside
 from perflint.findings import Impact
@@ -18,7 +19,7 @@ from perflint.training.cadence import Interval
 from perflint.training.repeats import repeat_of
 from perflint.training.steps import Point, Step
 
-_WAIT, _COPY = "wait", "copy"
+_WAIT, _COPY, _BATCH = "wait", "copy", "batch"
 WAITS = frozenset({_WAIT, _COPY, "printed wait"})
 """Events for which the host waits for the device: they cost nothing where there is no other one than the CPU."""
 _ITSELF = 0.04
@@ -55,6 +56,8 @@ def cost(
         step: the step that it belongs to; None where it belongs to none, as a loader does.
         every: how many steps lie between two events; None where one happens at each step.
     """
+    if point is not None and event.name != _BATCH and is_toy(point.file):
+        return Cost(event, 0.0, "in a program that trains one or two small layers")
     if every is not None:
         return Cost(event, event.milliseconds / every.counted(), every.explained())
     if point is None or step is None:

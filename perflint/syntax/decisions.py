@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import headers
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Statement, headers
+from perflint.syntax.tree import string_of, walk
 
 QUANTIFIERS = frozenset({"any", "all"})
 
@@ -22,6 +22,21 @@ def candidates(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
                 yield item, False
             for part in _asked_in(item):
                 yield leaf(part), True
+
+
+def is_for_another_program(statement: Statement, module: str) -> bool:
+    """Whether a statement stands under a test of ``__name__`` that fails however its module is started.
+
+    ``if __name__ == "main":``, which was to say ``"__main__"``, holds for a module of the name ``main`` alone.
+    """
+    return any(_compared_name(test) not in (None, "__main__", module) for test in statement.tests)
+
+
+def _compared_name(test: ast.expr) -> str | None:
+    """The text that a test compares ``__name__`` with."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return None
+    return string_of(test.comparators[0]) if dotted(test.left) == "__name__" else None
 
 
 def _asked_in(item: ast.AST) -> Sequence[ast.expr]:

@@ -56,6 +56,15 @@ def default_of(scope: Scope, name: str) -> ast.expr | None:
     return defaults_of(scope).get(name)
 
 
+def annotation_of(scope: Scope, name: str) -> ast.expr | None:
+    """The annotation of a parameter, None where it has none or there is no such parameter."""
+    if isinstance(scope.node, ast.Module):
+        return None
+    arguments = scope.node.args
+    everything = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return next((item.annotation for item in everything if item.arg == name), None)
+
+
 def keyword_parameter(scope: Scope) -> str | None:
     """The name of a function's ``**kwargs``."""
     if isinstance(scope.node, ast.Module) or scope.node.args.kwarg is None:

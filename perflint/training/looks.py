@@ -31,6 +31,7 @@ from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
+from perflint.syntax.decisions import is_for_another_program
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
 from perflint.syntax.vocabulary import decodes, is_trial, means_loss, means_scaler
@@ -282,8 +283,17 @@ def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
     trains = _evidence(file, scope)
     if trains is None or is_trial(scope.name) or evidence.without_gradients(scope):
         return ()
-    loops = evidence.step_loops(scope, trains)
+    loops = [loop for loop in evidence.step_loops(scope, trains) if not _is_dead(file, scope, loop)]
     return [loop for loop in loops if not evidence.over_evaluation_batches(loop)] if file.is_static else loops
+
+
+def _is_dead(file: FileIndex, scope: Scope, loop: Loop) -> bool:
+    """Whether a loop of a module stands under ``if __name__ == "main":``, which never holds."""
+    if not isinstance(scope.node, ast.Module):
+        return False
+    return any(
+        statement.node is loop and is_for_another_program(statement, file.parts[-1]) for statement in scope.statements
+    )
 
 
 def _evidence(file: FileIndex, scope: Scope) -> evidence.Trains | None:

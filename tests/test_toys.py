@@ -1,0 +1,67 @@
+"""Programs that train one or two small layers: what is found there has a low impact."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflint.findings import ImpactLevel
+from tests.support import check
+
+SCRIPT = """\
+import paddle
+from paddle.nn import Conv2D, Linear
+{more}
+
+WIDTH = 13
+
+
+class Net(paddle.nn.Layer):
+    def __init__(self, width):
+        super().__init__()
+        {layers}
+
+
+loader = paddle.io.DataLoader(Rows(), batch_size=10, shuffle=True)
+for x, y in loader:
+    loss = model(paddle.to_tensor(x))
+    loss.backward()
+    optimizer.step()
+"""
+TWO = "self.first = Linear(in_features=WIDTH, out_features=13)\n        self.second = Linear(13, 1)"
+
+
+def levels(layers: str, more: str = "", **files: str) -> set[ImpactLevel]:
+    found = check({"train.py": SCRIPT.format(layers=layers, more=more), **files}, "PPF101", "PPF205")
+    assert [finding.code for finding in found if finding.path == "train.py"] == ["PPF101", "PPF205"]
+    return {finding.impact.level for finding in found if finding.impact is not None}
+
+
+def test_two_small_layers_are_a_toy() -> None:
+    assert levels(TWO) == levels("self.only = Linear(784, 10)") == {ImpactLevel.LOW}
+
+
+@pytest.mark.parametrize(
+    ("layers", "more"),
+    [
+        (TWO + "\n        self.third = Linear(13, 13)", ""),
+        ("self.only = Linear(width, 10)", ""),
+        ("self.only = Linear(4096, 4096)", ""),
+        ("self.only = Linear(8, 8)\n        self.conv = Conv2D(3, 6, 3)", ""),
+        ("self.all = []\n        for _ in range(9):\n            self.all.append(Linear(8, 8))", ""),
+        (TWO, "import paddlenlp"),
+        (TWO, "import backbones"),
+    ],
+)
+def test_more_than_that_is_none(layers: str, more: str) -> None:
+    other = {"backbones.py": "import paddle\n\n\nclass Big(paddle.nn.Layer):\n    pass\n"}
+    assert ImpactLevel.LOW not in levels(layers, more, **other)
+
+
+def test_a_small_model_may_wait_for_files() -> None:
+    rows = """
+class Rows(paddle.io.Dataset):
+    def __getitem__(self, index):
+        return cv2.imread(self.paths[index]).reshape(-1)
+"""
+    found = check({"train.py": SCRIPT.format(layers=TWO, more=rows)}, "PPF101", "PPF205")
+    assert [finding.impact.level for finding in found if finding.impact] == [ImpactLevel.HIGH, ImpactLevel.LOW]
