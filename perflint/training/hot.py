@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from perflint.dataflow.handed import Told, in_order
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.in_use import InUse
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
@@ -204,8 +205,10 @@ def _may_train(owner: Class, clues: Clues) -> bool:
 
 
 def _forward_call(file: FileIndex, scope: Scope) -> _Call:
-    """A forward pass as a step makes it; that a step makes one without gradients is not sure."""
-    step = Step(file.path, function=scope.qualname, forward=True, sure=not evidence.without_gradients(scope))
+    """A forward pass as a step makes it; not sure without gradients, or where nothing makes an object of the class."""
+    is_used = scope.owner is None or InUse.of(file.project).is_used(file, scope.owner)
+    sure = is_used and not evidence.without_gradients(scope)
+    step = Step(file.path, function=scope.qualname, forward=True, sure=sure)
     return _Call(file, scope, dict.fromkeys(required_parameters(scope), GUESS), (), step, _FORWARD_DEPTH)
 
 
