@@ -24,6 +24,7 @@ from perflint.training.clues import Clues
 from perflint.training.clues_ahead import MOST_CALLS, is_worth_a_look
 from perflint.training.live import live
 from perflint.training.looks import Look, Seen
+from perflint.training.predicting import only_predicts
 from perflint.training.steps import Point, Step, points_of, reads_of
 from perflint.training.training_calls import TrainingCalls
 
@@ -131,7 +132,7 @@ class _Hot:
             for scope in _forwards(file, self._clues)
             if scope not in self._seen
         ]
-        for call in forwards:
+        for call in sorted(forwards, key=lambda call: only_predicts(call.file)):  # a helper is told of what trains it
             self._enter(call)
         self._follow_all()
         while self._unsure and not self._clues.sure:
