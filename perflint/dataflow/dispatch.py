@@ -11,6 +11,7 @@ from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
+from perflint.index.in_use import InUse
 from perflint.index.kinds import EITHER, FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, Kind
 from perflint.index.modules import Modules
 from perflint.index.part import Part
@@ -205,12 +206,14 @@ class Dispatch(Part):
         fitting = [
             Target(owner, scope, sure=False)
             for owner, scope in found
-            if scope is not caller
-            and fits(scope, call)
-            and (owner is file or Imports.of(self._project).may_be_loaded(owner))
+            if scope is not caller and fits(scope, call) and (owner is file or self._may_be_meant(owner))
         ]
         beside = [target for target in fitting if target.file.parts[:-1] == file.parts[:-1]]
         return beside or fitting
+
+    def _may_be_meant(self, file: FileIndex) -> bool:
+        """Whether a program may load a file, so that a method of it may be meant that only its name leads to."""
+        return Imports.of(self._project).may_be_loaded(file) and not InUse.of(self._project).is_left_over(file)
 
     @query
     def _methods(self, name: str) -> list[tuple[FileIndex, Scope]]:

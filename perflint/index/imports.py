@@ -19,6 +19,7 @@ _NAMES = re.compile(r"[\w\s,.()\\]*")
 _ROW = re.compile(r"[^#\r\n]*")
 _OF_ITS_PACKAGE = re.compile(r"\bfrom\s+\.")
 _DYNAMIC = ("import_module", "__import__")
+_BY_SETTINGS = re.compile(r"\b(?:(?:instantiate|locate|import_string)\(|_target_\b)")
 _BY_PATH = ("spec_from_file_location", "SourceFileLoader", "load_source", "run_path", "run_module")
 
 
@@ -43,16 +44,17 @@ class Imports(Part):
     @query
     def may_be_loaded(self, file: FileIndex) -> bool:
         """Whether some other file imports a file, or may do so by its path, or from a directory of ``sys.path``."""
-        loading = self._may_load(file)
-        return any(file in self.direct(other) or self._may_find(file, other) for other in loading) or (
-            self._loads_by_path()
-        )
+        return next(self.loaders(file), None) is not None or self._loads_by_path()
+
+    def loaders(self, file: FileIndex) -> Iterator[FileIndex]:
+        """The files that import a file, or may do so from a directory of ``sys.path``, scripts first."""
+        return (other for other in self._may_load(file) if file in self.direct(other) or self._may_find(file, other))
 
     def _may_find(self, file: FileIndex, other: FileIndex) -> bool:
-        """Whether one file imports a module of the name of another, and it is not to be seen where that lies."""
-        name = file.module.rpartition(".")[2]
-        return any(
-            name in target.split(".") and next(self._loaded(target, other), None) is None
+        """Whether the path of a file ends as a module that another one imports, which is not to be seen where it is."""
+        own = file.parts[:-1] if file.is_package else file.parts
+        return bool(own) and any(
+            _ends_with(own, target.split(".")) and next(self._loaded(target, other), None) is None
             for target in other.names.imported
         )
 
@@ -98,13 +100,22 @@ class Imports(Part):
 
     def _dynamic(self, file: FileIndex) -> Iterator[FileIndex]:
         """What ``importlib.import_module("models." + name)`` may bring in: the files of the package that it names."""
-        if not file.has_words(*_DYNAMIC):
-            return
-        for scope in file.scopes.scopes:
-            for statement in scope.statements:
-                for call in statement.calls:
-                    if (dotted(call.func) or "").rpartition(".")[2] in _DYNAMIC and call.args:
-                        yield from self._below(_prefix(call.args[0]), file)
+        for name in _imported_by_call(file):
+            yield from self._below(_prefix(name), file)
+
+    @query
+    def by_settings(self, file: FileIndex) -> bool:
+        """Whether settings may name what is to be made of a file: ``instantiate({"_target_": "models.net.Net"})``.
+
+        A program that asks them means the top folders that it is in or imports from; one at the top means any file.
+        """
+        return any(len(found.parts) == 1 or found.parts[0] == file.parts[0] for found in self._asking_settings())
+
+    @query
+    def _asking_settings(self) -> frozenset[FileIndex]:
+        """The files that settings may tell what to import, and what those import."""
+        files = (file for file in self._project.files.values() if not file.is_foreign)
+        return self.closure(filter(_asks_settings, files))
 
     def _below(self, prefix: str, file: FileIndex) -> Iterator[FileIndex]:
         named = tuple(part for part in prefix.split(".") if part)
@@ -129,6 +140,30 @@ def _closure(
             found.add(file)
             queue += neighbours(file)
     return frozenset(found)
+
+
+def _ends_with(module: tuple[str, ...], target: list[str]) -> bool:
+    """Whether the first parts of a qualified name are the last ones of a module's: ``net.Net`` of ``models.net``."""
+    return any(
+        part == module[-1] and size <= len(module) and tuple(target[:size]) == module[-size:]
+        for size, part in enumerate(target, 1)
+    )
+
+
+def _imported_by_call(file: FileIndex) -> Iterator[ast.expr]:
+    """The names of modules that calls of ``import_module`` are handed."""
+    if file.has_words(*_DYNAMIC):
+        for scope in file.scopes.scopes:
+            for call in scope.calls:
+                if (dotted(call.func) or "").rpartition(".")[2] in _DYNAMIC and call.args:
+                    yield call.args[0]
+
+
+def _asks_settings(file: FileIndex) -> bool:
+    """Whether a file makes objects of classes, or imports modules, that settings name."""
+    if file.has_words("instantiate", "locate", "import_string", "_target_") and file.matches(_BY_SETTINGS):
+        return True
+    return any(not isinstance(name, ast.Constant) and not _prefix(name) for name in _imported_by_call(file))
 
 
 @query

@@ -19,6 +19,7 @@ from perflint.dataflow.type_tests import impossible
 from perflint.facts import doubt
 from perflint.facts.devices import Devices
 from perflint.findings import Confidence, Finding, Fix, Related
+from perflint.index.in_use import InUse
 from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.project import FileIndex
 from perflint.lint.impacts import Cost, cost
@@ -272,7 +273,7 @@ class Context:
             return
         if step is not None and not (step.sure and step.line):
             confidence = min(confidence, Confidence.MEDIUM)
-        if step is not None and (self._is_doubtful(step) or (step.forward and not step.sure)):
+        if self._is_left_over or (step is not None and (self._is_doubtful(step) or (step.forward and not step.sure))):
             confidence = Confidence.LOW
         if claims:  # whether the rule is selected or not: that must not change what others report
             self.claim(node)
@@ -328,6 +329,11 @@ class Context:
         self._guarded.pop()
         if is_statement:
             self._statements.pop()
+
+    @property
+    def _is_left_over(self) -> bool:
+        """Whether no program loads the file, though it loads others that lie beside it."""
+        return InUse.of(self.file.project).is_left_over(self.file)
 
     def _is_doubtful(self, step: Step) -> bool:
         point = self.point

@@ -16,6 +16,7 @@ from perflint.measuring import Event
 from perflint.syntax.vocabulary import evaluates, is_no_training
 from perflint.training.backward_passes import passes_before
 from perflint.training.cadence import Interval
+from perflint.training.predicting import only_predicts
 from perflint.training.repeats import repeat_of
 from perflint.training.steps import Point, Step
 
@@ -24,6 +25,7 @@ WAITS = frozenset({_WAIT, _COPY, "printed wait"})
 """Events for which the host waits for the device: they cost nothing where there is no other one than the CPU."""
 _ITSELF = 0.04
 """Milliseconds of the host's own work for a copy (``events.yaml``): the whole cost, where something else waits, too."""
+_PREDICTING = "in the forward pass of a layer that only predicts"
 _REPEATED = 8
 """How often a loop inside a step is taken to run."""
 
@@ -62,8 +64,9 @@ def cost(
         return Cost(event, event.milliseconds / every.counted(), every.explained())
     if point is None or step is None:
         return _outside_of_steps(event, point)
-    if event.name in WAITS and Devices.of(point.file.project).starts_on_cpu(point.file):
-        return Cost(event, 0.0, "in a program for the CPU")
+    idle = _lost_nowhere(event, point, step)
+    if idle:
+        return Cost(event, 0.0, idle)
     project = point.file.project
     loop = repeat_of(project, point, step, node)
     if event.name == _COPY and step.forward:
@@ -84,6 +87,14 @@ def cost(
     )
     reason = _needed(event, node, point, step)
     return replace(found, milliseconds=0.0, often=reason) if reason else found
+
+
+def _lost_nowhere(event: Event, point: Point, step: Step) -> str:
+    """Why no step of a training on a device is any slower, in words; ``""`` where one may be."""
+    project = point.file.project
+    if event.name in WAITS and Devices.of(project).starts_on_cpu(point.file):
+        return "in a program for the CPU"
+    return _PREDICTING if step.forward and only_predicts(project.files[step.path]) else ""
 
 
 def _needed(event: Event, node: ast.expr | None, point: Point, step: Step) -> str:

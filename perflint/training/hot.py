@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from perflint.dataflow.handed import Told, in_order
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.in_use import InUse
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
@@ -23,6 +24,7 @@ from perflint.training.clues import Clues
 from perflint.training.clues_ahead import MOST_CALLS, is_worth_a_look
 from perflint.training.live import live
 from perflint.training.looks import Look, Seen
+from perflint.training.predicting import only_predicts
 from perflint.training.steps import Point, Step, points_of, reads_of
 from perflint.training.training_calls import TrainingCalls
 
@@ -130,7 +132,7 @@ class _Hot:
             for scope in _forwards(file, self._clues)
             if scope not in self._seen
         ]
-        for call in forwards:
+        for call in sorted(forwards, key=lambda call: only_predicts(call.file)):  # a helper is told of what trains it
             self._enter(call)
         self._follow_all()
         while self._unsure and not self._clues.sure:
@@ -204,8 +206,10 @@ def _may_train(owner: Class, clues: Clues) -> bool:
 
 
 def _forward_call(file: FileIndex, scope: Scope) -> _Call:
-    """A forward pass as a step makes it; that a step makes one without gradients is not sure."""
-    step = Step(file.path, function=scope.qualname, forward=True, sure=not evidence.without_gradients(scope))
+    """A forward pass as a step makes it; not sure without gradients, or where nothing makes an object of the class."""
+    is_used = scope.owner is None or InUse.of(file.project).is_used(file, scope.owner)
+    sure = is_used and not evidence.without_gradients(scope)
+    step = Step(file.path, function=scope.qualname, forward=True, sure=sure)
     return _Call(file, scope, dict.fromkeys(required_parameters(scope), GUESS), (), step, _FORWARD_DEPTH)
 
 

@@ -1,0 +1,199 @@
+"""Which classes and functions of a project some of its code uses, and which are left over."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from perflint.index.callers import Callers
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.imports import Imports
+from perflint.index.modules import Modules
+from perflint.index.part import Part
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Class, Scope, Statement
+from perflint.syntax.tree import walk
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex, Load
+
+_LOOK_UPS = ("getattr", "eval", "exec", "globals", "locals", "vars", "import_module")
+_LISTINGS = ("__dict__", "getmembers")
+"""What finds classes and functions by names that it works out."""
+_RUN = (ast.Expr, ast.For, ast.While, ast.With)
+_QUOTES = ('"', "'")
+
+Definition = Class | Scope
+"""A class, or a function."""
+
+
+class InUse(Part):
+    """Which definitions of one project are used.
+
+    ``Old`` is used by nothing but ``OldNet``, which nothing uses, so both are left over::
+
+        class Old(nn.Layer): ...
+        class OldNet(nn.Layer):
+            def __init__(self):
+                self.part = Old()
+        class Net(nn.Layer): ...
+
+        if __name__ == "__main__":
+            train(Net())
+
+    In doubt a definition is used: one that a decorator may register, that a package exports, whose name stands in
+    quotes anywhere, or that lies where code looks names up.
+    """
+
+    @query(cycle=False)
+    def is_used(self, file: FileIndex, definition: Definition) -> bool:
+        """Whether some code that may run uses a class, or a function of the module; those inside others always are.
+
+        What no program loads is a library, for programs that are not to be seen, unless it is left over; so is what a
+        ``setup.py`` installs.
+        """
+        if "." in definition.qualname or _is_decorated(definition) or self._is_installed(file):
+            return True
+        if not self._is_loaded(file):
+            return not self.is_left_over(file)
+        if self._is_named(file, definition) or self._is_looked_up(file):
+            return True
+        heirs = Hierarchy.of(self._project).descendants(definition) if isinstance(definition, Class) else ()
+        return any(self.is_used(*heir) for heir in heirs) or Imports.of(self._project).by_settings(file)
+
+    @query
+    def is_left_over(self, file: FileIndex) -> bool:
+        """Whether nothing that may run imports a file, although a program loads a module that lies beside it."""
+        if file.is_package or file.is_quiet or self._is_installed(file) or self._is_run(file):
+            return False
+        if Imports.of(self._project).by_settings(file):
+            return False
+        if any(other.is_quiet for other in Imports.of(self._project).loaders(file)):
+            return False
+        return any(
+            not other.is_package and other.parts[:-1] == file.parts[:-1] and self._is_loaded(other)
+            for other in self._project.files.values()
+            if other is not file
+        )
+
+    @query
+    def _is_installed(self, file: FileIndex) -> bool:
+        """Whether a ``setup.py`` lies beside the outermost package that a file is in."""
+        modules, top = self._project.modules, len(file.parts) - 1
+        while top > 0 and file.parts[:top] in modules:
+            top -= 1
+        return top < len(file.parts) - 1 and (*file.parts[:top], "setup") in modules
+
+    @query(cycle=False)
+    def _is_run(self, file: FileIndex) -> bool:
+        return not file.is_quiet and (_is_program(file) or self._is_loaded(file))
+
+    @query(cycle=False)
+    def _is_loaded(self, file: FileIndex) -> bool:
+        """Whether a program loads a file: it imports it, or what imports it."""
+        return any(self._is_run(other) for other in Imports.of(self._project).loaders(file))
+
+    # -- names -------------------------------------------------------------------------------------------------
+
+    def _is_named(self, file: FileIndex, definition: Definition) -> bool:
+        """Whether code that may run names a definition; its own file is asked first, as it is parsed already."""
+        mentions = self._project.mentions
+        for name in sorted(mentions.other_names(definition.name)):
+            naming = mentions.of(name)
+            if any(_is_quoted(other, name) for other in naming):
+                return True
+            own_first = sorted(naming, key=lambda other: other is not file)
+            if any(self._is_named_in(other, name, file, definition) for other in own_first):
+                return True
+        return False
+
+    def _is_named_in(self, other: FileIndex, name: str, file: FileIndex, definition: Definition) -> bool:
+        is_bound = other is file or self._binds(other, name, file, definition)
+        if is_bound and other is not file and other.is_package:
+            return True
+        if not is_bound and not other.may_be_member(name):
+            return False
+        bases = _bases(other)
+        return any(
+            load.node not in bases
+            and (is_bound if isinstance(load.node, ast.Name) else self._is_member(load.node, other, file, definition))
+            and self._may_run(other, load, definition)
+            for load in other.loads.get(name, ())
+        )
+
+    def _binds(self, other: FileIndex, name: str, file: FileIndex, definition: Definition) -> bool:
+        """Whether an import of another file makes a name stand for a definition."""
+        return self._is_meant(other.names.resolve(name), other, file, definition)
+
+    def _is_member(self, node: ast.Attribute, other: FileIndex, file: FileIndex, definition: Definition) -> bool:
+        """Whether ``module.Net`` may stand for a definition."""
+        name = dotted(node)
+        if name is None or not other.names.is_bound(name.partition(".")[0]):
+            return True
+        return self._is_meant(other.names.resolve(name), other, file, definition)
+
+    def _is_meant(self, qualified: str, other: FileIndex, file: FileIndex, definition: Definition) -> bool:
+        """Whether a qualified name in a file stands for a definition, or may do so by way of ``sys.path``."""
+        found = Modules.of(self._project).find(qualified, other)
+        if found is not None:
+            return found[1] is definition
+        return file.module.rpartition(".")[2] in qualified.split(".")[:-1]
+
+    def _may_run(self, other: FileIndex, load: Load, definition: Definition) -> bool:
+        """Whether a place that names a definition may run, and is no part of the definition."""
+        holder = _holder(load.scope) if load.scope is not None else None
+        if other.is_quiet:
+            return True
+        if holder is definition:
+            return False
+        return self.is_used(other, holder) if holder is not None else not self.is_left_over(other)
+
+    @query
+    def _is_looked_up(self, file: FileIndex) -> bool:
+        """Whether a file, or one that imports it, finds definitions by names that it works out."""
+        callers = Callers.of(self._project)
+        return any(
+            other.has_words(*_LISTINGS) or (other.has_words(*_LOOK_UPS) and callers.held_by(other).finds_names)
+            for other in (file, *Imports.of(self._project).importers(file))
+        )
+
+
+@query
+def _is_program(file: FileIndex) -> bool:
+    """Whether a file does something when it runs, or holds settings alone, which programs load by their paths."""
+    if file.has("__main__"):
+        return True
+    statements = file.scopes.module.statements
+    if any(map(_does_something, statements)):
+        return True
+    is_plain = len(file.scopes.scopes) == 1 and not file.scopes.classes and not file.is_package
+    return is_plain and any(isinstance(statement.node, ast.Assign) for statement in statements)
+
+
+def _does_something(statement: Statement) -> bool:
+    node = statement.node
+    return isinstance(node, _RUN) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+
+
+@query
+def _bases(file: FileIndex) -> frozenset[ast.AST]:
+    """The parts of the bases of a file's classes: naming a class there does not make an object of it."""
+    return frozenset(item for owner in file.scopes.classes.values() for base in owner.node.bases for item in walk(base))
+
+
+def _holder(scope: Scope) -> Definition | None:
+    """The class, or the function of the module, that a function belongs to; None for the module itself."""
+    if scope.parent is None:
+        return None
+    while scope.parent is not None and scope.parent.parent is not None:
+        scope = scope.parent
+    return scope.owner or scope
+
+
+def _is_decorated(definition: Definition) -> bool:
+    return not isinstance(definition.node, ast.Module) and bool(definition.node.decorator_list)
+
+
+def _is_quoted(file: FileIndex, name: str) -> bool:
+    return any(file.has(f"{quote}{name}{quote}") for quote in _QUOTES)

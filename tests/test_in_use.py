@@ -1,0 +1,149 @@
+"""Which classes of a project are made by code that runs, and what is said of the others."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from perflint.findings import Confidence
+from perflint.index.in_use import InUse
+from tests.support import check, project
+
+NET = dedent("""
+    import paddle
+    from paddle import nn
+
+
+    class Part(nn.Layer):
+        def forward(self, x):
+            return x * paddle.to_tensor(2.0)
+
+
+    class Net(nn.Layer):
+        def __init__(self):
+            super(Net, self).__init__()
+            self.part = Part()
+
+        def forward(self, x):
+            return self.part(x)
+
+
+    class Other(nn.Layer):
+        def forward(self, x):
+            return x
+    """)
+MAIN = "from net import Other\n\nif __name__ == '__main__':\n    Other()\n"
+
+
+def is_used(files: dict[str, str], name: str, path: str = "net.py") -> bool:
+    known = project(files)
+    file = known.files[path]
+    return InUse.of(known).is_used(file, file.scopes.classes[name])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "net = Net()\n",
+        "def build():\n    return Net()\n\nbuild()\n",
+        "MODELS = {'a': Net}\n",
+        "class Mine(Net): pass\n\nMine()\n",
+        "@register\nclass Mine(Net): pass\n",
+        "__all__ = ['Net']\n",
+        "import net\n\nnet.Net()\n",
+        "from net import Net as Model\n\nModel()\n",
+        "from net import *\n\nNet()\n",
+        "import net\n\ngetattr(net, name)()\n",
+    ],
+)
+def test_what_uses_a_class(text: str) -> None:
+    files = {"net.py": NET, "main.py": f"from net import Net\n{text}\nif __name__ == '__main__': pass\n"}
+    assert is_used(files, "Net")
+    assert is_used(files, "Part")
+    assert is_used(files, "Other") == ("getattr" in text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from net import Net\n",
+        "from net import Net\n\nassert isinstance(1, int)\n",
+        "from net import Net\n\ndef build():\n    return Net()\n",
+        "from other import Net\n\nNet()\n",
+        "import net\nimport other\n\nother.Net()\n",
+        "from net import Net\n\nclass Mine(Net): pass\n",
+    ],
+)
+def test_what_does_not(text: str) -> None:
+    other = "from paddle import nn\n\nclass Net(nn.Layer): pass\n"
+    files = {"net.py": NET, "other.py": other, "use.py": text, "main.py": f"import use\n{MAIN}"}
+    assert is_used(files, "Other")
+    assert not is_used(files, "Net")
+    assert not is_used(files, "Part")
+
+
+def test_a_library_is_for_programs_that_are_not_to_be_seen() -> None:
+    assert is_used({"net.py": NET}, "Net")
+    assert is_used({"lib/__init__.py": "from .net import Other\n", "lib/net.py": NET}, "Net", "lib/net.py")
+    tested = {"lib/net.py": NET, "tests/test_net.py": "from lib.net import Other\n\ndef test():\n    Other()\n"}
+    assert is_used(tested, "Net", "lib/net.py")
+
+
+def test_what_is_installed_is_for_other_programs_too() -> None:
+    files = {"lib/__init__.py": "", "lib/net.py": NET, "lib/old.py": NET, "main.py": MAIN.replace("net", "lib.net")}
+    assert not is_used(files, "Net", "lib/net.py")
+    assert not is_used(files, "Net", "lib/old.py")
+    files["setup.py"] = "setup(packages=find_packages())\n"
+    assert is_used(files, "Net", "lib/net.py")
+    assert is_used(files, "Net", "lib/old.py")
+    loose = {"setup.py": files["setup.py"], "net.py": NET, "main.py": MAIN}
+    assert not is_used(loose, "Net")
+
+
+def test_settings_may_name_a_class() -> None:
+    main = "from net import Other\n\ndef main(settings):\n    Other(instantiate(settings))\n\nmain(1)\n"
+    assert is_used({"net.py": NET, "main.py": main}, "Net")
+    assert is_used({"net.py": NET, "main.py": MAIN + "import_module(name)\n"}, "Net")
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"main.py": "from lib.net import Net\n\nNet()\n"}, True),
+        ({"main.py": "from lib.net import Net\n\nNet()\n", "lib/user.py": "from .old import Net\n"}, True),
+        ({"main.py": "from lib.user import f\n\nf()\n", "lib/user.py": "from .old import Net\n"}, False),
+        ({"main.py": "from lib.net import Net\n\nNet()\n", "tests/test_old.py": "from lib.old import Net\n"}, False),
+        ({"main.py": "from lib.net import Net\nimport sys\n\nsys.path.append('lib')\nimport old\n"}, False),
+        ({"main.py": "print()\n"}, False),
+    ],
+)
+def test_a_module_that_no_program_loads_beside_one_that_some_does(files: dict[str, str], expected: bool) -> None:
+    known = project({**files, "lib/__init__.py": "", "lib/net.py": NET, "lib/old.py": NET})
+    assert InUse.of(known).is_left_over(known.files["lib/old.py"]) == expected
+
+
+def test_nobody_is_shown_a_layer_that_nothing_makes() -> None:
+    files = {"net.py": NET, "main.py": MAIN}
+    (found,) = check(files, "PPF205", min_confidence=Confidence.LOW)
+    assert found.confidence is Confidence.LOW
+    (found,) = check({**files, "main.py": MAIN.replace("Other", "Net")}, "PPF205")
+    assert found.confidence is Confidence.MEDIUM
+
+
+def test_nobody_is_shown_a_training_loop_that_no_program_loads() -> None:
+    train = """
+        def train(net, loader, optimizer):
+            for x in loader:
+                loss = net(x).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                print(loss.item())
+        """
+    files = {"new.py": train, "main.py": "import paddle\nfrom new import train\n\ntrain(1, 2, 3)\n"}
+    assert {finding.path for finding in check({**files, "old.py": train}, "PPF201")} == set()
+    marked = {path: f"import paddle\n{dedent(text)}" for path, text in {**files, "old.py": train}.items()}
+    assert {finding.path for finding in check(marked, "PPF2")} == {"new.py"}
+    unsure = check(marked, "PPF2", min_confidence=Confidence.LOW)
+    assert {finding.confidence for finding in unsure if finding.path == "old.py"} == {Confidence.LOW}
