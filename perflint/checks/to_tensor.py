@@ -84,6 +84,8 @@ _FILLERS = {
     "linspace": "linspace",
 }
 """What fills a tensor as a function of NumPy fills an array: the same name in Paddle, and the one in fluid's layers."""
+_ON_DEVICE = "copy on the device"
+"""The event where a loader has made a tensor already (``events.yaml``)."""
 _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
 
 
@@ -138,6 +140,7 @@ def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: 
         step,
         confidence=_confidence(found, call, node, context),
         claims=False,
+        event=_ON_DEVICE if found.kind in ("copy", "cast") else "",
         message=_MESSAGES[said],
         once=_once(step, context.here),
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
