@@ -30,6 +30,9 @@ _OTHER_WEIGHTS = re.compile(
 _LIBRARIES = re.compile(r"paddle\w+|pgl|pp\w+|parl")
 """Packages that bring models along."""
 
+_TRAINING = ("backward", "minimize", "fit")
+"""Words without which a file has layers to offer, but trains none."""
+
 _MOST_LAYERS = 2
 _MOST_WEIGHTS = 1_000_000
 """Of one layer: the matrix of the digits' exercise, 784 by 512, has less than half of that."""
@@ -38,7 +41,9 @@ _MOST_WEIGHTS = 1_000_000
 @query
 def is_toy(file: FileIndex) -> bool:
     """Whether a program trains no more than one or two small linear layers, all of which stand in its file."""
-    if not file.has_words("Linear") or any(map(_LIBRARIES.fullmatch, file.names.packages - {"paddle"})):
+    if not file.has_words("Linear") or not file.has_words(*_TRAINING):
+        return False
+    if any(map(_LIBRARIES.fullmatch, file.names.packages - {"paddle"})):
         return False
     layers = [found for scope in file.scopes.scopes for found in _layers(file, scope)]
     return 0 < len(layers) <= _MOST_LAYERS and all(layers) and not _imports_layers(file)

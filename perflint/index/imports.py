@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perflint.index.part import Part
@@ -66,16 +66,20 @@ class Imports(Part):
     @query
     def _may_load(self, file: FileIndex) -> list[FileIndex]:
         """The files whose text allows for an import of a file."""
-        name, depth = file.module.rpartition(".")[2], len(file.parts) - 1
-        found = [
-            other
-            for other in self._project.files.values()
-            if other is not file
-            if (name and other.has_words(name) and _may_name(other, name, file.is_package))
-            or (file.is_package and other.parts[:depth] == file.parts[:depth] and other.matches(_OF_ITS_PACKAGE))
-            or other.has_words(*_DYNAMIC)
-        ]
-        return sorted(found, key=lambda other: not other.has("__main__"))
+        name, mentions = file.module.rpartition(".")[2], self._project.mentions
+        found = {other for other in mentions.of(name) if _may_name(other, name, file.is_package)} if name else set()
+        found.update(mentions.of(*_DYNAMIC))
+        if file.is_package:
+            depth = len(file.parts) - 1
+            inside = (other for other in mentions.of("from") if other.parts[:depth] == file.parts[:depth])
+            found.update(other for other in inside if other.matches(_OF_ITS_PACKAGE))
+        order = self._order()
+        return sorted(found - {file}, key=lambda other: (not other.has("__main__"), order[other]))
+
+    @query
+    def _order(self) -> Mapping[FileIndex, int]:
+        """Which place each file has among those of the project."""
+        return {file: place for place, file in enumerate(self._project.files.values())}
 
     @query
     def direct(self, file: FileIndex) -> frozenset[FileIndex]:

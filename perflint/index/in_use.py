@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.index.callers import Callers
@@ -16,7 +18,7 @@ from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Load
+    from perflint.index.project import FileIndex, Load, Project
 
 _LOOK_UPS = ("getattr", "eval", "exec", "globals", "locals", "vars", "import_module")
 _LISTINGS = ("__dict__", "getmembers")
@@ -71,11 +73,13 @@ class InUse(Part):
             return False
         if any(other.is_quiet for other in Imports.of(self._project).loaders(file)):
             return False
-        return any(
-            not other.is_package and other.parts[:-1] == file.parts[:-1] and self._is_loaded(other)
-            for other in self._project.files.values()
-            if other is not file
-        )
+        return any(other is not file for other in self._loaded_in(file.parts[:-1]))
+
+    @query
+    def _loaded_in(self, package: tuple[str, ...]) -> tuple[FileIndex, ...]:
+        """Two modules of a package, or of a directory, that programs load, or fewer where there are not so many."""
+        modules = _by_package(self._project).get(package, ())
+        return tuple(islice((file for file in modules if not file.is_package and self._is_loaded(file)), 2))
 
     @query
     def _is_installed(self, file: FileIndex) -> bool:
@@ -157,6 +161,15 @@ class InUse(Part):
             other.has_words(*_LISTINGS) or (other.has_words(*_LOOK_UPS) and callers.held_by(other).finds_names)
             for other in (file, *Imports.of(self._project).importers(file))
         )
+
+
+@query
+def _by_package(project: Project) -> Mapping[tuple[str, ...], list[FileIndex]]:
+    """The files of a project by the package, or the directory, that they lie in."""
+    found: dict[tuple[str, ...], list[FileIndex]] = {}
+    for file in project.files.values():
+        found.setdefault(file.parts[:-1], []).append(file)
+    return found
 
 
 @query

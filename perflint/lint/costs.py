@@ -15,7 +15,7 @@ from perflint.training.arms import Arms, exclude
 from perflint.training.steps import Step
 
 _MOST_WAYS = 100
-"""Ways from one loop that are compared; where there are more, all are taken to run in one program."""
+"""Ways from one loop, or its events, that are compared; where there are more, all are taken to run in one step."""
 
 _BESIDE_A_LINE = "{reason}, mended along with line {row}"
 _READS = frozenset({"wait", "printed wait"})
@@ -83,8 +83,9 @@ class Costs:
         """
         ways, own = self._events[loop_of(step), cost.event.name], _way(draft, step)
         every = len(ways) > _MOST_WAYS
-        events = (event for way, found in ways.items() if every or may_meet(own, way) for event in found)
-        return [milliseconds for milliseconds, arms in events if not exclude(draft.arms, arms)]
+        events = [event for way, found in ways.items() if every or may_meet(own, way) for event in found]
+        few = len(events) <= _MOST_WAYS
+        return [milliseconds for milliseconds, arms in events if not (few and exclude(draft.arms, arms))]
 
     def _drained(self, draft: Draft) -> str:
         """Where the host has just waited again and again for the device, in words; ``""`` where it has not."""
