@@ -85,7 +85,7 @@ class _Loader:
 class _Facts:
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._readings: dict[ast.Call, LoaderReading] = {}
+        self._readings: dict[tuple[ast.Call, frozenset[ast.Call]], LoaderReading] = {}
 
     def found(self) -> Found:
         """Follow the workers of every loader."""
@@ -190,13 +190,15 @@ class _Facts:
         places[start, end] = replace(best, callers=tuple(callers))
 
     def _reading(self, origin: WorkerOrigin) -> LoaderReading:
-        """What draws from the loader."""
+        """What draws from the loader: of a default, where the calls that leave it as it is hand the loader on to."""
         made = self._made(origin)
         if made is None:
             return LoaderReading(Worth.TRAINS)
-        if made[3] not in self._readings:
-            self._readings[made[3]] = reading(*made)
-        return self._readings[made[3]]
+        through = frozenset(call for _, _, _, call in origin.site.calls) if origin.kind == "parameter" else frozenset()
+        key = made[3], through
+        if key not in self._readings:
+            self._readings[key] = reading(*made, through)
+        return self._readings[key]
 
     @staticmethod
     def _made(origin: WorkerOrigin) -> tuple[FileIndex, Scope, Statement, ast.Call] | None:
