@@ -92,7 +92,7 @@ def test_a_recorded_value_costs_what_was_measured() -> None:
 def test_each_event_is_that_of_a_rule_or_a_check() -> None:
     named = {rule.event.name for rule in catalogue.shipped().values() if rule.event is not None}
     by_checks = {"printed line", "recorded value", "progress text"}  # which PPF405 names itself
-    by_checks |= {"whole save"}  # which PPF401 does
+    by_checks |= {"whole save", "copy on the device"}  # which PPF401 and PPF205 do
     by_checks |= {"evaluated batch", "ready batch", "other batch"}  # which PPF101 does
     assert set(EVENTS) - named == by_checks
 

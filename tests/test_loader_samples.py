@@ -124,7 +124,9 @@ def test_the_reason_names_the_place_and_what_helps() -> None:
     finding = of(
         script("return self.transform(index)", "loader = DataLoader(Images(paths, T.ToTensor()), batch_size=8)")
     )
-    assert_words(finding, "(`paddle.vision.transforms.ToTensor` at line 23)", "`Transpose()` and `Normalize([0.0], [255.0])`")
+    assert_words(
+        finding, "(`paddle.vision.transforms.ToTensor` at line 23)", "`Transpose()` and `Normalize([0.0], [255.0])`"
+    )
     finding = of(script("return paddle.to_tensor(self.paths[index])"))
     assert_words(finding, "(`paddle.to_tensor` at line 13)", "NumPy arrays will do")
 

@@ -23,7 +23,7 @@ class Net(paddle.nn.Layer):
 
 loader = paddle.io.DataLoader(Rows(), batch_size=10, shuffle=True)
 for x, y in loader:
-    loss = model(paddle.to_tensor(x))
+    loss = model(x * paddle.to_tensor([0.5, 1.5]))
     loss.backward()
     optimizer.step()
 """
@@ -41,7 +41,8 @@ def test_two_small_layers_are_a_toy() -> None:
 
 
 def test_a_call_of_a_layer_makes_none() -> None:
-    assert levels("self.fc = Linear(16, 1)\n\n    def forward(self, x):\n        return self.fc(x)") == {ImpactLevel.LOW}
+    layers = "self.fc = Linear(16, 1)\n\n    def forward(self, x):\n        return self.fc(x)"
+    assert levels(layers) == {ImpactLevel.LOW}
 
 
 CIRCUIT = """\
@@ -118,3 +119,21 @@ class Rows(paddle.io.Dataset):
 """
     found = check({"train.py": SCRIPT.format(layers=TWO, more=rows)}, "PPF101", "PPF205")
     assert [finding.impact.level for finding in found if finding.impact] == [ImpactLevel.HIGH, ImpactLevel.LOW]
+
+
+def test_a_module_with_a_small_layer_trains_nothing_by_itself() -> None:
+    layer = """\
+import paddle
+
+
+class Head(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.only = paddle.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.only(x) * paddle.to_tensor(2.0)
+"""
+    [finding] = check({"head.py": layer}, "PPF205")
+    assert finding.impact is not None
+    assert finding.impact.level is ImpactLevel.MEDIUM

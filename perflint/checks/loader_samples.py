@@ -20,7 +20,7 @@ _DATASETS = {
 _TENSORS = "the samples are Paddle tensors (`{text}` at {place}), on which worker processes crash"
 _ARRAYS = _TENSORS + "; NumPy arrays will do, since the loader makes tensors of them anyway"
 _TRANSFORMS = _TENSORS + "; `Transpose()` and `Normalize([0.0], [255.0])` in its place give the same as arrays"
-_COLLATOR = _TENSORS + "; give it `return_tensors=\"np\"`, since the loader makes tensors of arrays anyway"
+_COLLATOR = _TENSORS + '; give it `return_tensors="np"`, since the loader makes tensors of arrays anyway'
 _EMPTY = "`{text}` at {place} makes an array of size zero, which cannot go through shared memory"
 _ONE_ROW = _EMPTY + ": give such a sample one row and a mask, or pass use_shared_memory=False beside the workers"
 

@@ -105,7 +105,7 @@ def reading(
 ) -> LoaderReading:
     """What workers could do for the loader that a call makes.
 
-    ``through``: where the functions that make the loader have several callers, the calls to follow it to, and no others.
+    ``through``: of the callers of the functions that make the loader, those to follow it to; all, where it has none.
     """
     if loads_from_memory(file, scope, call) or _yields_whole_batches(call) or _is_refused(file, scope, statement, call):
         return LoaderReading(Worth.NOTHING)

@@ -36,7 +36,9 @@ _NO_TENSORS = re.compile(
     r"paddle\.(?:no_grad|enable_grad|(?:is|in|set|get|enable|disable)_\w+|seed|save|summary|flops|batch|broadcast_shape"
     r"|iinfo|finfo|jit|grad)$"
 )
-_COLLATORS = re.compile(r"paddlenlp\.data\.(?:data_collator\.)?(?:DataCollator\w+|DefaultDataCollator|default_data_collator)$")
+_COLLATORS = re.compile(
+    r"paddlenlp\.data\.(?:data_collator\.)?(?:DataCollator\w+|DefaultDataCollator|default_data_collator)$"
+)
 """What PaddleNLP collates batches with: into Paddle tensors, unless ``return_tensors="np"`` asks for arrays."""
 _TO_HOST = frozenset({"numpy", "item", "tolist"})
 _EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))

@@ -3,7 +3,7 @@
 A linear regression on 13 features, or the first exercise with handwritten digits, takes the device some microseconds a
 step.  A wait or a batch that is loaded late may be most of such a step, but nobody gains a minute by mending it.
 
-The state of a simulated quantum circuit with 10 qubits is 1024 numbers, which each gate changes by a few operations that
+The state of a simulated quantum circuit with 10 qubits is 1024 numbers, and each gate takes a few small operations that
 Python launches one by one.  The device has nothing left to do when the host reads the loss.
 """
 
@@ -34,6 +34,9 @@ _CIRCUIT = re.compile(r"paddle_quantum\.(?:\w+\.)*(?:UAnsatz|Circuit)$")
 _LIBRARIES = re.compile(r"paddle\w+|pgl|pp\w+|parl")
 """Packages that bring models along."""
 
+_TRAINING = ("backward", "minimize", "fit")
+"""Words without which a file has layers to offer, but trains none."""
+
 _MOST_LAYERS = 2
 _MOST_WEIGHTS = 1_000_000
 """Of one layer: the matrix of the digits' exercise, 784 by 512, has less than half of that."""
@@ -46,7 +49,7 @@ def is_toy(file: FileIndex) -> bool:
 
     All of them stand in its file.
     """
-    if not file.has_words("Linear") and not file.has_words("paddle_quantum"):
+    if not file.has_words("Linear", "paddle_quantum") or not file.has_words(*_TRAINING):
         return False
     if any(map(_LIBRARIES.fullmatch, file.names.packages - {"paddle", "paddle_quantum"})):
         return False
@@ -54,7 +57,8 @@ def is_toy(file: FileIndex) -> bool:
     if not all(circuits) or (not circuits and "paddle_quantum" in file.names.packages):
         return False
     layers = [found for scope in file.scopes.scopes for found in _layers(file, scope, bool(circuits))]
-    return 0 < len(circuits) + len(layers) and len(layers) <= _MOST_LAYERS and all(layers) and not _imports_layers(file)
+    is_small = bool(circuits or layers) and len(layers) <= _MOST_LAYERS and all(layers)
+    return is_small and not _imports_layers(file)
 
 
 def _circuits(file: FileIndex, scope: Scope) -> Iterator[bool]:
@@ -102,7 +106,7 @@ def _greatest(given: ast.expr | None, place: ReadPlace) -> int:
     values = Constants.of(place.file.project).possible(given, place) if given is not None else ()
     if not values or not all(type(value.value) is int for value in values):
         return 0
-    return max(value.value for value in values)
+    return max(int(value.value) for value in values)
 
 
 def _imports_layers(file: FileIndex) -> bool:
