@@ -190,11 +190,17 @@ class _Facts:
         places[start, end] = replace(best, callers=tuple(callers))
 
     def _reading(self, origin: WorkerOrigin) -> LoaderReading:
-        """What draws from the loader: of a default, where the calls that leave it as it is hand the loader on to."""
+        """What draws from the loader; nothing, where those who leave a default as it is do nothing with it."""
         made = self._made(origin)
         if made is None:
             return LoaderReading(Worth.TRAINS)
-        through = frozenset(call for _, _, _, call in origin.site.calls) if origin.kind == "parameter" else frozenset()
+        if origin.kind == "parameter":
+            left = self._read(made, frozenset(call for _, _, _, call in origin.site.calls))
+            if left.worth is Worth.NOTHING:
+                return left
+        return self._read(made, frozenset())
+
+    def _read(self, made: tuple[FileIndex, Scope, Statement, ast.Call], through: frozenset[ast.Call]) -> LoaderReading:
         key = made[3], through
         if key not in self._readings:
             self._readings[key] = reading(*made, through)
