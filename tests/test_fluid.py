@@ -166,3 +166,31 @@ def test_setting_a_parameter_to_a_tensor_goes_through_the_host_in_paddle_1() -> 
     assert not check(MOVING_AVERAGE.format(**old, new="values"), "PPF201")
     new = {"imports": "import paddle", "mean": "paddle.mean"}
     assert not check(MOVING_AVERAGE.format(**new, new="paddle.clip(ema, 0.0, 1.0)"), "PPF201")
+
+
+GENERATED = """
+    import numpy as np
+    import paddle
+    import paddle.fluid as fluid
+
+    image = fluid.layers.data("image", shape=[1, 28, 28])
+    cost = fluid.layers.mean(image)
+    fluid.optimizer.Adam(1e-4).minimize(cost)
+    {made}
+    exe = fluid.Executor(fluid.CUDAPlace(0))
+    for step, image in enumerate(mnist_generator()):
+        exe.run(feed={{"image": np.array(image)}}, fetch_list=[cost])
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "mnist_generator = paddle.batch(paddle.dataset.mnist.train(), batch_size=128)",
+        "mnist_generator = fluid.io.batch(fluid.io.shuffle(read, 1000), batch_size=128)",
+        "from readers import mnist_generator",
+    ],
+)
+def test_what_a_reader_gives_is_no_variable_of_the_graph(made: str) -> None:
+    assert not check(GENERATED.format(made=made), "PPF201")
+    assert check(GENERATED.format(made="mnist_generator = read"), "PPF201", min_confidence=1) == []

@@ -249,6 +249,35 @@ def test_a_parameter_default_counts_where_the_training_call_leaves_it() -> None:
     )
 
 
+def test_a_default_that_training_overrules_is_left_alone() -> None:
+    text = """\
+        import paddle
+
+
+        def build(dataset, num_workers=0):{mark}
+            train_loader = paddle.io.DataLoader(dataset, batch_size=8, shuffle=True, num_workers=num_workers)
+            val_loader = paddle.io.DataLoader(dataset, batch_size=8)
+            return train_loader, val_loader
+
+
+        def train(model, optimizer):
+            train_loader, _ = build(Images(), num_workers=4)
+            for x in train_loader:
+                loss = model(x)
+                loss.backward()
+                optimizer.step()
+
+
+        def other(model, optimizer):
+            first, _ = build(Images())
+            for x in first:
+                {body}
+        """
+    expect(text.format(mark="", body="print(x.shape)\n                break"))
+    loop = "loss = model(x)\n                loss.backward()\n                optimizer.step()"
+    expect(text.format(mark="  #: PPF101", body=loop))
+
+
 def test_an_argument_written_at_the_call_is_reported_there() -> None:
     expect(
         """\

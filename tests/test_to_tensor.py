@@ -11,10 +11,10 @@ import paddle
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Confidence, Finding, Level
+from perflint.findings import Confidence, Finding, ImpactLevel, Level
 from perflint.fix import fixer
 from perflint.run import engine
-from tests.support import expect_marked, expect_marked_in_step, fixed_body, in_step, sources
+from tests.support import check, expect_marked, expect_marked_in_step, fixed_body, in_step, sources
 
 RULE = "PPF205"
 FORWARD = """\
@@ -43,7 +43,7 @@ ZEROS = "if lengths > 0: x = x + 1\n        else: x = paddle.to_tensor([0.0])"
 
 def found(text: str, gated: bool = True) -> list[Finding]:
     """The findings of the rule, down to the least sure."""
-    settings = Settings(select=(RULE,), min_confidence=Confidence.LOW)
+    settings = Settings(select=(RULE,), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
     return engine.check(sources(text), settings, gated=gated)
 
 
@@ -601,3 +601,40 @@ def test_code_for_fluid_is_told_what_fluid_has() -> None:
     batch, constant = (item.message for item in found(text) if item.code == RULE)
     assert "let a `fluid.io.DataLoader` make the tensors" in batch
     assert "with `fluid.layers.fill_constant`" in constant
+
+
+ARRAYS = """\
+import numpy as np
+import paddle
+import paddle.nn.functional as F
+
+
+def train(model, optimizer, size):
+    rows = read_all()
+    order = np.random.permutation(len(rows))
+    rows = rows[order]
+    {loop}
+        {batch}
+        loss = F.cross_entropy(model(paddle.to_tensor({part})), 0)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+COUNTED = "for step in range(len(rows) // size):"
+
+
+@pytest.mark.parametrize(
+    ("loop", "batch", "part", "is_slice"),
+    [
+        (COUNTED, "x = rows[step * size : (step + 1) * size]", "x", True),
+        (COUNTED, "x = rows[step * size : (step + 1) * size, :8]", "x.astype('float32')", True),
+        (COUNTED, "pass", "np.array(rows[step * size : (step + 1) * size])", True),
+        ("for step, x in enumerate([rows[k : k + size] for k in range(0, 100, size)]):", "pass", "x[:, :-1]", True),
+        (COUNTED, "x = np.stack([decode(row) for row in rows[step * size : (step + 1) * size]])", "x", False),
+        ("for step, x in enumerate(reader()):", "pass", "x[:, :-1]", False),
+    ],
+)
+def test_rows_of_an_array_in_memory_are_sliced_on_the_device(loop: str, batch: str, part: str, is_slice: bool) -> None:
+    [finding] = check(ARRAYS.format(loop=loop, batch=batch, part=part), RULE, min_confidence=Confidence.LOW)
+    advice = "make one tensor of the whole array before the loop, if the device holds it, and slice that"
+    assert (advice in finding.message) is is_slice

@@ -1,4 +1,4 @@
-"""Programs that train one or two small layers: what is found there has a low impact."""
+"""Programs that train one or two small layers, or a small circuit: what is found there has a low impact."""
 
 from __future__ import annotations
 
@@ -38,6 +38,60 @@ def levels(layers: str, more: str = "", **files: str) -> set[ImpactLevel]:
 
 def test_two_small_layers_are_a_toy() -> None:
     assert levels(TWO) == levels("self.only = Linear(784, 10)") == {ImpactLevel.LOW}
+
+
+def test_a_call_of_a_layer_makes_none() -> None:
+    layers = "self.fc = Linear(16, 1)\n\n    def forward(self, x):\n        return self.fc(x)"
+    assert levels(layers) == {ImpactLevel.LOW}
+
+
+CIRCUIT = """\
+import paddle
+from paddle_quantum.circuit import UAnsatz
+{more}
+
+QUBITS = 3
+
+
+class Search(paddle.nn.Layer):
+    def __init__(self, shape):
+        super().__init__()
+        self.theta = self.create_parameter(shape=shape)
+
+    def forward(self):
+        circuit = UAnsatz({qubits})
+        circuit.ry(self.theta[0], 0)
+        return 1 - paddle.real(circuit.U).trace()
+
+
+losses = []
+for _ in range(1000):
+    loss = search()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    losses.append(loss.numpy())
+"""
+
+
+@pytest.mark.parametrize(
+    ("qubits", "more", "expected"),
+    [
+        ("QUBITS", "", ImpactLevel.LOW),
+        ("QUBITS", "from units import unitary", ImpactLevel.LOW),
+        ("24", "", ImpactLevel.MEDIUM),
+        ("paddle.seed", "", ImpactLevel.MEDIUM),
+        ("QUBITS", "body = paddle.vision.models.resnet18()", ImpactLevel.MEDIUM),
+        ("QUBITS", "from paddlenlp.transformers import BertModel", ImpactLevel.MEDIUM),
+        ("QUBITS", "from heads import head", ImpactLevel.MEDIUM),
+    ],
+)
+def test_a_circuit_of_a_few_qubits_is_a_toy(qubits: str, more: str, expected: ImpactLevel) -> None:
+    units = "import paddle\nfrom paddle import nn\n\n\ndef unitary():\n    return paddle.eye(8)\n"
+    heads = "from paddle.nn import Conv2D\n\n\ndef head():\n    return Conv2D(3, 64, 3)\n"
+    text = CIRCUIT.format(qubits=qubits, more=more)
+    found = check({"train.py": text, "units.py": units, "heads.py": heads}, "PPF201")
+    assert [finding.impact.level for finding in found if finding.impact is not None] == [expected]
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,8 @@ _DATASETS = {
 }
 _TENSORS = "the samples are Paddle tensors (`{text}` at {place}), on which worker processes crash"
 _ARRAYS = _TENSORS + "; NumPy arrays will do, since the loader makes tensors of them anyway"
-_TRANSFORMS = (
-    _TENSORS + "; `Transpose()` and `Normalize` with a mean of 0 and a deviation of 255 give the same as arrays"
-)
+_TRANSFORMS = _TENSORS + "; `Transpose()` and `Normalize([0.0], [255.0])` in its place give the same as arrays"
+_COLLATOR = _TENSORS + '; give it `return_tensors="np"`, since the loader makes tensors of arrays anyway'
 _EMPTY = "`{text}` at {place} makes an array of size zero, which cannot go through shared memory"
 _ONE_ROW = _EMPTY + ": give such a sample one row and a mask, or pass use_shared_memory=False beside the workers"
 
@@ -41,6 +40,8 @@ def words(found: Obstacle, title: str, context: Context, shared_memory: bool = F
         reason = _EMPTY if found.empty else _TENSORS
     elif found.empty:
         reason = _ONE_ROW
+    elif found.text.startswith("paddlenlp.data."):
+        reason = _COLLATOR
     else:
         reason = _TRANSFORMS if found.text.endswith("ToTensor") else _ARRAYS
     here = found.path == context.file.path

@@ -49,6 +49,8 @@ _MESSAGES = {
     "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
     "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a `{loader}` "
     "make the tensors, in the background (what it gives needs no copy).",
+    "slice": "`{what}` copies some rows of an array in memory to the device while training waits, at {where}; make one "
+    "tensor of the whole array {once}, if the device holds it, and slice that.",
     "copy": "`{what}` copies what the loader gives as a tensor already, at {where}; use that as it is.",
     "cast": "`{what}` copies what the loader gives as a tensor already, only to cast it, at {where}; write "
     "`.astype({dtype})`, or give it that dtype in the dataset.",
@@ -72,7 +74,8 @@ _ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`
 _ONCE_FOR_CALLER = "in the `__init__` of the layer that calls, with `register_buffer(..., persistable=False)`"
 _IN_FORWARD = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE})
 _HIGH = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE, origins.READ})
-_MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, "copy", "cast"})
+_MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, origins.SLICE, "copy", "cast"})
+_DRAWN = frozenset({"copy", "cast", origins.BATCH, origins.SLICE})
 _FILLERS = {
     "zeros": "zeros",
     "ones": "ones",
@@ -188,7 +191,7 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
         return Confidence.MEDIUM if _is_copied(found, call, node, point) else Confidence.LOW
     # A place or a gradient is a reason to make a tensor of one's own.
     wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
-    return Confidence.LOW if wanted and found.kind in ("copy", "cast", origins.BATCH) else Confidence.MEDIUM
+    return Confidence.LOW if wanted and found.kind in _DRAWN else Confidence.MEDIUM
 
 
 def _is_copied(found: Origin, call: cst.Call, node: ast.expr, point: Point) -> bool:

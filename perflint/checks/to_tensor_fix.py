@@ -47,6 +47,7 @@ _SHOWN = {
     SAME_NUMBER: ("use the number itself, or `paddle.full`", "a whole number, or one of NumPy, needs its dtype said"),
     origins.NUMBER: ("use the number itself", "the result may take another dtype"),
     origins.BATCH: ("let a DataLoader make the tensors", "the reader has to become a dataset or a collate function"),
+    origins.SLICE: ("make one tensor of the array", "the array has to fit into the memory of the device"),
     "copy": ("use the batch as it is", "only if the loader gives tensors, and nothing changes them in place"),
     "cast": ("only cast the batch", "only if the loader gives tensors, and nothing changes them in place"),
     origins.READ: ("keep the values on the device", "only if what was read is a Paddle tensor"),

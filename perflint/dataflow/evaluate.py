@@ -305,6 +305,8 @@ class Evaluator:
                     return HOST
                 value = element(base)
                 return tuple_of([HOST, value]) if last == "items" else value
+            if not node.args and not node.keywords and (kind := self.kind(node)).guess:
+                return UNKNOWN if kind.tag == TENSOR_TAG else self._drawn(kind)  # no layer, but a generator of samples
         return self._drawn(self.kind(node))
 
     def _gives_parameters(self, call: ast.Call) -> bool:
@@ -433,7 +435,7 @@ class Evaluator:
         if local.tag == OBJECT_TAG:
             arguments, keywords = self._arguments(node)
             return self._project.call_method(local.type, "__call__", arguments, keywords) or UNKNOWN
-        return None
+        return HOST if local.is_host else None  # a reader
 
     def _call_project(self, qualified: str, node: ast.Call) -> Kind | None:
         arguments, keywords = self._arguments(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from perflint.index.kinds import (
     DATASET,
@@ -126,7 +127,12 @@ _HOST_FUNCTIONS = frozenset(
 PARALLEL = frozenset({"paddle.DataParallel", "paddle.distributed.fleet.distributed_model"})
 """What wraps a layer for data-parallel training."""
 
-_UNKNOWN_FUNCTIONS = frozenset({"paddle.load", "paddle.Model", "paddle.DataParallel", "paddle.batch", "paddle.reader"})
+_UNKNOWN_FUNCTIONS = frozenset({"paddle.load", "paddle.Model", "paddle.DataParallel", "paddle.reader"})
+_READERS = re.compile(
+    r"paddle\.(?:batch|(?:reader|dataset\.\w+)\.\w+"
+    r"|fluid\.io\.(?:batch|shuffle|buffered|cache|chain|compose|firstn|map_readers|xmap_readers))$"
+)
+"""What makes a reader, a function that gives samples or lists of them: numbers and arrays of NumPy."""
 _TENSOR_MODULES = (
     "paddle.nn.functional.",
     "paddle.tensor.",
@@ -196,6 +202,8 @@ def _of_function(name: str, last: str, call: ast.Call) -> Kind:
         return HOST
     if name in _UNKNOWN_FUNCTIONS or last[:1].isupper():
         return UNKNOWN
+    if _READERS.match(name):
+        return HOST
     if last in LOSS_FUNCTIONS and "functional" in name:
         return LOSS if _reduces(call) else TENSOR
     if last in _REDUCTIONS and name.count(".") == 1:

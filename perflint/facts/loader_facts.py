@@ -85,7 +85,7 @@ class _Loader:
 class _Facts:
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._readings: dict[ast.Call, LoaderReading] = {}
+        self._readings: dict[tuple[ast.Call, frozenset[ast.Call]], LoaderReading] = {}
 
     def found(self) -> Found:
         """Follow the workers of every loader."""
@@ -190,13 +190,21 @@ class _Facts:
         places[start, end] = replace(best, callers=tuple(callers))
 
     def _reading(self, origin: WorkerOrigin) -> LoaderReading:
-        """What draws from the loader."""
+        """What draws from the loader; nothing, where those who leave a default as it is do nothing with it."""
         made = self._made(origin)
         if made is None:
             return LoaderReading(Worth.TRAINS)
-        if made[3] not in self._readings:
-            self._readings[made[3]] = reading(*made)
-        return self._readings[made[3]]
+        if origin.kind == "parameter":
+            left = self._read(made, frozenset(call for _, _, _, call in origin.site.calls))
+            if left.worth is Worth.NOTHING:
+                return left
+        return self._read(made, frozenset())
+
+    def _read(self, made: tuple[FileIndex, Scope, Statement, ast.Call], through: frozenset[ast.Call]) -> LoaderReading:
+        key = made[3], through
+        if key not in self._readings:
+            self._readings[key] = reading(*made, through)
+        return self._readings[key]
 
     @staticmethod
     def _made(origin: WorkerOrigin) -> tuple[FileIndex, Scope, Statement, ast.Call] | None:

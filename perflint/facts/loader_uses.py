@@ -100,14 +100,19 @@ _Uses = Iterator[_Use]
 _UNSEEN = _Use(BatchUse.UNKNOWN)
 
 
-def reading(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> LoaderReading:
-    """What workers could do for the loader that a call makes."""
+def reading(
+    file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, through: frozenset[ast.Call] = frozenset()
+) -> LoaderReading:
+    """What workers could do for the loader that a call makes.
+
+    ``through``: of the callers of the functions that make the loader, those to follow it to; all, where it has none.
+    """
     if loads_from_memory(file, scope, call) or _yields_whole_batches(call) or _is_refused(file, scope, statement, call):
         return LoaderReading(Worth.NOTHING)
     said = batch_loops.says_predict(scope.name, *bound_by(statement.node))
     worth, best = Worth.PREDICTS if said else Worth.NOTHING, _UNSEEN
     predicts = is_unseen = False
-    for use in _Follower(scope, statement).of(file, scope, statement, call, 0):
+    for use in _Follower(scope, statement, through).of(file, scope, statement, call, 0):
         found = _worth(use, said)
         predicts, is_unseen = predicts or found is Worth.PREDICTS, is_unseen or found is Worth.UNKNOWN
         if found < worth:
@@ -198,9 +203,10 @@ def _is_none(node: ast.expr) -> bool:
 class _Follower:
     """Follows one loader; names and functions that were met before add nothing."""
 
-    def __init__(self, scope: Scope, made: Statement) -> None:
+    def __init__(self, scope: Scope, made: Statement, through: frozenset[ast.Call]) -> None:
         self._made_in = scope
         self._made = made
+        self._through = through
         self._seen: set[tuple[object, ...]] = set()
 
     def of(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
@@ -382,7 +388,7 @@ class _Follower:
         if not are_seen or graph.others(file, scope) is Certainty.SURE:
             yield _UNSEEN
             return
-        for site in sites:
+        for site in [site for site in sites if site.call in self._through] or sites:
             if scope is self._made_in and _leaves_out(site, file, scope, self._made):
                 continue
             if site.file.is_offline:

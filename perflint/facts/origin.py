@@ -16,13 +16,13 @@ from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import default_of, is_spread
 from perflint.syntax.reaching import before, is_bound, is_mutated, is_rebound
-from perflint.syntax.scopes import LOOPS, Statement
+from perflint.syntax.scopes import LOOPS, Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import draws_batch, means_input, means_loader, means_settings
 from perflint.training.steps import Point, points_of
 
 LITERAL, INVARIANT, NUMBER, MADE, RANDOM = "literal", "invariant", "number", "made", "random"
-BATCH, READ, HOST, TENSOR, UNKNOWN = "batch", "read", "host", "tensor", "unknown"
+BATCH, SLICE, READ, HOST, TENSOR, UNKNOWN = "batch", "slice", "read", "host", "tensor", "unknown"
 
 _DEPTH = 12
 _RANK = (LITERAL, INVARIANT, NUMBER, MADE, RANDOM)
@@ -36,6 +36,7 @@ _FILLED = frozenset(
 )
 _NUMBERS = frozenset({"sum", "len", "float", "int", "round", "abs", "max", "min"})
 _PUTS = frozenset({"append", "extend", "insert", "add", "update"})
+_WRAPPERS = frozenset({"enumerate", "zip", "tqdm"})
 _ON_HOST = frozenset({"numpy", "item", "tolist"})
 
 
@@ -50,8 +51,9 @@ def origin(node: ast.expr, point: Point) -> Origin:
     """Where an expression of a statement on the hot path gets its values.
 
     ``literal``: constants; ``invariant``: the same at each step; ``number``: a Python number of this step; ``made``,
-    ``random``: an array that NumPy fills; ``batch``: what the loop reads; ``read``: a tensor copied to the host and
-    nothing done to it; ``tensor``: a tensor of this step; ``host``: something else that is worked out on the host.
+    ``random``: an array that NumPy fills; ``batch``: what the loop reads; ``slice``: some rows of an array that is the
+    same at each step (``x_train[i * n : (i + 1) * n]``); ``read``: a tensor copied to the host and nothing done to it;
+    ``tensor``: a tensor of this step; ``host``: something else that is worked out on the host.
     """
     return _Tracer(point).origin(node, point.statement, _DEPTH)
 
@@ -166,7 +168,8 @@ class _Tracer:
             return Origin(UNKNOWN)
         if isinstance(node, LOOPS) and not isinstance(node, ast.While):
             if node is self._point.loop and not _counts(node.iter):
-                return Origin(NUMBER if _is_counter(node.target, node.iter, name) else BATCH)
+                drawn = SLICE if _is_cut(node.iter, binding.statement, self._scope) else BATCH
+                return Origin(NUMBER if _is_counter(node.target, node.iter, name) else drawn)
             return self._element(node.target, node.iter, name, binding.statement, depth)
         return self.origin(binding.value, binding.statement, depth - 1)
 
@@ -175,7 +178,7 @@ class _Tracer:
         if _counts(iterated) or _is_counter(target, iterated, name):
             return Origin(NUMBER)
         called = _last(iterated.func) if isinstance(iterated, ast.Call) else ""
-        if isinstance(iterated, ast.Call) and called in ("enumerate", "zip", "tqdm") and iterated.args:
+        if isinstance(iterated, ast.Call) and called in _WRAPPERS and iterated.args:
             return self._all(iterated.args, at, depth)
         if means_loader(called or _last(iterated)):
             return Origin(BATCH)
@@ -255,7 +258,7 @@ class _Tracer:
         names = plain_names(node.slice)
         if all(self._name(name, at, depth - 2).kind in (LITERAL, INVARIANT) for name in names):
             return base
-        return Origin(BATCH, sure=False) if isinstance(node.slice, ast.Slice) else Origin(HOST)
+        return Origin(SLICE, sure=False) if _takes_rows(node.slice) else Origin(HOST)
 
     def _call(self, node: ast.Call, at: Statement, depth: int) -> Origin:
         qualified, last = self._file.names.resolve(dotted(node.func) or ""), _last(node.func)
@@ -320,7 +323,8 @@ def _combined(found: list[Origin]) -> Origin:
         return Origin(kinds.pop(), sure)
     if kinds & {TENSOR, HOST, READ}:
         return Origin(HOST)
-    return Origin(BATCH if BATCH in kinds else max(kinds, key=_RANK.index), sure)
+    drawn = next((kind for kind in (BATCH, SLICE) if kind in kinds), None)
+    return Origin(drawn or max(kinds, key=_RANK.index), sure)
 
 
 def _gathered(part: Origin) -> Origin:
@@ -342,6 +346,22 @@ def _is_literal(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         return _is_literal(node.operand)
     return isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float))
+
+
+def _takes_rows(index: ast.expr) -> bool:
+    """Whether an index takes a run of rows: ``a:b``, ``a:b, :``."""
+    return isinstance(index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index, ast.Slice)
+
+
+def _is_cut(iterated: ast.expr, at: Statement, scope: Scope) -> bool:
+    """Whether a loop goes through an array batch by batch: ``[x[k : k + n] for k in range(0, len(x), n)]``."""
+    if isinstance(iterated, ast.Call) and _last(iterated.func) in _WRAPPERS and iterated.args:
+        return _is_cut(iterated.args[0], at, scope)
+    values = [one.value for one in before(iterated.id, at, scope)] if isinstance(iterated, ast.Name) else [iterated]
+    return bool(values) and all(
+        isinstance(value, ast.ListComp) and isinstance(value.elt, ast.Subscript) and _takes_rows(value.elt.slice)
+        for value in values
+    )
 
 
 def _comprehensions(node: ast.stmt) -> Iterator[ast.comprehension]:

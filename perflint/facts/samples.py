@@ -21,7 +21,7 @@ from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_of, is_zero
 from perflint.syntax.scopes import Class, Scope
-from perflint.syntax.tree import children, walk
+from perflint.syntax.tree import children, string_of, walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -36,6 +36,10 @@ _NO_TENSORS = re.compile(
     r"paddle\.(?:no_grad|enable_grad|(?:is|in|set|get|enable|disable)_\w+|seed|save|summary|flops|batch|broadcast_shape"
     r"|iinfo|finfo|jit|grad)$"
 )
+_COLLATORS = re.compile(
+    r"paddlenlp\.data\.(?:data_collator\.)?(?:DataCollator\w+|DefaultDataCollator|default_data_collator)$"
+)
+"""What PaddleNLP collates batches with: into Paddle tensors, unless ``return_tensors="np"`` asks for arrays."""
 _TO_HOST = frozenset({"numpy", "item", "tolist"})
 _EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
 _MAKERS = ("__getitem__", "__iter__", "__call__")
@@ -87,7 +91,7 @@ class _Search:
             if isinstance(item, ast.Call):
                 self._called(file, scope, item)
             elif isinstance(item, ast.Name | ast.Attribute) and isinstance(item.ctx, ast.Load):
-                self._named(file, scope, dotted(item))
+                self._named(file, scope, dotted(item), file.row(item))
 
     def _is_new(self, *key: object) -> bool:
         if key in self._seen or len(self._seen) > _MOST_PLACES:
@@ -103,8 +107,8 @@ class _Search:
             text = qualified if is_tensor and qualified else ast.unparse(call)
             self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
 
-    def _named(self, file: FileIndex, scope: Scope, name: str | None) -> None:
-        """Look at what a name stands for: a class, a function, what is bound to it, or what callers hand over."""
+    def _named(self, file: FileIndex, scope: Scope, name: str | None, line: int = 0) -> None:
+        """Look at what a name, read at a line, stands for: a class, a function, what is bound to it or handed over."""
         if name is None or not self._is_new(scope, name):
             return
         first, _, rest = name.partition(".")
@@ -116,11 +120,14 @@ class _Search:
         if bound is not None:
             self._bound(file, bound, name)
             return
-        found = Modules.of(file.project).find(file.names.resolve(name), file)
+        qualified = file.names.resolve(name)
+        found = Modules.of(file.project).find(qualified, file)
         if found is not None:
             self._definition(*found)
             return
-        module, _, last = file.names.resolve(name).rpartition(".")
+        if qualified.endswith(".default_data_collator") and _COLLATORS.match(qualified):
+            self.found.append(Obstacle(file.path, line or 1, qualified))
+        module, _, last = qualified.rpartition(".")
         there = Modules.of(file.project).module_named(module, file) if file.names.is_bound(first) else None
         if there is not None and there is not file:
             self._named(there, there.scopes.module, last)
@@ -185,7 +192,10 @@ def _reads(node: ast.AST) -> bool:
 
 
 def _makes_tensor(call: ast.Call, qualified: str) -> bool:
-    """Whether a call makes a Paddle tensor, or a layer that works on one."""
+    """Whether a call makes a Paddle tensor, or a layer or an object that does."""
+    if _COLLATORS.match(qualified) is not None:
+        kind = argument_of(call, "return_tensors", None)
+        return kind is None or string_of(kind) != "np"
     if _TENSORS.match(qualified) is None or _NO_TENSORS.match(qualified) is not None:
         return False
     as_arrays = argument_of(call, "return_numpy", None) if qualified == "paddle.load" else None

@@ -1,7 +1,10 @@
-"""Programs too small for speed to matter: all that they train is a layer or two of narrow ``Linear``.
+"""Programs too small for speed to matter: all that they train is a layer or two of narrow ``Linear``, or a circuit.
 
 A linear regression on 13 features, or the first exercise with handwritten digits, takes the device some microseconds a
 step.  A wait or a batch that is loaded late may be most of such a step, but nobody gains a minute by mending it.
+
+The state of a simulated quantum circuit with 10 qubits is 1024 numbers, and each gate takes a few small operations that
+Python launches one by one.  The device has nothing left to do when the host reads the loss.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ _OTHER_WEIGHTS = re.compile(
     r"(?:Conv\w*|\w*LSTM\w*|\w*GRU\w*|\w*RNN\w*|Transformer\w*|\w*Attention|\w*Embedding|embedding|Bilinear|fc|FC"
     r"|create_parameter|hub)$|paddle\.(?:vision\.models|jit\.load|static|hub)\b"
 )
+_CIRCUIT = re.compile(r"paddle_quantum\.(?:\w+\.)*(?:UAnsatz|Circuit)$")
 _LIBRARIES = re.compile(r"paddle\w+|pgl|pp\w+|parl")
 """Packages that bring models along."""
 
@@ -36,28 +40,56 @@ _TRAINING = ("backward", "minimize", "fit")
 _MOST_LAYERS = 2
 _MOST_WEIGHTS = 1_000_000
 """Of one layer: the matrix of the digits' exercise, 784 by 512, has less than half of that."""
+_MOST_QUBITS = 10
 
 
 @query
 def is_toy(file: FileIndex) -> bool:
-    """Whether a program trains no more than one or two small linear layers, all of which stand in its file."""
-    if not file.has_words("Linear") or not file.has_words(*_TRAINING):
+    """Whether a program trains no more than one or two small linear layers or some small quantum circuits.
+
+    All of them stand in its file.
+    """
+    if not file.has_words("Linear", "paddle_quantum") or not file.has_words(*_TRAINING):
         return False
-    if any(map(_LIBRARIES.fullmatch, file.names.packages - {"paddle"})):
+    if any(map(_LIBRARIES.fullmatch, file.names.packages - {"paddle", "paddle_quantum"})):
         return False
-    layers = [found for scope in file.scopes.scopes for found in _layers(file, scope)]
-    return 0 < len(layers) <= _MOST_LAYERS and all(layers) and not _imports_layers(file)
+    circuits = [found for scope in file.scopes.scopes for found in _circuits(file, scope)]
+    if not all(circuits) or (not circuits and "paddle_quantum" in file.names.packages):
+        return False
+    layers = [found for scope in file.scopes.scopes for found in _layers(file, scope, bool(circuits))]
+    is_small = bool(circuits or layers) and len(layers) <= _MOST_LAYERS and all(layers)
+    return is_small and not _imports_layers(file)
 
 
-def _layers(file: FileIndex, scope: Scope) -> Iterator[bool]:
-    """For each layer with weights that a function makes, whether it is a small linear one, and made once."""
+def _circuits(file: FileIndex, scope: Scope) -> Iterator[bool]:
+    """For each quantum circuit that a function makes, whether it is known to have few qubits."""
     for statement in scope.statements:
         for call in statement.calls:
-            qualified = file.names.resolve(dotted(call.func) or "")
+            if _CIRCUIT.match(file.names.resolve(dotted(call.func) or "")):
+                given = argument_of(call, "num_qubits", 0) or argument_of(call, "n", 0)
+                yield 0 < _greatest(given, ReadPlace(file, scope, statement)) <= _MOST_QUBITS
+
+
+def _layers(file: FileIndex, scope: Scope, are_angles: bool) -> Iterator[bool]:
+    """For each layer with weights that a function makes, whether it is a small linear one, and made once.
+
+    ``are_angles``: the parameters that the code makes by itself are angles of a circuit's gates.
+    """
+    for statement in scope.statements:
+        for call in statement.calls:
+            name = dotted(call.func) or ""
+            qualified = file.names.resolve(name)
             if _LINEAR.match(qualified):
                 yield statement.loop is None and _is_small(call, file, scope, statement)
-            elif _OTHER_WEIGHTS.search(qualified):
+            elif _makes_other_weights(name, qualified, are_angles):
                 yield False
+
+
+def _makes_other_weights(name: str, qualified: str, are_angles: bool) -> bool:
+    """Whether a call makes weights: ``self.fc(x)`` only runs a layer that an attribute holds."""
+    if qualified.endswith("create_parameter"):
+        return not are_angles
+    return not name.startswith("self.") and _OTHER_WEIGHTS.search(qualified) is not None
 
 
 def _is_small(call: ast.Call, file: FileIndex, scope: Scope, statement: Statement) -> bool:
@@ -65,15 +97,26 @@ def _is_small(call: ast.Call, file: FileIndex, scope: Scope, statement: Statemen
     weights, place = 1, ReadPlace(file, scope, statement)
     for position, names in enumerate((("in_features", "input_dim"), ("out_features", "output_dim"))):
         given = next((found for name in names if (found := argument_of(call, name, position)) is not None), None)
-        values = Constants.of(file.project).possible(given, place) if given is not None else ()
-        if not values or not all(type(value.value) is int for value in values):
-            return False
-        weights *= max(value.value for value in values)
-    return weights <= _MOST_WEIGHTS
+        weights *= _greatest(given, place)
+    return 0 < weights <= _MOST_WEIGHTS
+
+
+def _greatest(given: ast.expr | None, place: ReadPlace) -> int:
+    """The greatest of the whole numbers that an argument may be; 0 where one is not known."""
+    values = Constants.of(place.file.project).possible(given, place) if given is not None else ()
+    if not values or not all(type(value.value) is int for value in values):
+        return 0
+    return max(int(value.value) for value in values)
 
 
 def _imports_layers(file: FileIndex) -> bool:
     """Whether a file imports others of the project that may define or make layers."""
-    return any(
-        other is not file and other.has_words("nn", "Layer") for other in Imports.of(file.project).closure([file])
-    )
+    return any(other is not file and _uses_layers(other) for other in Imports.of(file.project).closure([file]))
+
+
+def _uses_layers(file: FileIndex) -> bool:
+    """Whether a file uses ``paddle.nn`` or the class of all layers, and does not just import them."""
+    if not file.has_words("nn", "Layer"):
+        return False
+    names = (name for name in file.names.bound if file.names.resolve(name).startswith("paddle.nn"))
+    return bool(file.names.stars) or any(name in file.loads for name in ("nn", "Layer", *names))

@@ -59,7 +59,7 @@ def cost(
         every: how many steps lie between two events; None where one happens at each step.
     """
     if point is not None and event.name != _BATCH and is_toy(point.file):
-        return Cost(event, 0.0, "in a program that trains one or two small layers")
+        return Cost(event, 0.0, "in a program that trains one or two small layers, or a circuit of a few qubits")
     if every is not None:
         return Cost(event, event.milliseconds / every.counted(), every.explained())
     if point is None or step is None:
