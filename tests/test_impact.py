@@ -590,3 +590,8 @@ def test_a_read_counts_where_the_log_line_is_not_reported(select: str) -> None:
 def test_texts_for_a_progress_bar_cost_little_however_many() -> None:
     text = in_step("pbar.set_description('a')\npbar.set_postfix(step=step)\npbar.set_postfix_str('b')")
     assert {impact and impact.level for impact in _impacts(text, "PPF405")} == {LOW}
+
+
+def test_a_text_for_a_progress_bar_costs_little_beside_a_line_that_waits_too() -> None:
+    text = in_step("pbar.set_description('a')\nwriter.add_scalar('loss', loss.item(), step)")
+    assert [impact and impact.level for impact in _impacts_of(text, "PPF405", "PPF202")] == [LOW, MEDIUM]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -28,21 +28,30 @@ Run = tuple["cst.BaseStatement", "cst.BaseStatement"]
 _FAMILIES = {"text": rarer.LINES, "progress": rarer.BAR, "record": rarer.POINTS, "declared": rarer.CALLS}
 
 
-def fix(call: cst.Call, family: str, context: Context) -> Fix:
+@dataclass(frozen=True)
+class Guarded:
+    """A fix that puts log lines under a guard, and where all of what stands under it is; None for one in words."""
+
+    fix: Fix
+    span: tuple[int, int] | None = None
+
+
+def fix(call: cst.Call, family: str, context: Context) -> Guarded:
     """Log every n-th step: the statement, and the log statements next to it, under one guard."""
     interval = context.settings.log_interval
     title = f"log every {rarer.ordinal(interval)} step"
     advice = _against(context) if context.may_look_around() else TOO_MANY
     if advice:
-        return rarer.words(title, advice)
+        return Guarded(rarer.words(title, advice))
     run = run_of(call, family, context)
     names = _NAMES.findall(context.file.source.text, *run.range(context)) if run is not None else ()
     counter = counter_here(context, frozenset(names))
     if run is None or counter is None:
-        return rarer.words(title, _how_to_count(context, counter))
+        return Guarded(rarer.words(title, _how_to_count(context, counter)))
     edits = _every_nth((run.first, run.last), counter, interval, context)
     also = [*run.beside, _in_one_branch(context)]
-    return rarer.fix(title, edits, (_FAMILIES[item] for item in run.families), interval, also)
+    made = rarer.fix(title, edits, (_FAMILIES[item] for item in run.families), interval, also)
+    return Guarded(made, run.range(context))
 
 
 def format_fix(context: Context) -> Fix:

@@ -18,6 +18,8 @@ _MOST_WAYS = 100
 """Ways from one loop that are compared; where there are more, all are taken to run in one program."""
 
 _BESIDE_A_LINE = "{reason}, mended along with line {row}"
+_PROGRESS = "progress text"
+"""A text that a progress bar shows when it is drawn next: it costs little, whatever stands beside it."""
 _READS = frozenset({"wait", "printed wait"})
 """Events in which the host reads a value."""
 _Event = tuple[float, Arms]
@@ -33,7 +35,8 @@ class Costs:
 
     A log line without a tensor costs little.  It costs as much as a read where a value is read at each step for its
     sake: the fix of that read leaves nothing to read only if the line, too, is written more rarely.  The lines beside
-    such a line, and beside one with a tensor, count with it: one guard around all of them is what mends it.
+    such a line, and beside one with a tensor, count with it: one guard around all of them is what mends it.  Texts for
+    a progress bar do not: they cost next to nothing.
 
     A read whose value is for such a line alone costs nothing by itself: while the line runs, it has to be read.
 
@@ -72,7 +75,7 @@ class Costs:
         together = self._together(draft, draft.step, cost)
         found = impact(cost, len(together), sum(together))
         leading = self._leading.get(run) if (run := _run_of(draft)) is not None else None
-        if leading is None or found.level > ImpactLevel.LOW:
+        if leading is None or found.level > ImpactLevel.LOW or cost.event.name == _PROGRESS:
             return found
         return replace(found, level=ImpactLevel.MEDIUM, reason=_BESIDE_A_LINE.format(reason=found.reason, row=leading))
 
