@@ -377,3 +377,21 @@ def test_a_guard_wins_nothing_while_what_stands_beside_it_waits_for_the_same() -
     [fix] = [item.fix for item in check(before_the_backward_pass) if item.code == "PPF202"]
     assert fix is not None
     assert fix.edits
+
+
+@pytest.mark.parametrize(
+    ("text", "is_same"),
+    [
+        ("f'epoch {epoch}/{args.epochs}'", True),
+        ("'training'", True),
+        ("f'epoch {epoch} step {step}'", False),
+        ("f'epoch {epoch} loss {value}'", False),
+        ("f'loss {meter.avg}'", False),
+        ("f'{len(kept)}'", False),
+    ],
+)
+def test_a_text_that_is_the_same_at_each_step_is_set_once(text: str, is_same: bool) -> None:
+    [fix] = [item.fix for item in check(in_step(f"value = step * 2\npbar.set_description({text})"), "PPF405")]
+    assert fix is not None
+    assert (fix.message == "set the text once, before the loop") is is_same
+    assert bool(fix.edits) is not is_same

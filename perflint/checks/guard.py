@@ -16,11 +16,18 @@ from perflint.facts.handed_counter import handed_counter
 from perflint.facts.step_index import StepIndex, step_index
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import TOO_MANY, Context, shorten
+from perflint.syntax.bindings import bound_in
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_settings
 from perflint.training.around import deciding_test
 from perflint.training.batch_loops import says_predict
 
 _CHECKPOINT_INTERVAL = 1000
+_ONCE_TITLE = "set the text once, before the loop"
+_ONCE = "nothing in it changes from step to step: `tqdm(..., desc=...)` takes it, too"
 _NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 Run = tuple["cst.BaseStatement", "cst.BaseStatement"]
 """The first and the last of some statements of one block."""
@@ -43,6 +50,8 @@ def fix(call: cst.Call, family: str, context: Context) -> Guarded:
     advice = _against(context) if context.may_look_around() else TOO_MANY
     if advice:
         return Guarded(rarer.words(title, advice))
+    if family == "progress" and _says_the_same(call, context):
+        return Guarded(rarer.words(_ONCE_TITLE, _ONCE))
     run = run_of(call, family, context)
     names = _NAMES.findall(context.file.source.text, *run.range(context)) if run is not None else ()
     counter = counter_here(context, frozenset(names))
@@ -52,6 +61,24 @@ def fix(call: cst.Call, family: str, context: Context) -> Guarded:
     also = [*run.beside, _in_one_branch(context)]
     made = rarer.fix(title, edits, (_FAMILIES[item] for item in run.families), interval, also)
     return Guarded(made, run.range(context))
+
+
+def _says_the_same(call: cst.Call, context: Context) -> bool:
+    """Whether a call says the same at each step of the loop around it: ``bar.set_description(f"epoch {epoch}")``.
+
+    So it does where it shows nothing but names that the loop does not bind, and settings.
+    """
+    expression, loop = context.expression(call), context.here.loop
+    if not isinstance(expression, ast.Call) or not isinstance(loop, ast.For):
+        return False
+    changing = bound_in([loop])
+    return bool(expression.args) and all(
+        not isinstance(item, (ast.Call, ast.Subscript, ast.NamedExpr, ast.Await, ast.Starred))
+        and not (isinstance(item, ast.Attribute) and not means_settings(dotted(item.value) or ""))
+        and not (isinstance(item, ast.Name) and item.id in changing)
+        for given in arguments_of(expression)
+        for item in walk(given)
+    )
 
 
 def format_fix(context: Context) -> Fix:
