@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perflint import catalogue
 from perflint.findings import Confidence, Fix, Impact, ImpactLevel
-from perflint.lint.beside import LOG_LINES, Loop, Trail, is_read, loop_of, may_meet, trail_of
+from perflint.lint.beside import LOG_LINES, PLAIN_LOG, Loop, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS, Cost, impact
 from perflint.training.arms import Arms, exclude
@@ -53,10 +53,12 @@ class Costs:
         self._waiting = _first_waits(draft for draft in drafts if self._line(draft) is None)
         self._repeated = _repeated_waits(drafts)
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
+        self._readers = {(draft.path, start): draft for draft in drafts for start in draft.logs}
         for draft in drafts:
             first = next(((path, start) for path, _, start in draft.read_for if (path, start) in self._told), None)
             if first is not None:  # the others would only show the same value again
                 self._shown.setdefault(first, _read_for_it(draft, first[0]))
+                self._readers.setdefault(first, draft)
         costs = [(draft, self._cost(draft)) for draft in drafts]
         self._leading = _first_that_wait(costs)
         self._events: dict[tuple[Loop, str], dict[Trail, list[_Event]]] = defaultdict(lambda: defaultdict(list))
@@ -78,6 +80,13 @@ class Costs:
         if leading is None or found.level > ImpactLevel.LOW or cost.event.name == _PROGRESS:
             return found
         return replace(found, level=ImpactLevel.MEDIUM, reason=_BESIDE_A_LINE.format(reason=found.reason, row=leading))
+
+    def reader(self, draft: Draft) -> str:
+        """The row that reads the device for a log line that holds no tensor itself; ``""`` where none does."""
+        place = _place(draft)
+        if draft.code != PLAIN_LOG or place is None or not self._shown.get(place):
+            return ""
+        return _row(self._readers[place].path, self._readers[place].line, draft.path)
 
     def _together(self, draft: Draft, step: Step, cost: Cost) -> list[float]:
         """The costs of the same event in the same step: a call that leads to two files reaches one of them alone.
