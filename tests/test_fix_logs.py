@@ -312,3 +312,86 @@ def test_a_line_that_a_test_on_values_chooses_is_left_alone() -> None:
     assert check(in_step("if rate(x) > args.most:\n    print(step)"), "PPF405") == []
     assert len(check(in_step("if args.talks:\n    print(step)"), "PPF405")) == 1
     assert len(check(in_step("if (step + 1) % args.accum_steps == 0:\n    print(step)"), "PPF405")) == 1
+
+
+_READ_FIRST = """\
+import paddle
+from tqdm import tqdm
+
+
+def train(model, loader, optimizer, writer, epochs, losses):
+    for epoch in range(epochs):
+        bar = tqdm(enumerate(loader), total=len(loader))
+        total = paddle.zeros([1])
+        for i, (x, y) in bar:
+            loss = paddle.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+            average = total.numpy()[0] / (i + 1)
+            value = loss.numpy()[0]
+            bar.set_postfix(loss=value, average=average)
+            writer.add_scalar("loss", value, i)
+"""
+
+
+def test_a_value_that_is_read_for_log_lines_goes_under_their_guard() -> None:
+    found = check(_READ_FIRST)
+    assert [item.code for item in found] == ["PPF201", "PPF201", "PPF405", "PPF405"]
+    assert "(1 more host read in the same step: line 15)" in found[0].message
+    logs, rest = _READ_FIRST.split("            average"), "            average"
+    moved = "".join(f"    {row}\n" for row in (rest + logs[1]).splitlines())
+    expected = f"{logs[0]}            if i % 10 == 0:\n{moved}"
+    assert fixed(_READ_FIRST, "PPF405", "PPF201", level=Level.UNSAFE) == expected
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "            losses.append(value)\n",  # nor does a read that something else needs
+        "            x = value\n",
+    ],
+)
+def test_a_guard_wins_nothing_while_the_value_that_it_shows_is_read_above(after: str) -> None:
+    text = _READ_FIRST.replace("            bar.set_postfix(loss=value, average=average)\n", "") + after
+    text = text.replace("            average = total.numpy()[0] / (i + 1)\n", "")
+    [fix] = [item.fix for item in check(text) if item.code == "PPF405"]
+    assert fix is not None
+    assert fix.level is Level.DISPLAY
+    assert not fix.edits
+    assert fix.reason.startswith("nothing is won while")
+    assert " at line 14" in fix.reason
+
+
+def test_a_guard_wins_nothing_while_what_stands_beside_it_waits_for_the_same() -> None:
+    body = "writer.add_scalar('loss', loss.item(), step)\nlosses.append(loss.numpy())\nshown = loss.tolist()\n"
+    [fix] = [item.fix for item in check(in_step(body)) if item.code == "PPF202"]
+    assert fix is not None
+    assert (fix.level, fix.edits) == (Level.DISPLAY, ())
+    assert fix.reason == (
+        "nothing is won while the same step reads the device at lines 13, 14, too, which no edit takes away"
+    )
+    before_the_backward_pass = in_step("writer.add_scalar('loss', loss.item(), step)\n").replace(
+        "        loss.backward()\n", "        shown = loss.tolist()\n        loss.backward()\n"
+    )
+    [fix] = [item.fix for item in check(before_the_backward_pass) if item.code == "PPF202"]
+    assert fix is not None
+    assert fix.edits
+
+
+@pytest.mark.parametrize(
+    ("text", "is_same"),
+    [
+        ("f'epoch {epoch}/{args.epochs}'", True),
+        ("'training'", True),
+        ("f'epoch {epoch} step {step}'", False),
+        ("f'epoch {epoch} loss {value}'", False),
+        ("f'loss {meter.avg}'", False),
+        ("f'{len(kept)}'", False),
+    ],
+)
+def test_a_text_that_is_the_same_at_each_step_is_set_once(text: str, is_same: bool) -> None:
+    [fix] = [item.fix for item in check(in_step(f"value = step * 2\npbar.set_description({text})"), "PPF405")]
+    assert fix is not None
+    assert (fix.message == "set the text once, before the loop") is is_same
+    assert bool(fix.edits) is not is_same

@@ -46,7 +46,7 @@ def advice(text: str, *select: str) -> str:
         ("print(loss)", 2, "1 of 2 lines is no longer printed"),
         ("writer.add_scalar('loss', loss, step)", 100, "99 of 100 points are no longer recorded"),
         ("pbar.set_postfix(loss=loss.item())", 10, "the progress bar shows every 10th value only"),
-        ("pbar.set_description('a')", 3, "the progress bar shows every 3rd value only"),
+        ("pbar.set_description(str(step))", 3, "the progress bar shows every 3rd value only"),
         (
             "print(next(names))",
             10,

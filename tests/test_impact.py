@@ -590,3 +590,15 @@ def test_a_read_counts_where_the_log_line_is_not_reported(select: str) -> None:
 def test_texts_for_a_progress_bar_cost_little_however_many() -> None:
     text = in_step("pbar.set_description('a')\npbar.set_postfix(step=step)\npbar.set_postfix_str('b')")
     assert {impact and impact.level for impact in _impacts(text, "PPF405")} == {LOW}
+
+
+def test_a_text_for_a_progress_bar_costs_little_beside_a_line_that_waits_too() -> None:
+    text = in_step("pbar.set_description('a')\nwriter.add_scalar('loss', loss.item(), step)")
+    assert [impact and impact.level for impact in _impacts_of(text, "PPF405", "PPF202")] == [LOW, MEDIUM]
+
+
+def test_a_log_line_names_what_reads_the_device_for_it() -> None:
+    text = in_step("value = loss.item()\nwriter.add_scalar('loss', value, step)\nwriter.add_scalar('a', args.a, step)")
+    _, shown, plain = (item.message for item in _found(text, "PPF201", "PPF405"))
+    assert "of the loop at line 7, for which line 12 reads the device; every 10 steps" in shown
+    assert "of the loop at line 7; every 10 steps" in plain

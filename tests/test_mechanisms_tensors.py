@@ -765,3 +765,31 @@ def test_what_a_graph_holds_once_it_is_turned_into_tensors() -> None:
                 history.append(float(graph.edge_feat["length"].sum()))  #: PPF201
         """
     )
+
+
+def test_the_count_of_an_enumerate_with_a_name_is_a_number() -> None:
+    expect_reads(
+        """\
+        import paddle
+        from paddle.io import DataLoader
+        from tqdm import tqdm
+
+
+        def fit(model, dataset, optimizer, history):
+            loader = DataLoader(dataset, batch_size=32)
+            bar = tqdm(enumerate(loader), total=len(loader))
+            for i, batch in bar:
+                loss = model(batch)
+                loss.backward()
+                optimizer.step()
+                history.append(float(i))
+                history.append(float(batch))  #: PPF201
+            pairs = zip(loader, range(9))
+            for batch, number in pairs:
+                loss = model(batch)
+                loss.backward()
+                optimizer.step()
+                history.append(float(number))
+                history.append(float(batch))  #: PPF201
+        """
+    )

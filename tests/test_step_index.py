@@ -133,3 +133,17 @@ def test_the_thrown_away_count_takes_the_name() -> None:
 def test_the_thrown_away_count_stays_where_something_reads_it() -> None:
     assert index_of("for _, x in enumerate(loader):\n    train(x, _)\n") is None
     assert index_of("def f():\n    for _ in range(9):\n        train(x)\n    return _\n") is None
+
+
+@pytest.mark.parametrize(
+    ("bar", "name"),
+    [
+        ("bar = tqdm(enumerate(loader))", "i"),
+        ("bar = tqdm(loader)\nbar = tqdm(enumerate(loader))", "i"),
+        ("bar = tqdm(zip(loader, others))", None),
+        ("bar = enumerate(loader)\nif fast:\n    bar = zip(loader, others)", None),
+    ],
+)
+def test_a_loop_that_counts_through_a_name(bar: str, name: str | None) -> None:
+    found = index_of(f"{bar}\nfor i, x in bar:\n    train(x)\n")
+    assert (found.name if found and not found.enumerate else None) == name

@@ -76,7 +76,7 @@ def advice(body: str) -> str:
             "check it only every 10 steps (line 13).",
         ),
         ("a = loss.numpy()\nb = np.exp(a)", "work it out on the device, with Paddle's functions (line 13)."),
-        ("args.note(loss.item())", "hand over the tensor, if `args.note` can take one."),
+        ("args.note(loss.item())", "hand over `.detach()` of the tensor, if `args.note` can take one."),
         (
             "value = loss.numpy()\nprint(value.shape)",
             "keep it on the device, and read it only where a number is needed.",
@@ -297,3 +297,85 @@ def test_a_meter_that_sums_all_it_keeps_is_no_place_for_tensors(update: str, sai
     text = meter + in_step("meter.update(loss.item())")
     [found] = [item for item in check(text, "PPF201") if "loss.item()" in item.message]
     assert found.message.partition("; ")[2] == said
+
+
+_KEPT = """\
+import paddle
+
+
+class Net(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.linear = paddle.nn.Linear(3, 1)
+        self.theta = self.create_parameter([3])
+        self.register_buffer("mean", paddle.zeros([3]))
+
+    def fit(self, loader, optimizer, kept):
+        for x in loader:
+            loss = self.linear(x * self.theta).mean()
+            loss.backward()
+            optimizer.step()
+            kept.append({value}.numpy())
+"""
+_IN_A_LIST = "keep `.detach(){copy}` of the tensor in the list, and read the list where it is used."
+
+
+@pytest.mark.parametrize(
+    ("value", "is_copied"),
+    [
+        ("loss", False),
+        ("paddle.mean(self.theta)", False),
+        ("self.theta.clone()", False),
+        ("self.parameters()[0]", True),
+        ("list(self.parameters())[0].detach()", True),
+        ("self.state_dict()['theta']", True),
+        ("self.theta", True),
+        ("self.mean", True),
+        ("self.linear.weight", True),
+    ],
+)
+def test_a_parameter_has_to_be_copied_to_be_kept(value: str, is_copied: bool) -> None:
+    [found] = check(_KEPT.replace("{value}", value), "PPF201")
+    assert found.message.partition("; ")[2] == _IN_A_LIST.format(copy=".clone()" if is_copied else "")
+    assert found.fix is not None
+    assert ("the memory of a parameter" in (found.fix.reason or "")) is is_copied
+
+
+def test_parameters_that_a_name_stands_for() -> None:
+    body = "for weight in model.parameters():\n    args.kept.append(weight.numpy())"
+    assert advice(body) == _IN_A_LIST.format(copy=".clone()")
+    body = "weight = model.parameters()[0]\nargs.kept.append(weight.numpy())"
+    assert advice(body) == _IN_A_LIST.format(copy=".clone()")
+
+
+_LAST = """\
+import paddle
+
+
+def fit(model, loader, optimizer):
+    kept = []
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        kept.append(loss.numpy())
+        {inside}
+    {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "after", "is_last"),
+    [
+        ("pass", "print(kept[-1])", True),
+        ("pass", "print(kept[-1], sum(kept[-1]))", True),
+        ("pass", "print(kept[-1], len(kept))", False),
+        ("pass", "print(kept[0])", False),
+        ("last = kept[-1]", "print(kept[-1])", False),
+        ("pass", "return lambda: kept[-1]", False),
+    ],
+)
+def test_a_list_of_which_only_the_last_entry_is_used(inside: str, after: str, is_last: bool) -> None:
+    found = check(_LAST.format(inside=inside, after=after), "PPF201")[0]
+    said = "read it once after the loop, where only the last entry of the list is used."
+    assert (found.message.partition("; ")[2] == said) is is_last

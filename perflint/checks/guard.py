@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -16,11 +16,18 @@ from perflint.facts.handed_counter import handed_counter
 from perflint.facts.step_index import StepIndex, step_index
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import TOO_MANY, Context, shorten
+from perflint.syntax.bindings import bound_in
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_settings
 from perflint.training.around import deciding_test
 from perflint.training.batch_loops import says_predict
 
 _CHECKPOINT_INTERVAL = 1000
+_ONCE_TITLE = "set the text once, before the loop"
+_ONCE = "nothing in it changes from step to step: `tqdm(..., desc=...)` takes it, too"
 _NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 Run = tuple["cst.BaseStatement", "cst.BaseStatement"]
 """The first and the last of some statements of one block."""
@@ -28,21 +35,50 @@ Run = tuple["cst.BaseStatement", "cst.BaseStatement"]
 _FAMILIES = {"text": rarer.LINES, "progress": rarer.BAR, "record": rarer.POINTS, "declared": rarer.CALLS}
 
 
-def fix(call: cst.Call, family: str, context: Context) -> Fix:
+@dataclass(frozen=True)
+class Guarded:
+    """A fix that puts log lines under a guard, and where all of what stands under it is; None for one in words."""
+
+    fix: Fix
+    span: tuple[int, int] | None = None
+
+
+def fix(call: cst.Call, family: str, context: Context) -> Guarded:
     """Log every n-th step: the statement, and the log statements next to it, under one guard."""
     interval = context.settings.log_interval
     title = f"log every {rarer.ordinal(interval)} step"
     advice = _against(context) if context.may_look_around() else TOO_MANY
     if advice:
-        return rarer.words(title, advice)
+        return Guarded(rarer.words(title, advice))
+    if family == "progress" and _says_the_same(call, context):
+        return Guarded(rarer.words(_ONCE_TITLE, _ONCE))
     run = run_of(call, family, context)
     names = _NAMES.findall(context.file.source.text, *run.range(context)) if run is not None else ()
     counter = counter_here(context, frozenset(names))
     if run is None or counter is None:
-        return rarer.words(title, _how_to_count(context, counter))
+        return Guarded(rarer.words(title, _how_to_count(context, counter)))
     edits = _every_nth((run.first, run.last), counter, interval, context)
     also = [*run.beside, _in_one_branch(context)]
-    return rarer.fix(title, edits, (_FAMILIES[item] for item in run.families), interval, also)
+    made = rarer.fix(title, edits, (_FAMILIES[item] for item in run.families), interval, also)
+    return Guarded(made, run.range(context))
+
+
+def _says_the_same(call: cst.Call, context: Context) -> bool:
+    """Whether a call says the same at each step of the loop around it: ``bar.set_description(f"epoch {epoch}")``.
+
+    So it does where it shows nothing but names that the loop does not bind, and settings.
+    """
+    expression, loop = context.expression(call), context.here.loop
+    if not isinstance(expression, ast.Call) or not isinstance(loop, ast.For):
+        return False
+    changing = bound_in([loop])
+    return bool(expression.args) and all(
+        not isinstance(item, (ast.Call, ast.Subscript, ast.NamedExpr, ast.Await, ast.Starred))
+        and not (isinstance(item, ast.Attribute) and not means_settings(dotted(item.value) or ""))
+        and not (isinstance(item, ast.Name) and item.id in changing)
+        for given in arguments_of(expression)
+        for item in walk(given)
+    )
 
 
 def format_fix(context: Context) -> Fix:

@@ -48,11 +48,11 @@ def code_of(call: cst.Call, context: Context) -> str:
         return PLAIN_LOG
     declared = declaration(call, context.settings.logging_calls, context)
     shown = call.args if declared is None else given(call, declared, context)
-    return TENSOR_LOG if any(_reads(argument.value, context) for argument in shown) else PLAIN_LOG
+    return TENSOR_LOG if any(reads(argument.value, context) for argument in shown) else PLAIN_LOG
 
 
-def _reads(node: cst.CSTNode, context: Context) -> bool:
-    """Whether an argument of a logging call reads a tensor, explicitly or by making text of it."""
+def reads(node: cst.CSTNode, context: Context) -> bool:
+    """Whether what is logged reads a tensor, explicitly or by making text of it."""
     if isinstance(node, cst.Lambda):
         return False
     if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
@@ -61,8 +61,8 @@ def _reads(node: cst.CSTNode, context: Context) -> bool:
         # A call's own result is what is logged: its arguments are not, unless it only passes them on.
         if tensor_read_by(node, context) is not None or context.kind(node).is_tensor:
             return True
-        return _passes_on(node) and any(_reads(argument.value, context) for argument in node.args)
-    return any(_reads(child, context) for child in node.children)
+        return _passes_on(node) and any(reads(argument.value, context) for argument in node.args)
+    return any(reads(child, context) for child in node.children)
 
 
 def _is_part_of_read(node: cst.BaseExpression, context: Context) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from perflint.checks.edits import block_and_line, call_in
-from perflint.checks.log_calls import code_of, log_family
+from perflint.checks.log_calls import code_of, log_family, reads
 from perflint.configuration.selection import level_for
 from perflint.findings import Level
 from perflint.lint.context import Context, local_name, method_of
@@ -32,7 +32,10 @@ _LOOK_WITH_ARGUMENTS = frozenset({"get", "join"})
 
 @dataclass(frozen=True)
 class LogRun:
-    """Statements that go under one guard, the families of the logging calls among them, and what they do besides."""
+    """Statements that go under one guard, the families of the logging calls among them, and what they do besides.
+
+    ``first`` may be a read above them that is made for them alone: ``value = loss.item()``.
+    """
 
     first: cst.SimpleStatementLine
     last: cst.SimpleStatementLine
@@ -48,6 +51,7 @@ def run_of(call: cst.Call, family: str, context: Context) -> LogRun | None:
     """The log statements around the current one that stand below each other in one block.
 
     What is worked out between them for them alone belongs to them: ``cost = time() - start`` before ``print(cost)``.
+    So do the reads right above them: ``value = loss.item()`` before ``bar.set_postfix(loss=value)``.
     None where the call shares its row, or is no statement by itself.
     """
     place, point = block_and_line(context), context.here
@@ -87,11 +91,12 @@ class _Neighbours:
 
     def run(self, first: int, last: int) -> LogRun:
         """The statements from one log statement to another."""
-        logs = (node for node in self.nodes[first : last + 1] if self.family(node))
+        logs = [node for node in self.nodes[first : last + 1] if self.family(node)]
         families = {self._lines[node.lineno]: self.family(node) for node in logs}
         lines = list(families)
         said = (_beside(call, families[line], self._context) for line in lines if (call := call_in(line)) is not None)
-        return LogRun(lines[0], lines[-1], tuple(families.values()), tuple(said))
+        begin = self._lines[self.nodes[self._with_reads(first, last)].lineno]
+        return LogRun(begin, lines[-1], tuple(families.values()), tuple(said))
 
     def reach(self, at: int, direction: int, crosses: bool) -> int:
         """The furthest log statement that is reached over others, and over what prepares them where it ``crosses``."""
@@ -102,6 +107,20 @@ class _Neighbours:
             elif not crosses or not self._prepares(self.nodes[here]):
                 break
             here += direction
+        return furthest
+
+    def _with_reads(self, first: int, last: int) -> int:
+        """The first of the statements right above a run that read values for it alone; ``first`` where none does."""
+        furthest, here = first, first - 1
+        scope, end = self._context.here.scope, self.nodes[last]
+        while here >= 0 and self._prepares(self.nodes[here]):
+            node = self.nodes[here]
+            line = self._lines.get(node.lineno)
+            if line is None or not _is_used_within(node, node, end, scope):
+                break
+            if any(reads(item.value, self._context) for item in line.body if isinstance(item, cst.Assign)):
+                furthest = here
+            here -= 1
         return furthest
 
     def _prepares(self, node: ast.stmt) -> bool:

@@ -10,6 +10,7 @@ from itertools import islice
 import libcst as cst
 
 from perflint.facts.accumulators import uses_in
+from perflint.facts.model_memory import is_part_of_a_model
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.findings import Fix, Level
 from perflint.lint.context import Context, Shown
@@ -28,6 +29,9 @@ _SCALE = "ask for the state of the scaler only at the steps that log it"
 _SCALE_REASON = "`state_dict` of a GradScaler gives what it has copied to the host; how often to log is up to you"
 _PERSON = "whether it may come late is for a person to say"
 _TENSOR = "what it is handed to must be able to keep tensors"
+_LAST = "whatever else wants to see the list finds one entry in it"
+_DETACH, _COPY = "`.detach()` of the tensor", "`.detach().clone()` of the tensor"
+_SHARED = "the optimizer writes to the memory of a parameter, which `.detach()` alone would share"
 _NUMBER = "Python needs the number there, and a tensor does not do in its place"
 
 _ADVICE: dict[Usage, tuple[str, str]] = {
@@ -50,14 +54,15 @@ _ADVICE: dict[Usage, tuple[str, str]] = {
         "what keeps all values sums up all of them each time, and would read as many tensors",
     ),
     Usage.LIST: ("keep `.detach()` of the tensor in the list{at}, and read the list where it is used", _TENSOR),
+    Usage.LAST: ("read it once after the loop, where only the last entry of the list{at} is used", _LAST),
     Usage.KEPT: ("keep `.detach()` of the tensor, and read it where a number is needed", _TENSOR),
-    Usage.RETURNED: ("return the tensor, and read it where a caller needs the number", _TENSOR),
+    Usage.RETURNED: ("return `.detach()` of the tensor, and read it where a caller needs the number", _TENSOR),
     Usage.AFTER: ("keep `.detach()` of the tensor, and read it once after the loop", _TENSOR),
     Usage.FILE: ("draw or write it at some steps only", "how often is for you to decide"),
     Usage.LOG: ("read it only at the steps that log it", "how often to log is for you to decide"),
     Usage.TEXT: ("make the text{at} only at the steps that show it", "a tensor in a text is read just the same"),
     Usage.NUMPY: ("work it out on the device, with Paddle's functions", "another algorithm may be needed"),
-    Usage.CALL: ("hand over the tensor, if `{taker}` can take one", _KEEP_REASON),
+    Usage.CALL: ("hand over `.detach()` of the tensor, if `{taker}` can take one", _KEEP_REASON),
 }
 _IN_FORWARD: dict[Usage, tuple[str, str]] = {
     Usage.STOP: ("check it outside of the model, or while debugging only", _FORWARD_REASON),
@@ -89,9 +94,27 @@ def advice(call: cst.Call, context: Context) -> Advice:
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
+    if _DETACH in said.words and _reads_a_parameter(call, context):
+        said = _with_a_copy(said)
     if is_forward:
         return said
     return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context))
+
+
+def _reads_a_parameter(call: cst.Call, context: Context) -> bool:
+    """Whether a read is of a tensor that the optimizer, or a step, changes in place."""
+    expression = context.expression(call)
+    if not isinstance(expression, ast.Call):
+        return False
+    tensors = [*expression.args[:1], expression.func.value if isinstance(expression.func, ast.Attribute) else None]
+    return any(tensor is not None and is_part_of_a_model(context.here, tensor) for tensor in tensors)
+
+
+def _with_a_copy(said: Advice) -> Advice:
+    """The advice for a tensor that has to be copied to be kept."""
+    assert said.fix.reason is not None
+    title, reason = said.fix.message.replace(_DETACH, _COPY), f"{said.fix.reason}; {_SHARED}"
+    return replace(said, words=said.words.replace(_DETACH, _COPY), fix=Fix(title, (), Level.DISPLAY, reason))
 
 
 def _asks_a_scaler(call: cst.Call, context: Context) -> bool:

@@ -48,7 +48,8 @@ def log_call(call: cst.Call, context: Context, step: Step) -> None:
     # A line that only a method's name leads to may belong to the start of a run, or to what seldom happens.
     confidence = Confidence.LOW if code == PLAIN_LOG and not step.sure else Confidence.HIGH
     event = _EVENTS[family] if code == PLAIN_LOG else ""
-    context.report(code, call, guard.fix(call, family, context), step, confidence=confidence, event=event)
+    guarded = guard.fix(call, family, context)
+    context.report(code, call, guarded.fix, step, confidence=confidence, event=event, guarded=guarded.span)
 
 
 @step_check("FormattedString")

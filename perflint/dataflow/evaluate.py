@@ -35,6 +35,7 @@ from perflint.index.kinds import (
     element,
     function,
     join,
+    loader_of,
     tuple_of,
 )
 from perflint.index.modules import Modules
@@ -89,6 +90,8 @@ _OTHER_FRAMEWORKS = ("torch.", "tensorflow.", "jax.", "mxnet.")
 _WRAPPERS = frozenset(
     {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
 )
+_GIVE_MORE = frozenset({"enumerate", "zip"})
+"""Of these, those that give more at each pass than what they go through does."""
 
 _PARAMETERS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
 """Methods of a layer that give its tensors."""
@@ -409,6 +412,8 @@ class Evaluator:
             return Kind(TENSOR_TAG, guess=kind.guess)
         if qualified == "sum" and kind.items:
             return HOST if kind.is_host else UNKNOWN
+        if qualified in _GIVE_MORE and kind.tag == LOADER_TAG:
+            return loader_of(self.iterated(call))
         return self._drawn(kind) if qualified == "next" and first is not None else kind
 
     def _looked_up(self, call: ast.Call) -> Kind:

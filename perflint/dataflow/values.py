@@ -15,6 +15,7 @@ from perflint.index.kinds import (
     CPU_PLACE,
     FUNCTION_TAG,
     LOADER,
+    LOADER_TAG,
     UNKNOWN,
     UNKNOWN_TAG,
     Kind,
@@ -239,11 +240,11 @@ class Values(Part):
     def _is_given_a_loader(self, name: str) -> bool:
         """Whether other code than a class's own gives its objects a loader under a name: ``task.loader = build()``."""
         given = [
-            Evaluator(file, self._with_locals(file, scope, value, self.base_env(file, scope, {}))).kind(value) == LOADER
+            Evaluator(file, self._with_locals(file, scope, value, self.base_env(file, scope, {}))).kind(value).tag
             for file in self._project.mentions.of(name)
             for scope, value in _given_to_others(file, name)
         ]
-        return bool(given) and all(given)
+        return bool(given) and all(tag == LOADER_TAG for tag in given)
 
     def lasting_kind(self, file: FileIndex, scope: Scope, node: ast.expr) -> Kind:
         """The kind of an object that an expression stands for wherever it is asked: a class's instance, a function."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perflint.syntax.names import dotted
+from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Loop, Scope
 from perflint.syntax.tree import walk
 from perflint.training.counting import counts_steps, loop_count
@@ -43,7 +44,7 @@ def step_index(scope: Scope, loop: Loop, used: frozenset[str], named: frozenset[
     new = next((name for name in _NEW_NAMES if name not in used), None)
     if new is None:
         return None
-    unnamed = loop_count(loop)
+    unnamed = loop_count(loop, _goes_over(scope, loop))
     if unnamed is not None:
         return StepIndex(new, unnamed=unnamed) if unnamed.id == "_" and not _reads(scope, "_") else None
     return StepIndex(new, enumerate=True)
@@ -54,10 +55,20 @@ def counters_of(scope: Scope, loop: Loop) -> list[str]:
 
     What is named like a counter of steps comes before what is not (``seen += 1``).
     """
-    count = None if isinstance(loop, ast.While) else loop_count(loop)
+    count = None if isinstance(loop, ast.While) else loop_count(loop, _goes_over(scope, loop))
     found = [count.id] if count is not None and count.id != "_" and not _assignments(loop, count.id) else []
     incremented = [name for name in _incremented(loop.body) if _counts_alone(scope, loop, name)]
     return found + sorted(dict.fromkeys(incremented), key=lambda name: not _is_named_so(name))
+
+
+def _goes_over(scope: Scope, loop: ast.For | ast.AsyncFor) -> dict[str, ast.expr]:
+    """What a name that a loop goes over stands for there: ``bar`` of ``bar = tqdm(enumerate(loader))``."""
+    statement = next((item for item in scope.statements if item.node is loop), None)
+    if statement is None or not isinstance(loop.iter, ast.Name):
+        return {}
+    found = before(loop.iter.id, statement, scope)
+    value = found[0].value if len(found) == 1 and not isinstance(found[0].statement.node, LOOPS) else None
+    return {loop.iter.id: value} if value is not None else {}
 
 
 def _is_named_so(name: str) -> bool:

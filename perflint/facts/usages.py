@@ -36,6 +36,7 @@ class Usage(enum.Enum):
     METER = "a meter"
     TOTAL = "a list that is summed up while it grows"
     LIST = "a list"
+    LAST = "a list of which only the last entry is used"
     KEPT = "an attribute, or an item of a dict"
     RETURNED = "what the function returns"
     AFTER = "what comes after the loop"
@@ -132,7 +133,7 @@ def _as_callers_show(aims: list[Aim], point: Point) -> list[Aim]:
 
 
 _HELD = frozenset({Usage.METER, Usage.LIST, Usage.KEPT})
-_WAITING = frozenset({Usage.SUM, Usage.TOTAL, Usage.AFTER})
+_WAITING = frozenset({Usage.SUM, Usage.TOTAL, Usage.LAST, Usage.AFTER})
 _ORDER = {purpose: place for place, purpose in enumerate(Usage)}
 
 
@@ -270,6 +271,8 @@ class _Search:
             found = list(self._done_with(held, aim, statement))
             if not found and self._is_summed(holding, aim):
                 found = [replace(aim, usage=Usage.TOTAL)]
+            elif not found and aim.usage is Usage.LIST and self._is_only_the_last_used(held[0], statement):
+                found = [replace(aim, usage=Usage.LAST)]
         yield from found or [aim]
 
     def _done_with(self, held: tuple[str, ast.expr | None], aim: Aim, statement: Statement) -> Iterator[Aim]:
@@ -310,6 +313,21 @@ class _Search:
         uses = [use for use in self._scope.by_chain.get(dotted(kept) or "", ()) if self._is_in_loop(use.statement)]
         return aim.usage is Usage.LIST and is_summed_while_it_grows(kept, uses, self._point)
 
+    def _is_only_the_last_used(self, name: str, adding: Statement) -> bool:
+        """Whether a list of the function is asked for nothing but its last entry, and that after the loop.
+
+        Args:
+            name: the name of the list.
+            adding: the statement that adds to it.
+        """
+        if "." in name or self._scope.is_hidden(name) or not self._loop_end:
+            return False
+        uses = self._scope.by_name.get(name, ())
+        looks = [use for use in uses if isinstance(use.node.ctx, ast.Load) and use.statement is not adding]
+        return bool(looks) and all(
+            use.statement.node.lineno > self._loop_end and _takes_the_last(use.parent, use.node) for use in looks
+        )
+
     def _is_in_loop(self, statement: Statement) -> bool:
         loop = self._point.loop
         return loop is None or loop.lineno < statement.node.lineno <= self._loop_end
@@ -339,6 +357,13 @@ def _may_read(use: Use, key: ast.expr | None) -> bool:
     if isinstance(use.parent.ctx, ast.Store):
         return False
     return not (isinstance(key, ast.Constant) and isinstance(other, ast.Constant) and key.value != other.value)
+
+
+def _takes_the_last(parent: ast.AST, name: ast.Name) -> bool:
+    """``losses[-1]``"""
+    if not isinstance(parent, ast.Subscript) or parent.value is not name:
+        return False
+    return isinstance(parent.ctx, ast.Load) and ast.unparse(parent.slice) == "-1"
 
 
 def _is_own_key(use: Use, loop: Statement) -> bool:

@@ -27,7 +27,7 @@ class Kind:
     known only from how the code calls it.  ``type``: qualified class of an ``object`` or ``layer``, qualified name of a
     ``function`` (whose ``guess`` says that it gets other arguments than those of the call, as a ``partial`` does).
     ``items``: kinds of a tuple's items, or of a dict's values: one for each of its ``keys``, and last what any other
-    value may be.
+    value may be.  Of a loader that ``enumerate`` or ``zip`` goes through, what each pass gets.
 
     ``is_tensor``: this is device data: a tensor, or a container of tensors.  ``is_host``: this is known to live in host
     memory (numbers, strings, NumPy arrays).  ``depth``: how many tuples or dicts stand inside each other.
@@ -115,6 +115,11 @@ ITERABLE = Kind(ITERABLE_TAG)
 CPU_PLACE = Kind(OBJECT_TAG, type="paddle.CPUPlace")
 
 
+def loader_of(given: Kind) -> Kind:
+    """What goes through a loader and gives more than its batches: ``enumerate(loader)`` gives a count with each."""
+    return Kind(LOADER_TAG, items=(given if given.depth < _DEEPEST else _flat(given),))
+
+
 def layer(type_name: str) -> Kind:
     """An instance of a Layer class."""
     return Kind(LAYER_TAG, type=type_name)
@@ -194,6 +199,8 @@ def join(first: Kind, second: Kind) -> Kind:
             return other
     if first.tag != second.tag:
         return UNKNOWN
+    if first.tag == LOADER_TAG:
+        return loader_of(join(element(first), element(second)))
     return Kind(
         first.tag,
         first.scalar,
@@ -233,7 +240,7 @@ def _common_type(first: str, second: str) -> str:
 def element(kind: Kind) -> Kind:
     """What iterating over, or indexing into, a value gives; of a dict, one of its values."""
     if kind.tag == LOADER_TAG:
-        return TENSOR
+        return kind.items[0] if kind.items else TENSOR
     if kind.tag in (TUPLE_TAG, DICT_TAG):
         result = kind.items[0] if kind.items else UNKNOWN
         for item in kind.items[1:]:

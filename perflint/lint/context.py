@@ -80,6 +80,9 @@ class Draft:
     read_for: Shown = ()
     """The log lines without which a read value could stay on the device."""
 
+    guarded: tuple[int, int] | None = None
+    """What the edits of a log line put under a test of the step: the line, what is beside it, and what reads for it."""
+
 
 @dataclass
 class Context:
@@ -254,6 +257,7 @@ class Context:
         every: Interval | None = None,
         shown: Shown = (),
         read_for: Shown = (),
+        guarded: tuple[int, int] | None = None,
         **fields: str,
     ) -> None:
         """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
@@ -268,6 +272,7 @@ class Context:
             every: how many steps lie between two runs of the place, where it does not run at each step.
             shown: the log lines at each step that are all that the value is for which is read here.
             read_for: the log lines without which that value could stay on the device.
+            guarded: what the edits put under a test of the step.
         """
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
@@ -309,6 +314,7 @@ class Context:
                 arms,
                 shown,
                 read_for,
+                guarded,
             )
         )
 

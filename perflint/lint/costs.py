@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perflint import catalogue
 from perflint.findings import Confidence, Fix, Impact, ImpactLevel
-from perflint.lint.beside import LOG_LINES, Loop, Trail, is_read, loop_of, may_meet, trail_of
+from perflint.lint.beside import LOG_LINES, PLAIN_LOG, Loop, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS, Cost, impact
 from perflint.training.arms import Arms, exclude
@@ -18,6 +18,8 @@ _MOST_WAYS = 100
 """Ways from one loop, or its events, that are compared; where there are more, all are taken to run in one step."""
 
 _BESIDE_A_LINE = "{reason}, mended along with line {row}"
+_PROGRESS = "progress text"
+"""A text that a progress bar shows when it is drawn next: it costs little, whatever stands beside it."""
 _READS = frozenset({"wait", "printed wait"})
 """Events in which the host reads a value."""
 _Event = tuple[float, Arms]
@@ -33,7 +35,8 @@ class Costs:
 
     A log line without a tensor costs little.  It costs as much as a read where a value is read at each step for its
     sake: the fix of that read leaves nothing to read only if the line, too, is written more rarely.  The lines beside
-    such a line, and beside one with a tensor, count with it: one guard around all of them is what mends it.
+    such a line, and beside one with a tensor, count with it: one guard around all of them is what mends it.  Texts for
+    a progress bar do not: they cost next to nothing.
 
     A read whose value is for such a line alone costs nothing by itself: while the line runs, it has to be read.
 
@@ -50,10 +53,12 @@ class Costs:
         self._waiting = _first_waits(draft for draft in drafts if self._line(draft) is None)
         self._repeated = _repeated_waits(drafts)
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
+        self._readers = {(draft.path, start): draft for draft in drafts for start in draft.logs}
         for draft in drafts:
             first = next(((path, start) for path, _, start in draft.read_for if (path, start) in self._told), None)
             if first is not None:  # the others would only show the same value again
                 self._shown.setdefault(first, _read_for_it(draft, first[0]))
+                self._readers.setdefault(first, draft)
         costs = [(draft, self._cost(draft)) for draft in drafts]
         self._leading = _first_that_wait(costs)
         self._events: dict[tuple[Loop, str], dict[Trail, list[_Event]]] = defaultdict(lambda: defaultdict(list))
@@ -72,9 +77,16 @@ class Costs:
         together = self._together(draft, draft.step, cost)
         found = impact(cost, len(together), sum(together))
         leading = self._leading.get(run) if (run := _run_of(draft)) is not None else None
-        if leading is None or found.level > ImpactLevel.LOW:
+        if leading is None or found.level > ImpactLevel.LOW or cost.event.name == _PROGRESS:
             return found
         return replace(found, level=ImpactLevel.MEDIUM, reason=_BESIDE_A_LINE.format(reason=found.reason, row=leading))
+
+    def reader(self, draft: Draft) -> str:
+        """The row that reads the device for a log line that holds no tensor itself; ``""`` where none does."""
+        place = _place(draft)
+        if draft.code != PLAIN_LOG or place is None or not self._shown.get(place):
+            return ""
+        return _row(self._readers[place].path, self._readers[place].line, draft.path)
 
     def _together(self, draft: Draft, step: Step, cost: Cost) -> list[float]:
         """The costs of the same event in the same step: a call that leads to two files reaches one of them alone.

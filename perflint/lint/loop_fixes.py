@@ -12,8 +12,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from perflint.findings import Confidence, Fix, Level, merged, overlap
-from perflint.lint.beside import LOG_LINES, Loop, LoopPlaces, is_read, loop_of, may_meet, trail_of
-from perflint.lint.context import Draft
+from perflint.lint.beside import (
+    LOG_LINES,
+    Loop,
+    LoopPlaces,
+    is_read,
+    loop_of,
+    may_meet,
+    trail_of,
+    wait_together,
+)
+from perflint.lint.context import Draft, Shown
 
 _READS = "PPF201"
 _TOGETHER = (_READS, "PPF212")
@@ -30,6 +39,7 @@ _NEEDS_GUARD_AROUND = (
     "nothing is won before the reads at {lines} are gone from most steps, along with the logs around them, whose fix "
     "guards both"
 )
+_MOVES = "nothing is won while the value is read at {lines} at each step: read it under the same test"
 _OVERLAP = "the edits for the reads of this loop overlap"
 _Group = tuple[str, Loop, str, bool]
 
@@ -53,7 +63,56 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
         fix = _fix(members, others, logs)
         if len(members) <= _MOST_TOGETHER or not fix.edits:
             fixes[group] = fix
-    return [draft if (group := _group_of(draft)) not in fixes else replace(draft, fix=fixes[group]) for draft in drafts]
+    drafts = [
+        draft if (group := _group_of(draft)) not in fixes else replace(draft, fix=fixes[group]) for draft in drafts
+    ]
+    return _with_logs_that_win(drafts, logs)
+
+
+def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs) -> list[Draft]:
+    """The drafts with words for the guards that leave the host waiting for the same thing at each step.
+
+    A guard around ``writer.add_scalar("loss", loss.item())`` alone drops points of the curve, and wins nothing while
+    ``losses.append(loss.item())`` is read beside it.
+    """
+    reads: dict[Loop, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        if draft.step is not None and draft.every is None and is_read(draft):
+            reads[loop_of(draft.step)].append(draft)
+    staying = {
+        loop: [one for one in found if not _has_edits(one) and not logs.hold(one)] for loop, found in reads.items()
+    }
+    found = []
+    for draft in drafts:
+        loop = loop_of(draft.step) if draft.step is not None and draft.guarded is not None else None
+        if loop is None or not staying.get(loop) or not _has_edits(draft):
+            found.append(draft)
+        else:
+            found.append(replace(draft, fix=_where_it_wins(draft, reads[loop], staying[loop])))
+    return found
+
+
+def _where_it_wins(log: Draft, reads: Sequence[Draft], staying: Sequence[Draft]) -> Fix | None:
+    """The fix of a log line, in words where reads stay that wait for the same thing.
+
+    Args:
+        log: the log line, with edits.
+        reads: all reads of its loop.
+        staying: those of them that no edit takes away.
+    """
+    waiting = [log] if is_read(log) else [read for read in reads if _is_for(read.read_for, log)]
+    same = [read for read in _beside([log], staying) if any(wait_together(one, read) for one in waiting)]
+    if log.fix is None or not same:
+        return log.fix
+    own = [read for read in same if _is_for(read.shown, log)]
+    reason = _said(_MOVES, own, log.path) if own else _said(_STAYS, same, log.path)
+    return Fix(log.fix.message, (), Level.DISPLAY, reason)
+
+
+def _is_for(shown: Shown, log: Draft) -> bool:
+    """Whether one of some log lines is one that a guard is put around."""
+    first, last = log.guarded or (0, 0)
+    return any(path == log.path and first <= start < last for path, _, start in shown)
 
 
 class _Logs:
@@ -68,8 +127,9 @@ class _Logs:
                 guarded[draft.path, draft.fix].append(draft)
         self._runs: dict[str, list[tuple[int, int, Confidence]]] = defaultdict(list)
         for (path, _), logs in guarded.items():
-            places = [log.statement for log in logs if log.statement is not None]
-            self._runs[path].append((min(places)[0], max(places)[1], min(log.confidence for log in logs)))
+            places = [place for log in logs for place in (log.statement, log.guarded) if place is not None]
+            last = max(end for _, end in places)
+            self._runs[path].append((min(places)[0], last, min(log.confidence for log in logs)))
         for runs in self._runs.values():
             runs.sort()
 

@@ -16,6 +16,7 @@ from perflint.training.arms import Arms
 from perflint.training.cadence import Interval
 from perflint.training.steps import Step
 
+_READ_FOR_IT = ", for which line {row} reads the device"
 _MOST_CALLS = 3
 """Calls between a loop and a place that a message names; the related places name all of them."""
 
@@ -43,7 +44,9 @@ def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], costs: C
     fields, related = {**usual, **draft.fields}, draft.related
     if draft.step is not None:
         where = draft.fields.get("where") or _where(draft.step, draft.path, draft.every)
-        fields["where"] = where + _beside(draft, draft.step, reads)
+        reader = costs.reader(draft)
+        by_reader = _READ_FOR_IT.format(row=reader) if reader else ""
+        fields["where"] = where + by_reader + _beside(draft, draft.step, reads)
         related = (*related, *_related(draft.step, draft.every))
     message = " ".join((fields.pop("message", "") or rule.message).format(**fields).split())
     place = (draft.code, draft.path, draft.start, draft.end)

@@ -75,7 +75,7 @@ class HotPath:
         value, scope = branch == "body", self._scope
         if self._flow is not None and self._flow.rules_out(node, value):
             return True
-        if rare(node.test, value, self._definitions, counted_by(loop)):
+        if rare(node.test, value, self._definitions, counted_by(loop, self._definitions)):
             return True
         if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):
             return True
@@ -195,7 +195,7 @@ class _Changing:
 
     def __init__(self, definitions: Definitions, loop: ast.stmt | None, bound: frozenset[str]) -> None:
         self._definitions = definitions
-        self._counters = counted_by(loop)
+        self._counters = counted_by(loop, definitions)
         self._bound = bound
 
     def may_change(self, node: ast.expr, depth: int = 0) -> bool:

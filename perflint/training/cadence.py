@@ -66,7 +66,7 @@ def cadence(place: Place | None, loop: ast.stmt | None, path: HotPath, definitio
 def _of_link(link: Place, loop: ast.stmt | None, path: HotPath, definitions: Definitions) -> Cadence:
     if not isinstance(link.node, ast.If):
         return SELDOM if path.guards(link, loop) else EACH
-    asked = _Asked(definitions, counted_by(loop))
+    asked = _Asked(definitions, counted_by(loop, definitions))
     value = link.branch == "body"
     if path.guards(link, loop):
         return asked.of(link.node.test, value, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from perflint.dataflow.settled import Known
 from perflint.syntax.names import dotted, names_in
@@ -22,17 +23,22 @@ Definitions = Mapping[str, ast.expr]
 """Names that are bound once in a scope, with the expression they are bound to."""
 
 NO_NAMES: frozenset[str] = frozenset()
+_NOTHING: Definitions = MappingProxyType({})
 
 
-def counted_by(loop: ast.stmt | None) -> frozenset[str]:
+def counted_by(loop: ast.stmt | None, definitions: Definitions = _NOTHING) -> frozenset[str]:
     """The name that a loop's own ``enumerate`` or ``range`` counts with, if it does."""
-    count = loop_count(loop) if isinstance(loop, (ast.For, ast.AsyncFor)) else None
+    count = loop_count(loop, written(definitions)) if isinstance(loop, (ast.For, ast.AsyncFor)) else None
     return frozenset({count.id}) if count is not None else NO_NAMES
 
 
-def loop_count(loop: ast.For | ast.AsyncFor) -> ast.Name | None:
-    """The target that an ``enumerate`` or a ``range`` counts with, also inside ``tqdm`` and ``zip``."""
-    iterated: ast.expr = loop.iter
+def loop_count(loop: ast.For | ast.AsyncFor, definitions: Definitions = _NOTHING) -> ast.Name | None:
+    """The target that an ``enumerate`` or a ``range`` counts with, also inside ``tqdm`` and ``zip``.
+
+    Args:
+        definitions: what a name stands for that the loop goes over: ``bar`` of ``bar = tqdm(enumerate(loader))``.
+    """
+    iterated: ast.expr = definitions.get(loop.iter.id, loop.iter) if isinstance(loop.iter, ast.Name) else loop.iter
     target: ast.expr = loop.target
     while isinstance(iterated, ast.Call):
         function = (dotted(iterated.func) or "").rpartition(".")[2]
