@@ -170,6 +170,7 @@ def test_advice_follows_from_the_use(body: str, advised: str) -> None:
         "picked = loss[mask]\nreturn picked.sum(), picked",
         "picked = loss[mask]\nif picked.shape[0] == 0:\n    return loss\nreturn loss * 2",
         "return x[mask].reshape([-1, 4])",
+        "return x[mask].view([2, -1])",
         "count = loss.nonzero().shape[0]\nreturn paddle.zeros([count])",
     ],
 )

@@ -317,7 +317,8 @@ def _keeps_rows(given: Sequence[ast.expr]) -> bool:
     """Whether a shape counts rows and leaves open how many values each has: ``[batch_size, -1, width]``."""
     first, *rest = [ast.unparse(size) for size in _shape(given)] or [""]
     is_number_of_rows = not first.endswith("]") or first.endswith("shape[0]")  # ``x.shape[-1]`` counts columns
-    return is_number_of_rows and first not in ("", "-1", "1") and "-1" in rest
+    is_written = not first or first.lstrip("-").isdigit()  # ``edges[kept].reshape([2, -1])``: any number of edges
+    return is_number_of_rows and not is_written and "-1" in rest
 
 
 def _is_flat(given: Sequence[ast.expr]) -> bool:
