@@ -52,14 +52,14 @@ _PICKING = frozenset({"gather", "gather_nd", "index_select", "masked_select"})
 _NUMBERS = frozenset({"max", "min", "float", "int"})
 _MOST_USES = 8
 _DEEPEST = 3
-_MOST_PICKS = 3
-"""How many picks in a row are followed, each of which is combined with the next: ``(a[mask] * b[mask]).sum()``."""
+_PLAIN = _NUMBERS | {"len", "sum", "range", "list", "tuple", "zip", "enumerate", "isinstance", "print"}
+"""Functions of Python that make nothing of the rows."""
 
 
 @of_point
 def dense_form(point: Point, node: ast.expr) -> Form | None:
     """What an operation of unknown size is used for that a form of known size could give; None for any other use."""
-    return _Search(point, (node,)).found()
+    return _Search(point, node).found()
 
 
 def _path(top: ast.AST, node: ast.AST) -> tuple[ast.AST, ...] | None:
@@ -78,17 +78,17 @@ class _Search:
 
     Args:
         point: what is known at the statement of the result.
-        picks: the result, after those that it is combined with and whose form is asked for already.
+        node: the result.
     """
 
-    def __init__(self, point: Point, picks: tuple[ast.AST, ...]) -> None:
+    def __init__(self, point: Point, node: ast.AST) -> None:
         self._point = point
-        self._picks = picks
+        self._node = node
         self._names = point.file.names
 
     def found(self) -> Form | None:
         """What the result is used for."""
-        node, statement = self._picks[-1], self._point.statement
+        node, statement = self._node, self._point.statement
         parents = _path(statement.node, node)
         return self.form(node, parents, statement, 0) if parents is not None else None
 
@@ -160,39 +160,54 @@ class _Search:
         return here is not None and dynamic_op(here, node) is not None
 
     def _others_stay(self, parent: ast.AST, inner: ast.AST, statement: Statement) -> bool:
-        """Whether all that the values are combined with, one by one, has a form of known size as well.
+        """Whether nothing that the values are combined with, one by one, is made of picked rows by other code.
 
         A loss of picked boxes that a function computes is one value of each row that was picked, and no other weights
         than picked ones fit.
         """
         others = [child for child in children(parent) if child is not inner]
+        calls = [item for other in others for item in walk(other) if isinstance(item, ast.Call)]
         names = set().union(*(plain_names(other) for other in others))
-        return all(self._stays(name, statement, 0) for name in names)
+        is_made = any(self._works_on_rows(call, statement) for call in calls)
+        return not is_made and all(self._stays(name, statement, 0) for name in names)
 
     def _stays(self, name: str, statement: Statement, depth: int) -> bool:
-        """Whether no operation of unknown size without a form of known size leads to what a name stands for."""
-        scope = self._point.scope
-        for binding in before(name, statement, scope):
-            value = getattr(binding.statement.node, "value", None)
-            here = points_of(self._point.file).get(binding.statement.node)
-            if not isinstance(value, ast.expr) or here is None:
-                continue
-            if not all(self._has_form(here, item) for item in walk(value)):
+        """Whether no other code makes what a name stands for of rows that were picked."""
+        for binding in before(name, statement, self._point.scope):
+            made = binding.statement
+            if any(self._works_on_rows(call, made) for call in made.calls):
                 return False
-            inside = plain_names(value) - {name} if depth < _DEEPEST else ()
-            if not all(self._stays(other, binding.statement, depth + 1) for other in inside):
+            value = getattr(made.node, "value", None)
+            inside = plain_names(value) - {name} if isinstance(value, ast.expr) and depth < _DEEPEST else ()
+            if not all(self._stays(other, made, depth + 1) for other in inside):
                 return False
         return True
 
-    def _has_form(self, here: Point, node: ast.AST) -> bool:
-        """Whether an expression is of known size, or could be."""
-        if not isinstance(node, (ast.Call, ast.Subscript)) or node in self._picks or dynamic_op(here, node) is None:
-            return True
-        return len(self._picks) >= _MOST_PICKS or _Search(here, (*self._picks, node)).found() is not None
+    def _works_on_rows(self, call: ast.Call, statement: Statement) -> bool:
+        """Whether a call hands rows that were picked to a function of the project."""
+        name = dotted(call.func) or ""
+        if not (name.startswith("self.") or isinstance(call.func, ast.Name)) or name in _PLAIN:
+            return False
+        kind = Evaluator(self._point.file, self._point.full_env).kind(call.func)
+        if self._names.resolve(name).startswith("paddle.") or kind.type.startswith("paddle.nn."):
+            return False
+        names = set().union(*(plain_names(item) for item in arguments_of(call)))
+        return any(self._picks(name, statement) for name in names)
+
+    def _picks(self, name: str, statement: Statement) -> bool:
+        """Whether a name stands for what an operation of unknown size picked."""
+        known = points_of(self._point.file)
+        for binding in before(name, statement, self._point.scope):
+            value, here = getattr(binding.statement.node, "value", None), known.get(binding.statement.node)
+            if isinstance(value, ast.expr) and here is not None:
+                parts = (item for item in walk(value) if isinstance(item, (ast.Call, ast.Subscript)))
+                if any(dynamic_op(here, item) is not None for item in parts):
+                    return True
+        return False
 
     def _is_against_picked(self, call: ast.Call, inner: ast.AST, statement: Statement) -> bool:
         """Whether the other side of a loss comes from a model that was handed the mask, so it may be picked there."""
-        mask = dotted(mask_of(self._picks[-1]))
+        mask = dotted(mask_of(self._node))
         others = [child for child in children(call) if child is not inner and child is not call.func]
         if mask is None or any(dotted(item.slice) == mask for other in others for item in _subscripts(other)):
             return False
@@ -226,7 +241,7 @@ class _Search:
         found: list[Use] = []
         for use in scope.by_name.get(target.id, ()):
             is_changed = isinstance(use.statement.node, ast.AugAssign) and use.statement.node.target is use.node
-            if use.statement.start <= statement.start or is_changed or _sets_gradient(use.parent):
+            if use.statement.start <= statement.start or is_changed or _is_no_use(use.parent):
                 continue
             if not isinstance(use.node.ctx, ast.Load):
                 break
@@ -299,8 +314,10 @@ def _is_of_columns(index: ast.expr) -> bool:
     return is_all and bool(rest) and all(isinstance(item, (ast.Slice, ast.Constant)) for item in rest)
 
 
-def _sets_gradient(node: ast.AST) -> bool:
-    """``picked.stop_gradient = True`` is no use of the values."""
+def _is_no_use(node: ast.AST) -> bool:
+    """Whether what stands around a name has nothing to do with the values: ``x.stop_gradient = True``, ``x is None``"""
+    if isinstance(node, ast.Compare):
+        return all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops)
     return isinstance(node, ast.Attribute) and node.attr == "stop_gradient"
 
 
