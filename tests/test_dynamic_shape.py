@@ -203,6 +203,8 @@ def test_both_sides_of_a_loss_are_picked(body: str) -> None:
         # Each row that was picked has a value of its own here, so no weight but one of picked rows fits.
         "rows = x[mask]\nweight = loss[mask]\nreturn (self.head(rows) * weight).sum()",
         "rows = x[mask]\nmade = self.head(rows)\nreturn F.mse_loss(made, loss[mask])",
+        "rows = x[mask]\nmade = self.head(rows)\nmade = paddle.diag(made)\nreturn (loss[mask] * made).sum()",
+        "rows = x[mask]\nmade = self.head(rows)\nlabel = y * 1\nlabel *= made\nreturn F.mse_loss(loss[mask], label)",
     ],
 )
 def test_values_that_are_combined_with_rows_the_code_goes_on_with(body: str) -> None:

@@ -178,7 +178,7 @@ class _Search:
             if any(self._works_on_rows(call, made) for call in made.calls):
                 return False
             value = getattr(made.node, "value", None)
-            inside = plain_names(value) - {name} if isinstance(value, ast.expr) and depth < _DEEPEST else ()
+            inside = plain_names(value) if isinstance(value, ast.expr) and depth < _DEEPEST else ()
             if not all(self._stays(other, made, depth + 1) for other in inside):
                 return False
         return True
