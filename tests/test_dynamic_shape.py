@@ -133,7 +133,7 @@ def test_shown_mean_is_the_mean(mask: list[bool]) -> None:
     [finding] = found(script("return paddle.masked_select(loss, mask).mean()"))
     assert finding.fix is not None
     [edit] = finding.fix.edits
-    names = {"loss": paddle.to_tensor([1.0, 2.0, 3.0, 5.0]), "mask": paddle.to_tensor(mask)}
+    names = {"paddle": paddle, "loss": paddle.to_tensor([1.0, 2.0, 3.0, 5.0]), "mask": paddle.to_tensor(mask)}
     assert float(eval(edit.content, names)) == (3.0 if any(mask) else 0.0)
     assert "empty mask" in finding.fix.reason
 
@@ -141,10 +141,14 @@ def test_shown_mean_is_the_mean(mask: list[bool]) -> None:
 @pytest.mark.parametrize(
     ("body", "advised"),
     [
-        ("return loss[mask].sum()", "product with the mask"),
-        ("picked = loss[mask].abs()\nreturn paddle.mean(picked)", "product with the mask"),
+        ("return loss[mask].sum()", "zeros where the mask"),
+        ("picked = loss[mask].abs()\nreturn paddle.mean(picked)", "zeros where the mask"),
         ("return paddle.masked_select(loss, mask).max()", "put a limit"),
         ("rows = paddle.nonzero(mask).flatten()\nreturn F.cross_entropy(paddle.gather(x, rows), y)", "reduction="),
+        ("a = self.head(x, mask)\nreturn F.cross_entropy(a, y[mask])", "in the data pipeline"),
+        ("keep = y.to('bool')\nreturn loss[keep].sum()", "zeros where the mask"),
+        ("if mask.any():\n    loss = loss[mask].sum()\nreturn loss", "drop the test at line 11"),
+        ("return loss[mask].sum() if mask.any() else loss.sum()", "drop the test at line 11"),
         ("count = max(loss.nonzero().shape[0], 1)\nreturn loss.sum() / count", "count with a sum"),
         ("keep = paddle.zeros_like(y)\nkeep[paddle.where(mask)] = 1\nreturn keep", "fill with the mask"),
         ("n = x.shape[0]\nreturn x[mask].reshape([n, -1, 4])", "equally many"),
@@ -166,6 +170,7 @@ def test_advice_follows_from_the_use(body: str, advised: str) -> None:
         "picked = loss[mask]\nreturn picked.sum(), picked",
         "picked = loss[mask]\nif picked.shape[0] == 0:\n    return loss\nreturn loss * 2",
         "return x[mask].reshape([-1, 4])",
+        "return x[mask].view([2, -1])",
         "count = loss.nonzero().shape[0]\nreturn paddle.zeros([count])",
     ],
 )
@@ -173,3 +178,34 @@ def test_size_that_the_code_goes_on_with_has_a_low_impact(body: str) -> None:
     [finding] = found(script(body))
     assert finding.impact is not None
     assert finding.impact.level is ImpactLevel.LOW
+
+
+def levels(body: str) -> list[ImpactLevel | None]:
+    return [item.impact.level if item.impact is not None else None for item in found(script(body))]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = x[mask].view(-1)\nb = y[mask].view(-1)\nreturn F.l1_loss(a, b), (a == b).sum()",
+        "a = x[mask]\nkeep = a > 0\nkeep &= a < 9\nreturn F.l1_loss(a[keep], loss[keep])",
+        "a = x[mask]\nb = F.one_hot(y[mask], 4)[:, :-1]\nb.stop_gradient = True\nreturn F.mse_loss(a, b)",
+        "a = x[mask]\na *= loss[mask]\nreturn a.sum()",
+    ],
+)
+def test_both_sides_of_a_loss_are_picked(body: str) -> None:
+    assert set(levels(body)) == {ImpactLevel.MEDIUM}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # Each row that was picked has a value of its own here, so no weight but one of picked rows fits.
+        "rows = x[mask]\nweight = loss[mask]\nreturn (self.head(rows) * weight).sum()",
+        "rows = x[mask]\nmade = self.head(rows)\nreturn F.mse_loss(made, loss[mask])",
+        "rows = x[mask]\nmade = self.head(rows)\nmade = paddle.diag(made)\nreturn (loss[mask] * made).sum()",
+        "rows = x[mask]\nmade = self.head(rows)\nlabel = y * 1\nlabel *= made\nreturn F.mse_loss(loss[mask], label)",
+    ],
+)
+def test_values_that_are_combined_with_rows_the_code_goes_on_with(body: str) -> None:
+    assert levels(body) == [ImpactLevel.LOW] * 2

@@ -211,6 +211,31 @@ def test_ppf207_where_the_advised_forms_differ() -> None:
         nn.functional.one_hot(paddle.to_tensor([0, 255]), 3)
 
 
+@pytest.mark.parametrize("loss", [nn.functional.mse_loss, nn.functional.l1_loss, nn.functional.smooth_l1_loss])
+@pytest.mark.parametrize("bad", [float("nan"), float("-inf")])
+def test_ppf207_where_keeps_nan_out_of_the_value_and_before_the_loss_out_of_the_gradient(
+    loss: Callable[..., paddle.Tensor], bad: float
+) -> None:
+    target, zeros = paddle.to_tensor([1.0, bad, 3.0]), paddle.zeros([3])
+
+    def value_and_gradient(of: Callable[[paddle.Tensor], paddle.Tensor]) -> tuple[float, list[float]]:
+        x = paddle.to_tensor([0.5, 0.25, 2.0], stop_gradient=False)
+        total = of(x).sum()
+        total.backward()
+        return total.item(), x.grad.tolist()
+
+    picked = value_and_gradient(lambda x: loss(x[MASK], target[MASK], reduction="none"))
+    after = value_and_gradient(lambda x: paddle.where(MASK, loss(x, target, reduction="none"), zeros))
+    before = value_and_gradient(
+        lambda x: loss(paddle.where(MASK, x, zeros), paddle.where(MASK, target, zeros), reduction="none")
+    )
+    product = value_and_gradient(lambda x: loss(x, target, reduction="none") * MASK.astype("float32"))
+    assert before == picked
+    assert after[0] == picked[0]
+    assert np.isnan(product[0])
+    assert np.isnan(after[1][1]) == (loss is not nn.functional.smooth_l1_loss)
+
+
 # --- PPF208: which part of a metric is cheap
 
 

@@ -279,3 +279,20 @@ def test_a_file_without_one_is_not_parsed(read: str) -> None:
     file = opened(sources(text)).files["train.py"]
     assert list(slice_read._reading(file)) == []
     assert not file.is_parsed
+
+
+@pytest.mark.parametrize(
+    ("before", "count"),
+    [
+        ("best, where = paddle.max(scores, 1)", 0),
+        ("best, where = paddle.sort(scores, axis=1)", 0),
+        ("best = paddle.max(scores, 1)", 1),
+        ("best, where = paddle.topk(scores, 1)", 1),
+        ("low, high = unknown(scores, 1)", 1),
+        ("if count > 9:\n    best, where = paddle.max(scores, 1)", 1),
+    ],
+)
+def test_nothing_runs_after_one_tensor_is_unpacked_as_two(before: str, count: int) -> None:
+    read = "for i in range(count):\n    print(scores[i].numpy())"
+    assert len(found(f"{before}\n{read}")) == count
+    assert len(found(f"{read}\n{before}")) == 1

@@ -56,6 +56,11 @@ def only(body: str) -> Finding:
         "kept = [part for part in (x, y) if part.sum() > 0]",
         "ok = all(paddle.isfinite(part).all() for part in (x, y))",
         "largest = max(loss, args.floor)",
+        "z = x.mean() if x.sum() > 0 else paddle.zeros(shape=[1])",
+        "if x.sum() > 0:\n    z = paddle.zeros([1])\nelse:\n    z = x.mean()",
+        "z = x[x > 0].mean() if x.sum() > 0 else x.mean()",
+        "if x.sum() > 0:\n    x = x[x > 0]",
+        "if not x.any(): x = None",
         "largest = max([loss, 2 * loss])",
         "ordered = sorted([loss, loss * 2])",
         "import math; ok = math.isfinite(loss)",
@@ -326,7 +331,11 @@ def test_gates_lose_nothing() -> None:
         ("if loss > 3: print('high')", "check it every 10 steps only."),
         ("assert loss < 3", "check it every 10 steps only."),
         ("if loss > 3: loss = loss / 2", "choose on the device, with `paddle.where` or `.clip`."),
-        ("if x.sum() > 0: y = paddle.masked_select(x, x > 0)", "with the mask as a weight instead of picking values"),
+        ("if x.sum() > 0: y = paddle.masked_select(x, x > 0)", "instead of picking them"),
+        ("z = x[x > 0].mean() if (x > 0).any() else loss", "instead of picking them"),
+        ("if (x > 0).any(): z = x[x > 0].mean()", "instead of picking them"),
+        ("if not x.any(): x = None", "pass it on without this test"),
+        ("z = x if x.any() else None", "pass it on without this test"),
         ("if loss > 3: args.high.append(step)", "decide by what the host knows without a read, such as shapes"),
         ("n = max(x.max(), y.max())\nz = paddle.zeros([n, 3])", "take the size from `.shape`, or from the data"),
         ("names = [n for i, n in enumerate(args.names) if y[i] > 0]", "once before, with `.tolist()`"),
@@ -340,6 +349,17 @@ def test_gates_lose_nothing() -> None:
 )
 def test_the_advice_can_be_followed(body: str, said: str) -> None:
     assert said in only(body).message
+
+
+@pytest.mark.parametrize("arm", ["x[x > 0].mean()", "paddle.masked_select(x, x > 0).sum()"])
+def test_a_choice_that_waits_for_a_size_as_well_has_a_low_impact(arm: str) -> None:
+    def level(body: str) -> ImpactLevel | None:
+        impact = only(body).impact
+        return impact.level if impact is not None else None
+
+    for body in ("z = {} if x.any() else loss", "if x.any():\n    z = {}\nelse:\n    z = loss"):
+        assert level(body.format(arm)) is ImpactLevel.LOW
+        assert level(body.format("x.mean()")) is not ImpactLevel.LOW
 
 
 # --- what is shown instead
@@ -384,6 +404,11 @@ def test_shown_instead(body: str, instead: str) -> None:
     "body",
     [
         "largest = max(loss, args.floor)",
+        "z = x.mean() if x.sum() > 0 else paddle.zeros(shape=[1])",
+        "if x.sum() > 0:\n    z = paddle.zeros([1])\nelse:\n    z = x.mean()",
+        "z = x[x > 0].mean() if x.sum() > 0 else x.mean()",
+        "if x.sum() > 0:\n    x = x[x > 0]",
+        "if not x.any(): x = None",
         "largest = max(loss, 1.0)",
         "weight = 1.0 if loss > 3 else 0.5",
         "name = 'high' if loss > 3 else 'low'",

@@ -6,9 +6,11 @@ import ast
 
 import libcst as cst
 
+from perflint.checks.edits import name_of_paddle
 from perflint.checks.untrained import is_untrained
 from perflint.dataflow.truth_values import COMPARING
 from perflint.facts.dense_forms import Form, dense_form
+from perflint.facts.host_need import test_for
 from perflint.facts.unknown_size import MASK, dynamic_op
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.lint.context import Context, method_of
@@ -20,7 +22,8 @@ from perflint.syntax.vocabulary import picks
 from perflint.training.steps import Point, Step
 
 CODE = "PPF207"
-_MASKED = "multiply by `mask.astype(x.dtype)`, or `paddle.where(mask, x, paddle.zeros_like(x))`"
+_MASKED = "`paddle.where(mask, x, paddle.zeros_like(x))`"
+_SUM = "paddle.where(mask, x, paddle.zeros_like(x)).sum()"
 _ADVICE = {
     "nonzero": f"where the indices only pick values, use the mask: {_MASKED}",
     "masked_select": f"keep the shape: {_MASKED}",
@@ -32,19 +35,26 @@ _ADVICE = {
     "bincount": "count over a fixed number of classes, if all labels are below it: `F.one_hot(x, n).sum(0)`",
 }
 _ADVICE_FOR = {
-    Form.SUM: "add up a product with the mask, `(x * mask.astype(x.dtype)).sum()`, over `mask.sum()` for a mean",
+    Form.SUM: f"add up all, with zeros where the mask leaves values out: `{_SUM}`, over `mask.sum()` for a mean",
     Form.EXTREME: "put a limit where the mask leaves values out: `paddle.where(mask, x, paddle.full_like(x, limit))`",
-    Form.LOSS: 'take the loss of all values with `reduction="none"`, times the mask, over `mask.sum()` for a mean',
+    Form.LOSS: 'take the loss of all values with `reduction="none"`, and then '
+    "`paddle.where(mask, loss, paddle.zeros_like(loss)).sum()`, over `mask.sum()` for a mean",
+    Form.LOSS_OF_PICKED: "make the indices of the mask in the data pipeline, for `paddle.gather` here and in the model",
     Form.COUNT: "count with a sum that stays on the device: `(x != 0).sum().clip(min=1)`",
     Form.FILL: "fill with the mask itself: `x[mask] = value`, or `paddle.where(mask, value, x)`",
     Form.ROW_EXTREME: "put a limit where the mask leaves values out, and take it of each row: `paddle.where(mask, x, "
     "paddle.full_like(x, limit)).max(axis=1)`, or `.min`",
     Form.ROWS: "if each row keeps equally many, make their indices in the data pipeline, for `paddle.take_along_axis`",
 }
+_UNDER_TEST = ", and drop the test at {where}, which waits as well"
 _REASON = "whether the rewrite gives the same result depends on what the values are for"
 _MEAN_REASON = (
-    "only where the mask has the shape of the values, and none of those left out is nan or inf; sums are added in "
-    "another order, and an empty mask gives 0 where it gave nan"
+    "only where the mask has the shape of the values; sums are added in another order, an empty mask gives 0 where it "
+    "gave nan, and a value left out that is nan or inf can still spoil the gradients of what it was computed from"
+)
+_LOSS_REASON = (
+    "only where the mask has the shape of the loss, or gets it by `unsqueeze`; a nan or inf that the mask leaves out "
+    "can still spoil the gradients: replace it before the loss with `paddle.where`, too"
 )
 # What a forward pass has to call to be worth a look: a mask alone calls nothing, so what goes with one counts too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | COMPARING
@@ -87,7 +97,10 @@ def dynamic_shape(node: cst.Call | cst.Subscript, context: Context, step: Step) 
         confidence = Confidence.LOW
     form = dense_form(point, expression)
     advice = _ADVICE_FOR[form] if form is not None else _ADVICE[name]
-    fix = _fix(name, expression, advice, context)
+    test = test_for(point, expression) if form is not None else None
+    if test is not None:
+        advice += _UNDER_TEST.format(where=f"line {context.file.row(test)}")
+    fix = _fix(name, expression, form, advice, context)
     context.report(CODE, node, fix, step, confidence=confidence, claims=False, advice=advice)
 
 
@@ -97,13 +110,14 @@ def _picks(point: Point, function: str) -> bool:
     return any(picks(name) for name in names)
 
 
-def _fix(name: str, expression: ast.expr, advice: str, context: Context) -> Fix:
+def _fix(name: str, expression: ast.expr, form: Form | None, advice: str, context: Context) -> Fix:
     """The rewrite in words; for the mean over a mask, as code."""
     value, mask = _operands(expression, name)
-    called = context.parents[-2]
-    if value is None or mask is None or not isinstance(called, cst.Call) or called.args or method_of(called) != "mean":
-        return Fix(advice, (), Level.DISPLAY, _REASON)
-    text = f"({value} * {mask}.astype({value}.dtype)).sum() / {mask}.sum().clip(min=1)"
+    called, paddle = context.parents[-2], name_of_paddle(context.file)
+    is_mean = isinstance(called, cst.Call) and not called.args and method_of(called) == "mean"
+    if value is None or mask is None or paddle is None or not is_mean:
+        return Fix(advice, (), Level.DISPLAY, _LOSS_REASON if form is Form.LOSS else _REASON)
+    text = f"{paddle}.where({mask}, {value}, {paddle}.zeros_like({value})).sum() / {mask}.sum().clip(min=1)"
     return Fix(advice, (Edit(*context.range(called), text),), Level.DISPLAY, _MEAN_REASON)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -10,12 +11,13 @@ from perflint.checks.edits import name_of_paddle
 from perflint.checks.guard import counter_here
 from perflint.checks.read_advice import aims_of
 from perflint.checks.single_tensor import Evidence
+from perflint.facts.host_need import picks_in_a_branch
 from perflint.facts.usages import Usage
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.scopes import terminal
+from perflint.syntax.scopes import headers, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import LOGGING
 from perflint.training.steps import Point
@@ -46,11 +48,13 @@ _CHOOSE = "choose on the device, with `paddle.where` or `.clip`"
 _CHECK = "check it every {interval} steps only"
 _CHECK_FORWARD = "check it outside of the model, or while debugging only"
 _SCALER = "leave it to a `paddle.amp.GradScaler` where there is one"
-_MASK = "compute with the mask as a weight instead of picking values by it, which needs no test"
+_MASK = "choose values by the mask with `paddle.where` instead of picking them, which needs no test"
+_NONE = "pass it on without this test, whatever it holds, or let the data pipeline say whether it is needed"
+_NONE_REASON = "what is given `None` here then computes with a value that may change nothing"
 _RETURN = "choose what is returned with `paddle.where`, if both have one shape"
 _HOST = "decide by what the host knows without a read, such as shapes, or compute both sides"
 _SIZE = "take the size from `.shape`, or from the data pipeline"
-_PICKED = frozenset({"masked_select", "nonzero"})
+_MAKING = frozenset({"zeros", "ones", "full", "to_tensor"})
 _SAYS = LOGGING | {"warn", "warn_explicit"}
 _BOTH = "both must be tensors of one dtype"
 _UNCOUNTED = "nothing counts the steps of this loop yet; "
@@ -90,6 +94,10 @@ def fix(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix
     if picked is not None:
         return picked
     owner, test = _owner(node, context)
+    if _gives_none(expression, context.here):
+        return Fix("drop the test", (), Level.DISPLAY, _NONE_REASON)
+    if picks_in_a_branch(context.here, expression):
+        return Fix("choose by the mask instead of picking by it", (), Level.DISPLAY, _OTHERS)
     if isinstance(owner, cst.IfExp):
         return _where(owner, node, (owner.body, owner.orelse), context)
     if isinstance(owner, cst.If) and not _asks_if_finite(expression):
@@ -114,6 +122,10 @@ def _words(node: cst.BaseExpression, expression: ast.expr, context: Context) -> 
         return _SIZE if any(aim.usage is Usage.SIZE for aim in aims_of(node, context)) else picked.message
     owner, _ = _owner(node, context)
     is_forward = context.hot is not None and context.hot.forward
+    if _gives_none(expression, context.here):
+        return _NONE
+    if picks_in_a_branch(context.here, expression):
+        return _MASK
     if isinstance(owner, cst.IfExp):
         return _CHOOSE
     statement = context.here.statement.node  # LibCST sees no more of its branches than the findings in them
@@ -122,6 +134,25 @@ def _words(node: cst.BaseExpression, expression: ast.expr, context: Context) -> 
     if _is_check(statement):
         return _CHECK_FORWARD if is_forward else _CHECK
     return _for_branch(statement, expression)
+
+
+def _gives_none(expression: ast.expr, point: Point) -> bool:
+    """Whether all that hangs on a test is to give up a value: ``if not mask.any(): mask = None``"""
+    statement = point.statement.node
+    if isinstance(statement, ast.If) and not statement.orelse and _holds(statement.test, expression):
+        return all(isinstance(item, ast.Assign) and _is_none(item.value) for item in statement.body)
+    choices = (item for part in headers(statement) for item in walk(part) if isinstance(item, ast.IfExp))
+    return any(
+        _holds(choice.test, expression) and (_is_none(choice.body) or _is_none(choice.orelse)) for choice in choices
+    )
+
+
+def _holds(node: ast.expr, expression: ast.expr) -> bool:
+    return any(item is expression for item in walk(node))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_check(statement: ast.stmt) -> bool:
@@ -143,9 +174,6 @@ def _for_branch(statement: ast.If | ast.Assert, expression: ast.expr) -> str:
     branches = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else []
     if _asks_if_finite(expression) and isinstance(branches[0], (ast.Continue, ast.Return)):
         return _SCALER
-    calls = [item for branch in branches for item in walk(branch) if isinstance(item, ast.Call)]
-    if any(terminal(call) in _PICKED for call in calls):
-        return _MASK
     if any(isinstance(branch, ast.Return) for branch in branches):
         return _RETURN
     return _CHOOSE if all(isinstance(branch, (ast.Assign, ast.AugAssign, ast.Pass)) for branch in branches) else _HOST
@@ -227,6 +255,8 @@ def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, contex
     divisor = next(filter(None, (_divisor(side, node, context) for side in sides)), None)
     if divisor is not None:
         return Fix("divide by what is never 0", (), Level.DISPLAY, _DIVIDES.format(divisor=divisor))
+    if _differ_in_shape(sides, context):
+        return Fix(title, (), Level.DISPLAY, f"both must be tensors of one dtype and shape; {_WHERE}")
     other = name if _is_name(second, name) else context.text(second)
     text = f"{paddle}.where({context.text(node)}, {context.text(first)}, {other})"
     edits = (Edit(*context.range(owner), f"{name} = {text}" if name else text),)
@@ -262,6 +292,23 @@ def _is_pure(node: cst.BaseExpression, name: str, context: Context) -> bool:
     evidence = Evidence(context.here)
     calls = [item for item in walk(expression) if isinstance(item, ast.Call)]
     return evidence.is_one_tensor(expression) and all(map(evidence.is_of_paddle, calls))
+
+
+def _differ_in_shape(choice: Sequence[cst.BaseExpression], context: Context) -> bool:
+    """Whether one side is a single number and the other one has axes: ``x.mean()`` and ``paddle.zeros([1])``."""
+    sides = list(filter(None, map(context.expression, choice)))
+    kinds = [Evidence(context.here).kind(side) for side in sides]
+    return any(map(_is_made_with_axes, sides)) and any(
+        kind.scalar and not _is_made_with_axes(side) for kind, side in zip(kinds, sides, strict=True)
+    )
+
+
+def _is_made_with_axes(node: ast.expr) -> bool:
+    """``paddle.zeros([1])``, ``paddle.to_tensor([0.0])``"""
+    if not isinstance(node, ast.Call) or terminal(node) not in _MAKING:
+        return False
+    shape = next((item.value for item in node.keywords if item.arg == "shape"), node.args[0] if node.args else None)
+    return isinstance(shape, (ast.List, ast.Tuple)) and bool(shape.elts)
 
 
 def _is_name(node: cst.BaseExpression, name: str) -> bool:

@@ -22,7 +22,9 @@ _KEEPING = frozenset(
     | {"ravel", "take_along_axis", "unstack", "index_sample", "assign"}
 )
 """Functions and methods whose result has the items of their first argument, or of those in a list of them."""
-_CASTING = frozenset({"astype", "cast", "to_tensor", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like"})
+_CASTING = frozenset(
+    {"astype", "cast", "to", "type", "to_tensor", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like"}
+)
 _TRUTH_TYPES = frozenset({"bool", "paddle.bool", "numpy.bool_", "numpy.bool", "paddle.bool_"})
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 
 from perflint.dataflow.evaluate import Evaluator
 from perflint.facts.dense_forms import dense_form
 from perflint.facts.host_sizes import GIVE_A_NUMBER, sizes_in
-from perflint.facts.unknown_size import dynamic_op
+from perflint.facts.unknown_size import dynamic_op, mask_of
 from perflint.syntax.bindings import loads_of
-from perflint.syntax.names import dotted
+from perflint.syntax.decisions import leaf, operands
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Statement, own_parts, terminal
@@ -53,8 +55,53 @@ def needed_for(point: Point, node: ast.expr, forward: bool) -> str:
     return _needed_by_itself(point, node, forward) or (_BESIDE_A_SIZE if _is_beside_a_size(point) else "")
 
 
+def test_for(point: Point, node: ast.expr) -> ast.expr | None:
+    """The test right around an operation that picks by a mask, where it asks the device about the same mask.
+
+    ``if mask.any(): loss = x[mask].mean()`` needs neither once the mean is one over all values.
+    """
+    mask = plain_names(mask_of(node))
+    tests = [
+        choice.test for choice in _choices(point) if node not in set(walk(choice.test)) and node in set(walk(choice))
+    ]
+    links = (link.node for link in point.statement.around if isinstance(link.node, ast.If) and link.branch == "body")
+    for branch in islice(links, 1):
+        here = points_of(point.file).get(branch)
+        if here is not None and _is_of_tensor(here, branch.test) and plain_names(branch.test) & mask:
+            return branch.test
+    return next((test for test in tests if _is_of_tensor(point, test) and plain_names(test) & mask), None)
+
+
+def _is_of_tensor(point: Point, test: ast.expr) -> bool:
+    evaluator = Evaluator(point.file, point.full_env)
+    return any(evaluator.kind(leaf(item)).is_tensor for item in operands(test))
+
+
+def _choices(point: Point) -> Iterator[ast.IfExp]:
+    """The conditional expressions of a statement."""
+    parts = (item for part in own_parts(point.statement.node) for item in walk(part))
+    return (item for item in parts if isinstance(item, ast.IfExp))
+
+
+def _chooses_a_size(point: Point, node: ast.expr) -> bool:
+    """Whether an expression decides between two others, one of which waits anyway: ``x[mask].sum() if mask.any()``."""
+    chosen = (choice for choice in _choices(point) if any(item is node for item in walk(choice.test)))
+    arms = (arm for choice in chosen for arm in (choice.body, choice.orelse))
+    return any(isinstance(item, ast.expr) and dynamic_op(point, item) is not None for arm in arms for item in walk(arm))
+
+
+def picks_in_a_branch(point: Point, node: ast.expr) -> bool:
+    """Whether what a test decides on, which an expression belongs to, needs a size that only the device knows."""
+    statement = point.statement.node
+    if isinstance(statement, ast.If) and any(item is node for item in walk(statement.test)):
+        return any(_asks_for_a_size(point, arm) for arm in (statement.body, statement.orelse))
+    return _chooses_a_size(point, node)
+
+
 def _needed_by_itself(point: Point, node: ast.expr, forward: bool) -> str:
     """What the host needs the value of an expression for."""
+    if _chooses_a_size(point, node):
+        return _BEFORE_A_SIZE
     statement = point.statement.node
     if isinstance(statement, ast.If) and node not in _sizes(point):
         return _needed_to_branch(point, statement, forward)

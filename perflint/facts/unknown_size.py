@@ -9,6 +9,7 @@ from perflint.dataflow.evaluate import Evaluator
 from perflint.findings import Confidence
 from perflint.index.kinds import UNKNOWN_TAG, Kind
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Scope, headers
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point, of_point
@@ -38,6 +39,16 @@ def dynamic_op(point: Point, node: ast.expr) -> tuple[str, Confidence] | None:
     if not kind.is_tensor or not _is_dynamic(node.func.attr, [node.func.value, *node.args], node.keywords, evaluator):
         return None
     return node.func.attr, Confidence.MEDIUM if kind.guess else Confidence.HIGH
+
+
+def mask_of(node: ast.AST) -> ast.AST:
+    """What an operation picks by: ``mask`` of ``x[mask]``, ``paddle.masked_select(x, mask)``, ``mask.nonzero()``."""
+    if isinstance(node, ast.Subscript):
+        return node.slice
+    if not isinstance(node, ast.Call):
+        return node
+    given = arguments_of(node)
+    return given[-1] if given else node.func.value if isinstance(node.func, ast.Attribute) else node
 
 
 def _is_dynamic(name: str, args: list[ast.expr], keywords: list[ast.keyword], evaluator: Evaluator) -> bool:

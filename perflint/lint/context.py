@@ -17,6 +17,7 @@ from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.settled import Known
 from perflint.dataflow.type_tests import impossible
 from perflint.facts import doubt
+from perflint.facts.broken_code import follows_a_failure
 from perflint.facts.devices import Devices
 from perflint.findings import Confidence, Finding, Fix, Related
 from perflint.index.in_use import InUse
@@ -275,6 +276,8 @@ class Context:
             guarded: what the edits put under a test of the step.
         """
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
+            return
+        if self.point is not None and follows_a_failure(self.point):
             return
         if step is not None and not (step.sure and step.line):
             confidence = min(confidence, Confidence.MEDIUM)
