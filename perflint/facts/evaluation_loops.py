@@ -21,6 +21,7 @@ from perflint.facts.kept_gradients import kept_gradient
 from perflint.facts.model_runs import Mode, ModelRuns, modes_in
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
+from perflint.index.imports import Imports
 from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG
 from perflint.index.modules import Modules, knows_paddle
 from perflint.query import query
@@ -51,6 +52,7 @@ _LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
 _MAY_ASK = "the model may be one that computes gradients in its forward pass, which no_grad would break"
 _MOST_CALLERS = 3
+_TRAINING = ("backward", "minimize", "fit", "Trainer", "train_batch")
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,14 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
         return {}
     switches = file.has_words("eval")
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
-    if not scopes or not knows_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
+    if not scopes or not _serves_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
     return {found.loop: found for scope in scopes for found in _in_scope(file, scope)}
+
+
+def _serves_paddle(file: FileIndex) -> bool:
+    """Whether the models that a file is handed may be Paddle's: it imports Paddle, or a file does that imports it."""
+    return knows_paddle(file) or any(map(knows_paddle, Imports.of(file.project).importers(file)))
 
 
 @query
@@ -338,10 +345,15 @@ class _Finder:
         )
 
     def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
-        """Whether nothing but programs that predict is known to call a function."""
+        """Whether nothing but programs that predict is known to call a function.
+
+        They say so by their names, or, where the function does, by training nothing themselves.
+        """
         if predicts(file.parts[-1]) or any(map(exports, file.parts)):
             return not file.has(".backward(")
-        if scope is file.scopes.module or depth >= _MOST_CALLERS:
+        if scope is file.scopes.module:
+            return predicts(self._scope.name) and not _is_beside_training(file)
+        if depth >= _MOST_CALLERS:
             return False
         found = False
         for site in CallGraph.of(file.project).calls(file, scope, Certainty.NAME):
@@ -353,7 +365,8 @@ class _Finder:
     def _loop_of(self, around: list[Loop], call: ast.Call) -> Loop | None:
         """The outermost of the loops around a model call that hands it the batches."""
         best = next((loop for loop in reversed(around) if over_batches(loop) or _feeds(self._scope, loop, call)), None)
-        if best is not None and self._is_layer() and not over_batches(best):
+        is_own = (dotted(call.func) or "self").partition(".")[0] == "self"
+        if best is not None and is_own and self._is_layer() and not over_batches(best):
             return None  # a decoder that calls its own parts again and again
         return best
 
@@ -376,6 +389,11 @@ def _may_train(statement: Statement) -> bool:
         if calls_training(last) and not switches and receiver != "self":
             return True
     return False
+
+
+def _is_beside_training(file: FileIndex) -> bool:
+    """Whether a program trains as well: it says so, or calls something that does."""
+    return file.has_words(*_TRAINING) or any(map(_may_train, file.scopes.module.statements))
 
 
 def _under_eval(scope: Scope, loop: Loop) -> bool:
