@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from perflint.findings import Confidence
-from tests.support import Files, check, places
+from tests.support import Files, places
 
 DECODE = """
     import paddle
@@ -50,18 +47,6 @@ EVALUATOR = """
 
     Evaluator().evaluate(net)
     """
-PREDICT = """
-    import paddle
-
-
-    def predict(model, batches):
-        model.eval()
-        for batch in batches:
-            print(model(paddle.to_tensor(batch)))
-
-
-    predict(model, batches)
-    """
 
 
 def rows(files: Files) -> list[tuple[str, int]]:
@@ -84,17 +69,3 @@ def test_a_layer_that_evaluates_a_model_it_is_handed() -> None:
     assert rows(EVALUATOR) == [("train.py", 9)]
     own = EVALUATOR.replace("net.eval()", "self.net.eval()").replace("= net(", "= self.net(")
     assert rows(own) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "sure"),
-    [
-        (PREDICT, False),
-        (PREDICT.replace("predict", "evaluate"), True),
-        (PREDICT + "train(model)\n", True),
-        (PREDICT.replace("import paddle", "import paddle\n\n    loss.backward()"), True),
-    ],
-)
-def test_a_program_that_predicts_once(text: str, sure: bool) -> None:
-    (found,) = check(text, "PPF601", min_confidence=Confidence.LOW)
-    assert (found.confidence > Confidence.LOW) == sure

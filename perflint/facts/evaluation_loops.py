@@ -52,7 +52,6 @@ _LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
 _MAY_ASK = "the model may be one that computes gradients in its forward pass, which no_grad would break"
 _MOST_CALLERS = 3
-_TRAINING = ("backward", "minimize", "fit", "Trainer", "train_batch")
 
 
 @dataclass(frozen=True)
@@ -345,15 +344,10 @@ class _Finder:
         )
 
     def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
-        """Whether nothing but programs that predict is known to call a function.
-
-        They say so by their names, or, where the function does, by training nothing themselves.
-        """
+        """Whether nothing but programs that predict is known to call a function."""
         if predicts(file.parts[-1]) or any(map(exports, file.parts)):
             return not file.has(".backward(")
-        if scope is file.scopes.module:
-            return predicts(self._scope.name) and not _is_beside_training(file)
-        if depth >= _MOST_CALLERS:
+        if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
         found = False
         for site in CallGraph.of(file.project).calls(file, scope, Certainty.NAME):
@@ -389,11 +383,6 @@ def _may_train(statement: Statement) -> bool:
         if calls_training(last) and not switches and receiver != "self":
             return True
     return False
-
-
-def _is_beside_training(file: FileIndex) -> bool:
-    """Whether a program trains as well: it says so, or calls something that does."""
-    return file.has_words(*_TRAINING) or any(map(_may_train, file.scopes.module.statements))
 
 
 def _under_eval(scope: Scope, loop: Loop) -> bool:
