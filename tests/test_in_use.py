@@ -147,3 +147,56 @@ def test_nobody_is_shown_a_training_loop_that_no_program_loads() -> None:
     assert {finding.path for finding in check(marked, "PPF2")} == {"new.py"}
     unsure = check(marked, "PPF2", min_confidence=Confidence.LOW)
     assert {finding.confidence for finding in unsure if finding.path == "old.py"} == {Confidence.LOW}
+
+
+SCRIPT = """
+    import paddle
+
+
+    def evaluate(model, loader):
+        model.eval()
+        for x in loader:
+            print(model(x))
+
+
+    def train(model, loader, optimizer):
+        for x in loader:
+            loss = model(x).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+        # evaluate(model, loader)
+
+
+    train(model, loader, optimizer)
+    """
+
+
+def test_nobody_is_shown_a_function_that_its_program_never_calls() -> None:
+    assert check(SCRIPT, "PPF601") == []
+    (found,) = check(SCRIPT, "PPF601", min_confidence=Confidence.LOW)
+    assert found.confidence is Confidence.LOW
+    (found,) = check(SCRIPT.replace("# evaluate", "evaluate"), "PPF601")
+    assert found.confidence > Confidence.LOW
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("train(model, loader, optimizer)\n    ", "TRAINERS = [train(model, loader, optimizer)]\n    "),
+        ("def evaluate", "@paddle.jit.to_static\n    def evaluate"),
+        ("# evaluate(model, loader)", "run('evaluate')"),
+        ("# evaluate(model, loader)", "globals()[name](model, loader)"),
+        ("import paddle", "import fire\n    import paddle"),
+    ],
+)
+def test_a_function_that_something_else_may_call(old: str, new: str) -> None:
+    assert old in SCRIPT
+    (found,) = check(SCRIPT.replace(old, new), "PPF601")
+    assert found.confidence > Confidence.LOW
+
+
+def test_another_file_may_import_a_function_of_a_program() -> None:
+    other = "from train import evaluate\n\nevaluate(model, loader)\n"
+    (found,) = check({"train.py": SCRIPT, "other.py": other}, "PPF601")
+    assert found.path == "train.py"

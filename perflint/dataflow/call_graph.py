@@ -24,8 +24,8 @@ from perflint.index.kinds import (
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of, fits, position_of
+from perflint.syntax.names import dotted, super_method
+from perflint.syntax.parameters import all_parameters, argument_of, fits, position_of
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class CallGraph(Part):
             return Certainty.NO
         if scope.owner is None:
             may_be = not reached and self._may_be_imported(file, node, home)
-        elif scope.name == "__init__" or _super_of(node) is not None:
+        elif scope.name == "__init__" or super_method(node) is not None:
             return Certainty.NO
         elif self._is_overridden(caller, node, reached, home, scope.owner):
             return Certainty.OVERRIDE
@@ -161,7 +161,7 @@ class CallGraph(Part):
         """The functions of the project that a call reaches, as far as names and types lead there."""
         name = dotted(call.func)
         if name is None:
-            return self._of_bases(file, caller.owner, _super_of(call))
+            return self._of_bases(file, caller.owner, super_method(call))
         if name in caller.parameters:
             return []
         found = Values.of(self._project).callee(file, caller, name, {})
@@ -319,8 +319,9 @@ class CallGraph(Part):
     def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
         """The kinds of objects that the known callers hand to a function, by parameter."""
         env: dict[str, Kind] = {}
-        for site in self.calls(file, scope) if scope.parameters else ():
-            for parameter in scope.parameters:
+        parameters = all_parameters(scope)
+        for site in self.calls(file, scope) if parameters else ():
+            for parameter in parameters:
                 argument = site.argument(scope, parameter)
                 if argument is None:
                     continue
@@ -329,14 +330,6 @@ class CallGraph(Part):
                     known = env.get(parameter)
                     env[parameter] = kind if known is None else join(known, kind)
         return {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}
-
-
-def _super_of(call: ast.Call) -> str | None:
-    """``name`` for ``super().name()``."""
-    func = call.func
-    if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Call):
-        return None
-    return func.attr if dotted(func.value.func) == "super" else None
 
 
 def _is_bound_to_class(method: Scope) -> bool:

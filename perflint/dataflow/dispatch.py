@@ -16,7 +16,7 @@ from perflint.index.kinds import EITHER, FUNCTION_TAG, LAYER_TAG, UNKNOWN_TAG, K
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import fits
 from perflint.syntax.scopes import Class, Scope, terminal
 
@@ -67,7 +67,8 @@ class Dispatch(Part):
             found = Values.of(self._project).callee(file, scope, name, env)
             if found is not None:
                 return [Target(*found), *self._overrides(found[1], name, scope)]
-        return self._by_value(file, scope, call, env) or self._closure(file, call, env)
+        inherited = self._of_bases(file, scope, call) if name is None else []
+        return inherited or self._by_value(file, scope, call, env) or self._closure(file, call, env)
 
     def targets_by_names(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[Target]:
         """What a call may reach, from names and from what an object keeps for good: ``targets`` without a flow."""
@@ -91,6 +92,15 @@ class Dispatch(Part):
         if receiver.type:
             return self._methods_of(receiver, call.func, scope)
         return [] if self._is_module(file, call.func.value) else self._by_name(file, scope, call)
+
+    def _of_bases(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[Target]:
+        """The method that ``super().name(...)`` runs."""
+        method = super_method(call)
+        if method is None or scope.owner is None:
+            return []
+        bases = Hierarchy.of(self._project).bases(file, scope.owner)
+        found = (Modules.of(self._project).method_of(*base, method) for base in bases)
+        return [Target(*place) for place in found if place is not None][:1]
 
     def building(self, file: FileIndex, call: ast.Call) -> list[Target]:
         """The ``__init__`` that runs where a call makes an object: not sure, as it may tell apart what it is handed."""

@@ -25,9 +25,9 @@ from perflint.index.modules import MAX_DEPTH, Modules
 from perflint.index.part import Part
 from perflint.index.project import FileIndex
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of, definitions_of
+from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import defaults_of, position_of
+from perflint.syntax.parameters import all_parameters, defaults_of, position_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_loader
@@ -110,8 +110,11 @@ class Values(Part):
         while enclosing is not None:
             value = self.own_definitions(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
-            if held in enclosing.parameters:  # an object that the callers hand over
+            if held in all_parameters(enclosing):  # an object that the callers hand over
                 return self._project.resolving.handed(file, enclosing).get(held, UNKNOWN)
+            part = unpacked_from(enclosing, name) if value is None else None
+            if part is not None:
+                return Evaluator(file, {}).kind(part)
             if value is not None:
                 made = isinstance(value, ast.Call)
                 return Evaluator(file, {}).kind(value) if made else self._held(file, scope, value)

@@ -21,6 +21,7 @@ from perflint.facts.kept_gradients import kept_gradient
 from perflint.facts.model_runs import Mode, ModelRuns, modes_in
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
+from perflint.index.imports import Imports
 from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG
 from perflint.index.modules import Modules, knows_paddle
 from perflint.query import query
@@ -107,9 +108,14 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
         return {}
     switches = file.has_words("eval")
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
-    if not scopes or not knows_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
+    if not scopes or not _serves_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
     return {found.loop: found for scope in scopes for found in _in_scope(file, scope)}
+
+
+def _serves_paddle(file: FileIndex) -> bool:
+    """Whether the models that a file is handed may be Paddle's: it imports Paddle, or a file does that imports it."""
+    return knows_paddle(file) or any(map(knows_paddle, Imports.of(file.project).importers(file)))
 
 
 @query
@@ -353,7 +359,8 @@ class _Finder:
     def _loop_of(self, around: list[Loop], call: ast.Call) -> Loop | None:
         """The outermost of the loops around a model call that hands it the batches."""
         best = next((loop for loop in reversed(around) if over_batches(loop) or _feeds(self._scope, loop, call)), None)
-        if best is not None and self._is_layer() and not over_batches(best):
+        is_own = (dotted(call.func) or "self").partition(".")[0] == "self"
+        if best is not None and is_own and self._is_layer() and not over_batches(best):
             return None  # a decoder that calls its own parts again and again
         return best
 

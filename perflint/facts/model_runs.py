@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph
 from perflint.dataflow.values import Values
 from perflint.facts.gradients_off import NoGrad
 from perflint.index.kinds import LAYER_TAG
@@ -59,8 +60,9 @@ class ModelRuns(Part):
         model = name.removesuffix(".forward")
         if self._evaluates(file, scope, model):
             return None if self._never_trained(file, scope, model) else True
-        found = Values.of(self._project).callee(file, scope, name, {})
         receiver, _, method = name.rpartition(".")
+        handed = CallGraph.of(self._project).handed(file, scope) if receiver in scope.parameters else {}
+        found = Values.of(self._project).callee(file, scope, name, handed)
         is_switched = bool(receiver) and self._evaluates(file, scope, receiver)
         if found is not None and found[1].name not in ("forward", "__call__"):
             runs = self._reaches_model(*found, depth)

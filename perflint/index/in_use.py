@@ -53,12 +53,12 @@ class InUse(Part):
         """Whether some code that may run uses a class, or a function of the module; those inside others always are.
 
         What no program loads is a library, for programs that are not to be seen, unless it is left over; so is what a
-        ``setup.py`` installs.
+        ``setup.py`` installs.  A program that nothing imports has to use its own functions and classes itself.
         """
         if "." in definition.qualname or _is_decorated(definition) or self._is_installed(file):
             return True
         if not self._is_loaded(file):
-            return not self.is_left_over(file)
+            return not self.is_left_over(file) and not (_runs_its_own(file) and self._is_dead(file, definition))
         if self._is_named(file, definition) or self._is_looked_up(file):
             return True
         heirs = Hierarchy.of(self._project).descendants(definition) if isinstance(definition, Class) else ()
@@ -98,7 +98,26 @@ class InUse(Part):
         """Whether a program loads a file: it imports it, or what imports it."""
         return any(self._is_run(other) for other in Imports.of(self._project).loaders(file))
 
+    def is_used_at(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether the class, or the function of the module, that a place belongs to is used; a module always is."""
+        holder = _holder(scope)
+        return holder is None or self.is_used(file, holder)
+
     # -- names -------------------------------------------------------------------------------------------------
+
+    def _is_dead(self, file: FileIndex, definition: Definition) -> bool:
+        """Whether no code that may run uses a definition of a program that no other file imports."""
+        if self._is_looked_up(file) or Imports.of(self._project).by_settings(file) or _is_quoted(file, definition.name):
+            return False
+        if isinstance(definition, Class) and any(
+            self.is_used(*heir) for heir in Hierarchy.of(self._project).descendants(definition)
+        ):
+            return False
+        bases = _bases(file)
+        return not any(
+            isinstance(load.node, ast.Name) and load.node not in bases and self._may_run(file, load, definition)
+            for load in file.loads.get(definition.name, ())
+        )
 
     def _is_named(self, file: FileIndex, definition: Definition) -> bool:
         """Whether code that may run names a definition; its own file is asked first, as it is parsed already."""
@@ -182,6 +201,19 @@ def _is_program(file: FileIndex) -> bool:
         return True
     is_plain = len(file.scopes.scopes) == 1 and not file.scopes.classes and not file.is_package
     return is_plain and any(isinstance(statement.node, ast.Assign) for statement in statements)
+
+
+@query
+def _runs_its_own(file: FileIndex) -> bool:
+    """Whether a file is a program: a statement of its module, as ``main()``, runs what the file defines."""
+    if file.is_quiet or file.has_words("fire"):  # `fire.Fire()` makes a command of each function
+        return False
+    module = file.scopes.module
+    return any(
+        load.scope is module and load.statement is not None and isinstance(load.statement.node, _RUN)
+        for name in {*module.functions, *file.scopes.classes}
+        for load in file.loads.get(name, ())
+    )
 
 
 def _does_something(statement: Statement) -> bool:

@@ -341,8 +341,9 @@ class Context:
 
     @property
     def _is_left_over(self) -> bool:
-        """Whether no program loads the file, though it loads others that lie beside it."""
-        return InUse.of(self.file.project).is_left_over(self.file)
+        """Whether no program loads the file, though it loads others beside it, or nothing uses the code here."""
+        in_use, point = InUse.of(self.file.project), self.point
+        return in_use.is_left_over(self.file) or (point is not None and not in_use.is_used_at(self.file, point.scope))
 
     def _is_doubtful(self, step: Step) -> bool:
         point = self.point

@@ -109,6 +109,19 @@ def bound_by(node: ast.stmt) -> list[str]:
     return []
 
 
+def unpacked_from(scope: Scope, name: str) -> ast.Subscript | None:
+    """``build()[1]`` for ``net`` where ``args, net = build()`` is all that binds it; None where anything else does."""
+    bindings = bindings_of(scope).get(name, ())
+    node = bindings[0].node if len(bindings) == 1 else None
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.Call):
+        return None
+    target = node.targets[0]
+    if not isinstance(target, ast.Tuple) or any(isinstance(item, ast.Starred) for item in target.elts):
+        return None
+    at = [dotted(item) for item in target.elts].index(name) if name in map(dotted, target.elts) else None
+    return ast.Subscript(node.value, ast.Constant(at), ast.Load()) if at is not None else None
+
+
 def bound_in(body: Iterable[ast.stmt]) -> set[str]:
     """The dotted names that statements, and those inside them, assign to."""
     return {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}

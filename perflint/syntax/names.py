@@ -237,3 +237,11 @@ class Names:
         parts = self._package.split(".") if self._package else []
         parts = parts[: max(len(parts) - (node.level - 1), 0)]
         return ".".join([*parts, *([node.module] if node.module else [])])
+
+
+def super_method(call: ast.Call) -> str | None:
+    """``name`` for ``super().name()``."""
+    func = call.func
+    if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Call):
+        return None
+    return func.attr if dotted(func.value.func) == "super" else None
