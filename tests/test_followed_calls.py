@@ -452,7 +452,7 @@ def train(model, loader, optimizer, history):
 )
 def test_the_device_that_the_scripts_set(drivers: dict[str, str], quiet: bool) -> None:
     main, cpu = "import paddle\nfrom engine import train\n\n", 'paddle.set_device("cpu")\n'
-    files = {path: text.format(main=main, cpu=cpu) for path, text in drivers.items()}
+    files = {path: text.format(main=main, cpu=cpu) + "\ntrain(*make())\n" for path, text in drivers.items()}
     found = check({"engine.py": ENGINE_READS, **files}, "PPF201")
     assert bool(found) is not quiet, found
 

@@ -91,7 +91,7 @@ LOOP = in_step(
     if step:
         print("one")
         print("two")
-    total += loss.item()
+    total += 1
     logger.info("loss %s", loss)
     """
 )

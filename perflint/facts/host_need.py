@@ -77,17 +77,23 @@ def _is_of_tensor(point: Point, test: ast.expr) -> bool:
     return any(evaluator.kind(leaf(item)).is_tensor for item in operands(test))
 
 
-def _choices(point: Point) -> Iterator[ast.IfExp]:
+@of_point
+def _choices(point: Point) -> list[ast.IfExp]:
     """The conditional expressions of a statement."""
     parts = (item for part in own_parts(point.statement.node) for item in walk(part))
-    return (item for item in parts if isinstance(item, ast.IfExp))
+    return [item for item in parts if isinstance(item, ast.IfExp)]
 
 
-def _chooses_a_size(point: Point, node: ast.expr) -> bool:
-    """Whether an expression decides between two others, one of which waits anyway: ``x[mask].sum() if mask.any()``."""
-    chosen = (choice for choice in _choices(point) if any(item is node for item in walk(choice.test)))
-    arms = (arm for choice in chosen for arm in (choice.body, choice.orelse))
-    return any(isinstance(item, ast.expr) and dynamic_op(point, item) is not None for arm in arms for item in walk(arm))
+@of_point
+def _that_choose_a_size(point: Point) -> frozenset[ast.AST]:
+    """The parts of the tests that decide between two expressions of which one waits anyway."""
+    return frozenset(item for choice in _choices(point) if _picks(point, choice) for item in walk(choice.test))
+
+
+def _picks(point: Point, choice: ast.IfExp) -> bool:
+    """Whether an arm needs a size that only the device knows: ``x[mask].sum() if mask.any() else 0``."""
+    items = (item for arm in (choice.body, choice.orelse) for item in walk(arm))
+    return any(isinstance(item, ast.expr) and dynamic_op(point, item) is not None for item in items)
 
 
 def picks_in_a_branch(point: Point, node: ast.expr) -> bool:
@@ -95,12 +101,12 @@ def picks_in_a_branch(point: Point, node: ast.expr) -> bool:
     statement = point.statement.node
     if isinstance(statement, ast.If) and any(item is node for item in walk(statement.test)):
         return any(_asks_for_a_size(point, arm) for arm in (statement.body, statement.orelse))
-    return _chooses_a_size(point, node)
+    return node in _that_choose_a_size(point)
 
 
 def _needed_by_itself(point: Point, node: ast.expr, forward: bool) -> str:
     """What the host needs the value of an expression for."""
-    if _chooses_a_size(point, node):
+    if node in _that_choose_a_size(point):
         return _BEFORE_A_SIZE
     statement = point.statement.node
     if isinstance(statement, ast.If) and node not in _sizes(point):

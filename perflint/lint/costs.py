@@ -60,6 +60,7 @@ class Costs:
                 self._shown.setdefault(first, _read_for_it(draft, first[0]))
                 self._readers.setdefault(first, draft)
         costs = [(draft, self._cost(draft)) for draft in drafts]
+        self._runs = {_key(draft): run for draft in drafts if (run := _run_of(draft)) is not None}
         self._leading = _first_that_wait(costs)
         self._events: dict[tuple[Loop, str], dict[Trail, list[_Event]]] = defaultdict(lambda: defaultdict(list))
         for draft, cost in costs:
@@ -76,7 +77,8 @@ class Costs:
             return impact(cost, 1, cost.milliseconds)
         together = self._together(draft, draft.step, cost)
         found = impact(cost, len(together), sum(together))
-        leading = self._leading.get(run) if (run := _run_of(draft)) is not None else None
+        # The fix of the draft itself may be words by now, where other reads of the step stay.
+        leading = self._leading.get(run) if (run := self._runs.get(_key(draft))) is not None else None
         if leading is None or found.level > ImpactLevel.LOW or cost.event.name == _PROGRESS:
             return found
         return replace(found, level=ImpactLevel.MEDIUM, reason=_BESIDE_A_LINE.format(reason=found.reason, row=leading))
@@ -160,6 +162,10 @@ def _run_of(draft: Draft) -> _Run | None:
     if not _is_log(draft) or draft.step is None or draft.fix is None:
         return None
     return draft.path, loop_of(draft.step), draft.fix, tuple(draft.arms.items())
+
+
+def _key(draft: Draft) -> tuple[str, str, int, int]:
+    return draft.code, draft.path, draft.start, draft.end
 
 
 def _is_log(draft: Draft) -> bool:
