@@ -65,6 +65,9 @@ NOT_RUN = {
     "map(convert, lazy=False)": "a method of PaddleNLP's datasets",
     "model.encode(x)": "stands for a method of a model",
     "model.loss(x, y)": "stands for a method of a model",
+    'return_tensors="np"': "an argument of PaddleNLP's collators",
+    "exe.run(program, fetch_list=[loss])": "a program of a static graph",
+    "tqdm(..., desc=...)": "stands for a call with more arguments",
     "register_buffer(..., persistable=False)": "stands for a call with a name and a tensor",
 }
 """What stands in backticks and is not run, and why."""
@@ -92,6 +95,7 @@ def names(code: str) -> dict[str, Any]:
         "error": paddle.zeros([2]), "tolerance": 1.0, "dtype": "float64", "total": 0.0, "losses": [],
         "bad": paddle.zeros([], "int64"), "found_inf": paddle.to_tensor(False),
         "drop_prob": 0.1, "keep_prob": 0.9, "number": 2.0, "tensor": t2, "value": 0.5, "limit": -1.0,
+        "x_train": x, "zeros": paddle.zeros_like(x),
         "a": 0, "b": 2, "i": 1, "j": 2, "in_channels": 3, "kernel_height": 3, "kernel_width": 3,
         "snapshot": {name: value.clone() for name, value in model.state_dict().items()},
     }  # fmt: skip
@@ -111,6 +115,7 @@ OTHER_NAMES: dict[str, dict[str, Any]] = {
     "t and x": {"x": paddle.to_tensor(2.5)},
     ".item()": {"x": paddle.to_tensor(2.5)},
     "F.one_hot(x, n).sum(0)": {"x": paddle.to_tensor([0, 2, 2])},
+    "F.mse_loss(paddle.where(mask, x, zeros), paddle.where(mask, y, zeros))": {"y": paddle.ones([4, 6])},
     "paddle.metric.accuracy(logits, y)": {"y": paddle.to_tensor([[0], [1], [2], [1]])},
 }
 """Lines whose names stand for something else than on most pages."""

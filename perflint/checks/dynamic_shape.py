@@ -23,7 +23,7 @@ from perflint.training.steps import Point, Step
 
 CODE = "PPF207"
 _MASKED = "`paddle.where(mask, x, paddle.zeros_like(x))`"
-_SUM = "paddle.where(mask, x, paddle.zeros_like(x)).sum()"
+_SUM = "`paddle.where(mask, x, paddle.zeros_like(x)).sum()`"
 _ADVICE = {
     "nonzero": f"where the indices only pick values, use the mask: {_MASKED}",
     "masked_select": f"keep the shape: {_MASKED}",
@@ -35,7 +35,7 @@ _ADVICE = {
     "bincount": "count over a fixed number of classes, if all labels are below it: `F.one_hot(x, n).sum(0)`",
 }
 _ADVICE_FOR = {
-    Form.SUM: f"add up all, with zeros where the mask leaves values out: `{_SUM}`, over `mask.sum()` for a mean",
+    Form.SUM: f"add up all, with zeros where the mask leaves values out: {_SUM}, over `mask.sum()` for a mean",
     Form.EXTREME: "put a limit where the mask leaves values out: `paddle.where(mask, x, paddle.full_like(x, limit))`",
     Form.LOSS: 'take the loss of all values with `reduction="none"`, and then '
     "`paddle.where(mask, loss, paddle.zeros_like(loss)).sum()`, over `mask.sum()` for a mean",

@@ -31,6 +31,9 @@ _TOGETHER = (_READS, "PPF212")
 _MOST_TOGETHER = 50
 """Findings of one loop that offer the same edits: each writes out those of all."""
 
+_ROWS_AROUND = 3
+"""Rows between a log line and a read that most often are one thought: what is kept of a step, and what is shown."""
+
 _ONE_FIX = " (one fix for {lines})"
 _STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
 _NEEDS = "nothing is won before the reads at {lines} are gone, too, which have a fix of their own"
@@ -102,9 +105,10 @@ def _where_it_wins(log: Draft, reads: Sequence[Draft], staying: Sequence[Draft])
     """
     waiting = [log] if is_read(log) else [read for read in reads if _is_for(read.read_for, log)]
     same = [read for read in _beside([log], staying) if any(wait_together(one, read) for one in waiting)]
-    if log.fix is None or not same:
-        return log.fix
     own = [read for read in same if _is_for(read.shown, log)]
+    same = [read for read in same if _is_next_to(read, log)]
+    if log.fix is None or not (own or same):
+        return log.fix
     reason = _said(_MOVES, own, log.path) if own else _said(_STAYS, same, log.path)
     return Fix(log.fix.message, (), Level.DISPLAY, reason)
 
@@ -113,6 +117,11 @@ def _is_for(shown: Shown, log: Draft) -> bool:
     """Whether one of some log lines is one that a guard is put around."""
     first, last = log.guarded or (0, 0)
     return any(path == log.path and first <= start < last for path, _, start in shown)
+
+
+def _is_next_to(read: Draft, log: Draft) -> bool:
+    """Whether a read stands in the rows around a log line: further away the two may belong to different edits."""
+    return read.path == log.path and abs(read.line - log.line) <= _ROWS_AROUND
 
 
 class _Logs:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, ImpactLevel, Level
 from perflint.fix import fixer
 from perflint.run import engine
 from perflint.text.source import Source
 
 PATH = "train.py"
-SETTINGS = Settings(select=("ALL",))
+SETTINGS = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
 
 
 @dataclass(frozen=True)
