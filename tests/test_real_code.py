@@ -43,17 +43,15 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{DETECTION}/modeling/bbox_utils.py": {
         "PPF205": [131, 131, 323],  # mean and deviation that are defaults; a small number for a maximum
     },
-    f"{DETECTION}/modeling/heads/fcosr_head.py": {"PPF207": [350]},  # weights, one by one and summed
     f"{DETECTION}/modeling/heads/retina_head.py": {
         "PPF205": [151],  # the number of the background class, for each image
     },
     f"{DETECTION}/modeling/heads/s2anet_head.py": {
-        "PPF205": [514, 526, 596, 609],  # weights of losses, which the layer keeps
-        # Anchors, for an assigner that works with NumPy.  Boxes, labels and flags at 630 to 632 come right behind the
-        # padding that 629 picks them by, which waits already.
+        # The weights of losses at 514, 526, 596 and 609 are copied in a pass that waits in a loop.  655: anchors for an
+        # assigner that works with NumPy.  Boxes, labels and flags at 630 to 632 come right behind the padding that 629
+        # picks them by, which waits already.
         "PPF210": [655],
     },
-    f"{DETECTION}/modeling/heads/yolo_head.py": {"PPF207": [362]},  # picked for a loss that is summed
     f"{DETECTION}/modeling/heads/yolof_head.py": {
         "PPF205": [262],  # the number of the background class, for each image
         "PPF210": [277],  # a divisor
@@ -101,7 +99,7 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{SEGMENTATION}/models/losses/ohem_edge_attention_loss.py": {"PPF210": [96]},  # the same code
     f"{SEGMENTATION}/models/losses/pixel_contrast_cross_entropy_loss.py": {"PPF210": [129]},  # for each class
     f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": {
-        "PPF205": [70, 136, 141],  # zeros, at 136 and 141 anew for each class of each image
+        "PPF205": [70],  # zeros; those at 136 and 141 stand in a pass that reads each component
         "PPF210": [66, 67],  # predictions and labels, for OpenCV; the labels came from the host
     },
 }

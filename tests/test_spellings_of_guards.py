@@ -263,7 +263,7 @@ def test_a_clock_whose_name_says_counter() -> None:
         ("queue", OFTEN, RARELY),
         ("listed", OFTEN, OFTEN),
         ("self.training", OFTEN, RARELY),
-        ("training", OFTEN, OFTEN),
+        ("training", OFTEN, RARELY),
         ("score > best_score", RARELY, OFTEN),
         ("self.Best < score", RARELY, OFTEN),
         ("score > good_score", OFTEN, OFTEN),

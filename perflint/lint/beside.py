@@ -49,16 +49,6 @@ def is_read(draft: Draft) -> bool:
     return draft.code in HOST_READS and "place" not in draft.fields
 
 
-def wait_together(first: Draft, second: Draft) -> bool:
-    """Whether two reads of one step wait for the same work: no backward pass lies between them.
-
-    Whichever comes first waits, and the other one finds its value there.
-    """
-    if first.cost is None or second.cost is None or exclude(first.arms, second.arms):
-        return False
-    return first.cost.passes == second.cost.passes
-
-
 class LoopReads:
     """The host reads of one loop, by the ways that lead to them."""
 

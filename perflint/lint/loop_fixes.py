@@ -20,7 +20,6 @@ from perflint.lint.beside import (
     loop_of,
     may_meet,
     trail_of,
-    wait_together,
 )
 from perflint.lint.context import Draft, Shown
 
@@ -30,9 +29,6 @@ _TOGETHER = (_READS, "PPF212")
 
 _MOST_TOGETHER = 50
 """Findings of one loop that offer the same edits: each writes out those of all."""
-
-_ROWS_AROUND = 3
-"""Rows between a log line and a read that most often are one thought: what is kept of a step, and what is shown."""
 
 _ONE_FIX = " (one fix for {lines})"
 _STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
@@ -75,8 +71,8 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
 def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs) -> list[Draft]:
     """The drafts with words for the guards that leave the host waiting for the same thing at each step.
 
-    A guard around ``writer.add_scalar("loss", loss.item())`` alone drops points of the curve, and wins nothing while
-    ``losses.append(loss.item())`` is read beside it.
+    A guard around ``writer.add_scalar("loss", value)`` alone drops points of the curve, and wins nothing while
+    ``value = loss.item()`` is read at each step further up.
     """
     reads: dict[Loop, list[Draft]] = defaultdict(list)
     for draft in drafts:
@@ -91,37 +87,27 @@ def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs) -> list[Draft]:
         if loop is None or not staying.get(loop) or not _has_edits(draft):
             found.append(draft)
         else:
-            found.append(replace(draft, fix=_where_it_wins(draft, reads[loop], staying[loop])))
+            found.append(replace(draft, fix=_where_it_wins(draft, staying[loop])))
     return found
 
 
-def _where_it_wins(log: Draft, reads: Sequence[Draft], staying: Sequence[Draft]) -> Fix | None:
-    """The fix of a log line, in words where reads stay that wait for the same thing.
+def _where_it_wins(log: Draft, staying: Sequence[Draft]) -> Fix | None:
+    """The fix of a log line, in words where the read of what it shows stays.
 
     Args:
         log: the log line, with edits.
-        reads: all reads of its loop.
-        staying: those of them that no edit takes away.
+        staying: the reads of its loop that no edit takes away.
     """
-    waiting = [log] if is_read(log) else [read for read in reads if _is_for(read.read_for, log)]
-    same = [read for read in _beside([log], staying) if any(wait_together(one, read) for one in waiting)]
-    own = [read for read in same if _is_for(read.shown, log)]
-    same = [read for read in same if _is_next_to(read, log)]
-    if log.fix is None or not (own or same):
+    own = [read for read in _beside([log], staying) if _is_for(read.shown, log)]
+    if log.fix is None or not own:
         return log.fix
-    reason = _said(_MOVES, own, log.path) if own else _said(_STAYS, same, log.path)
-    return Fix(log.fix.message, (), Level.DISPLAY, reason)
+    return Fix(log.fix.message, (), Level.DISPLAY, _said(_MOVES, own, log.path))
 
 
 def _is_for(shown: Shown, log: Draft) -> bool:
     """Whether one of some log lines is one that a guard is put around."""
     first, last = log.guarded or (0, 0)
     return any(path == log.path and first <= start < last for path, _, start in shown)
-
-
-def _is_next_to(read: Draft, log: Draft) -> bool:
-    """Whether a read stands in the rows around a log line: further away the two may belong to different edits."""
-    return read.path == log.path and abs(read.line - log.line) <= _ROWS_AROUND
 
 
 class _Logs:
