@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from perflint.run import engine
 from tests import fake_rules, reported
 
 os.environ["PERFLINT_CACHE_DIR"] = ""
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts jobs in the background so, and programs inherit it: those that the tests send SIGINT would go on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 pytest.register_assert_rewrite("tests.evaluation_samples", "tests.step_loops", "tests.support")
 
 
