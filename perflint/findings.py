@@ -108,7 +108,8 @@ class Finding:
 
     ``start``/``end``: the expression itself, as character offsets.  ``statement``: the offsets of the statement
     around it, whose first and last lines may carry the ``# noqa``.  ``impact``: None where there is nothing to gain,
-    as in a file that is no Python.
+    as in a file that is no Python.  ``places``: the offsets of each of its expressions, where it is about several
+    neighbouring lines: the first one begins at ``start``, the last one ends at ``end``.
     """
 
     code: str
@@ -121,6 +122,12 @@ class Finding:
     statement: tuple[int, int] | None = field(default=None, compare=False)
     confidence: Confidence = field(default=Confidence.HIGH, compare=False)
     impact: Impact | None = field(default=None, compare=False)
+    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The offsets at which its expressions begin."""
+        return tuple(start for start, _ in self.places) or (self.start,)
 
 
 def by_place(findings: Iterable[Finding]) -> list[Finding]:

@@ -7,7 +7,8 @@ import libcst as cst
 from perflint.checks.edits import on_device
 from perflint.checks.read_advice import advice
 from perflint.checks.tensor_reads import CONVERSIONS, READ_FUNCTIONS, READ_METHODS, tensor_read_by
-from perflint.checks.untrained import is_in_host_memory, is_untrained
+from perflint.checks.untrained import is_untrained
+from perflint.facts.host_shapes import is_in_host_memory
 from perflint.findings import Confidence
 from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import forward_triggers, step_check

@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 
 from perflint.syntax import vocabulary
-from perflint.syntax.bindings import targets_and_values
-from perflint.syntax.names import dotted, plain_names, stored_names
+from perflint.syntax.names import dotted
 from perflint.syntax.scopes import terminal
-from perflint.syntax.tree import walk
 from perflint.training.steps import Point
 
 _NO_TRAINING = (vocabulary.is_no_training, vocabulary.decodes, vocabulary.is_trial)
@@ -26,40 +24,6 @@ def is_untrained(point: Point, function: str) -> bool:
     return any(map(vocabulary.is_metric_code, point.file.parts)) or any(
         any(asks(_asked(test)) for asks in _OTHER_RUNS) or _is_first_time(test, point) for test in point.statement.tests
     )
-
-
-def is_in_host_memory(node: ast.expr, point: Point) -> bool:
-    """Whether a tensor is worked out from ``paddle.shape(x)`` and the like, which never leave the host."""
-    sources, names = [node], plain_names(node)
-    known: set[str] = set()
-    bound = [
-        pair
-        for statement in point.scope.statements
-        if isinstance(statement.node, (ast.Assign, ast.For, ast.AsyncFor))
-        for pair in targets_and_values(statement.node)
-    ]
-    while names - known:  # back to what the names are made of: ``h = paddle.shape(x)[2]``, ``pad = -h % size``
-        new, known = names - known, names
-        made = [value for target, value in bound if value is not None and stored_names(target) & new]
-        sources += made
-        names = names.union(*map(_names_of_numbers, made))
-    return any(_asks_for_a_shape(item, point) for source in sources for item in walk(source))
-
-
-def _names_of_numbers(value: ast.expr) -> set[str]:
-    """The names in a value that is arithmetic: what a function is handed need not be what it gives."""
-    if any(isinstance(item, ast.Call) for item in walk(value)):
-        return set()
-    return plain_names(value)
-
-
-def _asks_for_a_shape(node: ast.AST, point: Point) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    if isinstance(node.func, ast.Attribute) and node.func.attr in ("numel", "rank") and not node.args:
-        return True
-    name = point.file.names.resolve(dotted(node.func) or "")
-    return name in ("paddle.shape", "paddle.rank", "paddle.numel", "paddle.fluid.layers.shape")
 
 
 def _asked(test: ast.expr) -> str:

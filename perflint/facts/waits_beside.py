@@ -1,17 +1,22 @@
-"""Where a forward pass waits again and again for the device, beside one of its statements.
+"""Where a forward pass waits for the device anyway, beside one of its statements.
 
-``score = score * paddle.to_tensor(2.0)`` copies a constant and waits for the device to do so.  Where a loop of the same
-forward pass asks ``if (row > 0).any():`` of each row, the device has little to do whenever the constant is copied.
+``score = score * paddle.to_tensor(2.0)`` copies a constant and waits for the device to do so.  Where the same forward
+pass asks ``if (score > 0).any():``, or picks ``score[mask]``, mending the copy wins little.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from perflint.dataflow.evaluate import Evaluator
+from perflint.facts.host_shapes import is_in_host_memory
+from perflint.facts.host_sizes import sizes_in
+from perflint.facts.unknown_size import dynamic_op
 from perflint.index.project import FileIndex
 from perflint.syntax.decisions import candidates
-from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.scopes import Scope, Statement, headers
+from perflint.syntax.tree import walk
 from perflint.training.reads import Reads, reads_tensor
 from perflint.training.steps import Point, Step, of_point, points_of
 from perflint.training.ways import way_to
@@ -19,27 +24,39 @@ from perflint.training.ways import way_to
 
 @of_point
 def wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
-    """Path and row of another wait, in a loop, in the functions that lead from a forward pass to a statement of it.
+    """Path and row of another wait, in the functions that lead from a forward pass to a statement of it.
 
     It runs whenever the statement does: no test stands around it that does not stand around the statement, or around
     the call that leads there, as well.  None where no such wait is seen.
     """
+    return _first_on_the_way(point, step, _waits)
+
+
+@of_point
+def repeated_wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
+    """The same for a wait at each pass of a loop, which is no operation of unknown size."""
+    return _first_on_the_way(point, step, _waits_again)
+
+
+def _first_on_the_way(point: Point, step: Step, waits: Callable[[Point], bool]) -> tuple[str, int] | None:
     for file, scope, statement in way_to(point.file.project, point, step):
-        row = _first_wait(file, scope, statement, within=statement is not point.statement)
+        row = _first_wait(file, scope, statement, waits, within=statement is not point.statement)
         if row is not None:
             return file.path, row
     return None
 
 
-def _first_wait(file: FileIndex, scope: Scope, statement: Statement, within: bool) -> int | None:
-    """The row of the first statement of a function that waits in a loop, and that runs whenever another one does.
+def _first_wait(
+    file: FileIndex, scope: Scope, statement: Statement, waits: Callable[[Point], bool], within: bool
+) -> int | None:
+    """The row of the first statement of a function that waits, and that runs whenever another one does.
 
     ``within``: whether the other one counts itself, as one that only leads to the wait in question.
     """
     known, around = points_of(file), {id(link.node) for link in statement.around}
     for other in scope.statements:
         point = known.get(other.node) if within or other is not statement else None
-        if point is not None and _runs_with(other, around) and _waits_again(point):
+        if point is not None and _runs_with(other, around) and waits(point):
             return file.row(other.node)
     return None
 
@@ -50,14 +67,46 @@ def _runs_with(other: Statement, around: set[int]) -> bool:
 
 
 @of_point
+def _waits(point: Point) -> bool:
+    """Whether a statement reads a tensor, decides on one, or needs one for the size of another."""
+    if _reads_or_decides(point):
+        return True
+    evaluator = Evaluator(point.file, point.full_env)
+    headers_of = headers(point.statement.node)
+    return any(_has_unknown_size(part, point, evaluator) for header in headers_of for part in walk(header))
+
+
+@of_point
 def _waits_again(point: Point) -> bool:
     """Whether a statement in a loop reads a tensor, or decides on one."""
-    if point.statement.loop is None:
-        return False
+    return point.statement.loop is not None and _reads_or_decides(point)
+
+
+@of_point
+def _reads_or_decides(point: Point) -> bool:
     evaluator = Evaluator(point.file, point.full_env)
     if any(asked and evaluator.kind(item).is_tensor for item, asked in candidates(point.statement.node)):
         return True
     return any(reads_tensor(call, evaluator, point.file) or _in_helper(point, call) for call in point.statement.calls)
+
+
+def _has_unknown_size(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:
+    """Whether what an expression gives has a size that the device knows: ``x[mask]``, ``paddle.zeros([count])``."""
+    if isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
+        return True
+    sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
+    return any(_is_on_the_device(part, point, evaluator) for part in sizes)
+
+
+def _parts(size: ast.AST) -> list[ast.expr]:
+    if isinstance(size, (ast.List, ast.Tuple)):
+        return size.elts
+    return [size] if isinstance(size, ast.expr) else []
+
+
+def _is_on_the_device(size: ast.expr, point: Point, evaluator: Evaluator) -> bool:
+    kind = evaluator.kind(size)
+    return kind.is_tensor and not kind.guess and not is_in_host_memory(size, point)
 
 
 def _in_helper(point: Point, call: ast.Call) -> bool:

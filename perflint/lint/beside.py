@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from itertools import chain, islice
 
@@ -94,11 +94,15 @@ class LoopPlaces:
         for path, row in known:
             self._rows[path].append(row)
 
-    def lines(self, path: str, without: tuple[str, int] | None = None) -> str:
+    def without(self, places: Collection[tuple[str, int]]) -> int:
+        """How many there are but for some places."""
+        return self.count - sum(row in self._rows.get(path, ()) for path, row in places)
+
+    def lines(self, path: str, without: Collection[tuple[str, int]] = ()) -> str:
         """The places as a message in a file names the first of them: ``lines 3, 8``, ``line other.py:4``."""
-        here = (str(row) for row in self._rows.get(path, ()) if (path, row) != without)
+        here = (str(row) for row in self._rows.get(path, ()) if (path, row) not in without)
         others = ((where, row) for where, rows in self._rows.items() if where != path for row in rows)
-        elsewhere = (f"{where}:{row}" for where, row in others if (where, row) != without)
-        count = self.count - (without is not None)
+        elsewhere = (f"{where}:{row}" for where, row in others if (where, row) not in without)
+        count = self.without(without)
         shown = ", ".join(islice(chain(here, elsewhere), _MOST_LINES))
         return f"line{'s' if count > 1 else ''} {shown}{', ...' if count > _MOST_LINES else ''}"

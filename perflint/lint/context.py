@@ -26,6 +26,7 @@ from perflint.index.project import FileIndex
 from perflint.lint.impacts import Cost, cost
 from perflint.lint.units import ParsedUnit
 from perflint.suppress import noqa
+from perflint.syntax.blocks import nth_in_block
 from perflint.syntax.scopes import Statement, own_parts
 from perflint.syntax.tree import children
 from perflint.text.source import LineTable
@@ -83,6 +84,12 @@ class Draft:
 
     guarded: tuple[int, int] | None = None
     """What the edits of a log line put under a test of the step: the line, what is beside it, and what reads for it."""
+
+    nth: tuple[tuple[int, int], int] | None = None
+    """Of a place in a simple statement: where its block starts (row, column), and how many statements are before it."""
+
+    has_noqa: bool = False
+    """Whether a ``# noqa`` speaks of the place, heeded or not."""
 
 
 @dataclass
@@ -294,7 +301,7 @@ class Context:
         path, row = source.path, source.lines.position(start)[0]
         around = self.range(statement) if isinstance(statement, cst.BaseSmallStatement) else None
         bare = Finding(code, path, start, end, "", statement=around)
-        silenced = self.settings.noqa and noqa.suppressed(bare, source)
+        has_noqa = noqa.suppressed(bare, source)
         place = (code, path, start, end, row)
         known = catalogue.events()[event] if event else self.rules[code].event
         costs = cost(known, self._asked(node), self.point, step, every) if known is not None else None
@@ -309,7 +316,7 @@ class Context:
                 related,
                 around,
                 confidence,
-                silenced,
+                self.settings.noqa and has_noqa,
                 logs,
                 otherwise,
                 costs,
@@ -318,8 +325,15 @@ class Context:
                 shown,
                 read_for,
                 guarded,
+                self._nth() if around is not None else None,
+                has_noqa,
             )
         )
+
+    def _nth(self) -> tuple[tuple[int, int], int] | None:
+        """Where the current statement stands in its block."""
+        found = nth_in_block(self.point.scope).get(self.point.statement.node) if self.point is not None else None
+        return ((found[0].lineno, found[0].col_offset), found[1]) if found is not None else None
 
     def _asked(self, node: cst.CSTNode) -> ast.expr | None:
         return self.expression(node) if isinstance(node, cst.BaseExpression) else None

@@ -10,7 +10,7 @@ from perflint import catalogue
 from perflint.findings import Confidence, Fix, Impact, ImpactLevel
 from perflint.lint.beside import LOG_LINES, PLAIN_LOG, Loop, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
-from perflint.lint.impacts import WAITS, Cost, impact
+from perflint.lint.impacts import WAITS, Cost, impact, row_from
 from perflint.training.arms import Arms, exclude
 from perflint.training.steps import Step
 
@@ -77,7 +77,7 @@ class Costs:
             return impact(cost, 1, cost.milliseconds)
         together = self._together(draft, draft.step, cost)
         found = impact(cost, len(together), sum(together))
-        # The fix of the draft itself may be words by now, where other reads of the step stay.
+        # The fix of the draft itself may be words by now, where the read of what it shows stays.
         leading = self._leading.get(run) if (run := self._runs.get(_key(draft))) is not None else None
         if leading is None or found.level > ImpactLevel.LOW or cost.event.name == _PROGRESS:
             return found
@@ -88,7 +88,7 @@ class Costs:
         place = _place(draft)
         if draft.code != PLAIN_LOG or place is None or not self._shown.get(place):
             return ""
-        return _row(self._readers[place].path, self._readers[place].line, draft.path)
+        return row_from(self._readers[place].path, self._readers[place].line, draft.path)
 
     def _together(self, draft: Draft, step: Step, cost: Cost) -> list[float]:
         """The costs of the same event in the same step: a call that leads to two files reaches one of them alone.
@@ -109,7 +109,7 @@ class Costs:
         for other in self._repeated.get(loop_of(step), ()):
             if other.cost is not None and other.cost.repeat is not None and _has_drained(other, draft):
                 path, row = other.cost.repeat
-                return _BEHIND_LOOP.format(often=cost.often, row=_row(path, row, draft.path))
+                return _BEHIND_LOOP.format(often=cost.often, row=row_from(path, row, draft.path))
         return ""
 
     def _line(self, draft: Draft) -> tuple[str, int, int] | None:
@@ -120,7 +120,7 @@ class Costs:
     def _cost(self, draft: Draft) -> Cost | None:
         if (line := self._line(draft)) is not None:
             assert draft.cost is not None
-            row = _row(line[0], line[1], draft.path)
+            row = row_from(line[0], line[1], draft.path)
             return replace(draft.cost, milliseconds=0.0, often=_FOR_A_LINE.format(row=row))
         if _waits(draft) and self._waiting[draft.path, draft.line] != draft.start:
             assert draft.cost is not None
@@ -145,7 +145,7 @@ def _read_for_it(draft: Draft, path: str) -> Cost | None:
     cost = draft.cost
     if cost is None or not cost.milliseconds or draft.confidence is Confidence.LOW or draft.step is None:
         return None
-    return replace(cost, often=f"{cost.often}, by the read for it at line {_row(draft.path, draft.line, path)}")
+    return replace(cost, often=f"{cost.often}, by the read for it at line {row_from(draft.path, draft.line, path)}")
 
 
 def _first_that_wait(costs: Iterable[tuple[Draft, Cost | None]]) -> dict[_Run, int]:
@@ -176,11 +176,6 @@ def _is_log(draft: Draft) -> bool:
 
 def _place(draft: Draft) -> tuple[str, int] | None:
     return (draft.path, draft.statement[0]) if draft.statement is not None else None
-
-
-def _row(path: str, row: int, seen_from: str) -> str:
-    """A row as a message in another file names it."""
-    return str(row) if path == seen_from else f"{path}:{row}"
 
 
 def _first_waits(drafts: Iterable[Draft]) -> dict[tuple[str, int], int]:

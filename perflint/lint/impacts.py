@@ -10,7 +10,7 @@ from perflint.facts.host_need import goes_into_a_collective, needed_for
 from perflint.facts.repeated_waits import waits_again
 from perflint.facts.toys import is_toy
 from perflint.facts.unknown_size import dynamic_op
-from perflint.facts.waits_beside import wait_beside
+from perflint.facts.waits_beside import repeated_wait_beside, wait_beside
 from perflint.findings import Impact
 from perflint.measuring import Event
 from perflint.syntax.vocabulary import evaluates, is_no_training
@@ -115,20 +115,23 @@ def _waits_anyway(point: Point, step: Step, once: bool) -> str:
     """
     if once and len(step.calls) > 1:
         return "deep in each forward pass"
-    return _beside(point, step)
+    return _anyway(wait_beside(point, step), point)
 
 
 def _beside_one_that_stays(point: Point, node: ast.expr, step: Step) -> str:
     """Why an operation of unknown size wins little by a form of known size; ``""`` where it wins the wait."""
-    return _beside(point, step) if step.forward and dynamic_op(point, node) is not None else ""
+    is_mended_alone = step.forward and dynamic_op(point, node) is not None
+    return _anyway(repeated_wait_beside(point, step), point) if is_mended_alone else ""
 
 
-def _beside(point: Point, step: Step) -> str:
-    beside = wait_beside(point, step)
-    if beside is None:
-        return ""
-    path, row = beside
-    return f"in a forward pass that waits anyway, at line {row if path == point.file.path else f'{path}:{row}'}"
+def _anyway(wait: tuple[str, int] | None, point: Point) -> str:
+    """In words, that a forward pass waits at another place, too; ``""`` where it does not."""
+    return f"in a forward pass that waits anyway, at line {row_from(*wait, point.file.path)}" if wait else ""
+
+
+def row_from(path: str, row: int, seen_from: str) -> str:
+    """A row as a message in another file names it."""
+    return str(row) if path == seen_from else f"{path}:{row}"
 
 
 def _outside_of_steps(event: Event, point: Point | None) -> Cost:

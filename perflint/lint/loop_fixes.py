@@ -12,15 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from perflint.findings import Confidence, Fix, Level, merged, overlap
-from perflint.lint.beside import (
-    LOG_LINES,
-    Loop,
-    LoopPlaces,
-    is_read,
-    loop_of,
-    may_meet,
-    trail_of,
-)
+from perflint.lint.beside import LOG_LINES, Loop, LoopPlaces, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft, Shown
 
 _READS = "PPF201"

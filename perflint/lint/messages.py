@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Related
-from perflint.lint import causes, loop_fixes
-from perflint.lint.beside import Loop, LoopReads, Trail, is_read, loop_of, trail_of
+from perflint.lint import causes, loop_fixes, neighbours
+from perflint.lint.beside import Loop, LoopPlaces, LoopReads, Trail, is_read, loop_of, trail_of
 from perflint.lint.context import Draft
 from perflint.lint.costs import Costs
 from perflint.training.arms import Arms
@@ -24,47 +24,87 @@ _MOST_CALLS = 3
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
     drafts = causes.without_wrapped_logs(drafts)
-    trails: dict[Loop, dict[Trail, Arms]] = defaultdict(dict)
-    for draft in drafts:
-        if draft.step is not None and is_read(draft):
-            trails[loop_of(draft.step)][trail_of(draft, draft.step)] = draft.arms
-    reads = {loop: LoopReads(found) for loop, found in trails.items()}
-    costs = Costs(drafts)
+    writer = _Writer(drafts, rules, settings)
     told = causes.told_once(loop_fixes.joined(drafts))
-    return [_finding(draft, rules[draft.code], reads, costs, settings) for draft in told]
+    return [writer.finding(group) for group in neighbours.grouped(told, writer.gist)]
 
 
-def _finding(draft: Draft, rule: Rule, reads: Mapping[Loop, LoopReads], costs: Costs, settings: Settings) -> Finding:
-    usual = {
-        "workers": str(settings.default_workers),
-        "interval": str(settings.log_interval),
-        "where": "",
-        "others": "",
-    }
-    fields, related = {**usual, **draft.fields}, draft.related
-    if draft.step is not None:
-        where = draft.fields.get("where") or _where(draft.step, draft.path, draft.every)
-        reader = costs.reader(draft)
-        by_reader = _READ_FOR_IT.format(row=reader) if reader else ""
-        fields["where"] = where + by_reader + _beside(draft, draft.step, reads)
-        related = (*related, *_related(draft.step, draft.every))
-    message = " ".join((fields.pop("message", "") or rule.message).format(**fields).split())
-    place = (draft.code, draft.path, draft.start, draft.end)
-    impact = costs.impact(draft)
-    return Finding(*place, message, draft.fix, related, draft.statement, draft.confidence, impact)
+class _Writer:
+    """Writes the findings of a project.
+
+    Args:
+        drafts: all of them, of which messages name others of the same loop.
+        rules: the rules by their codes.
+        settings: those of the project.
+    """
+
+    def __init__(self, drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> None:
+        trails: dict[Loop, dict[Trail, Arms]] = defaultdict(dict)
+        for draft in drafts:
+            if draft.step is not None and is_read(draft):
+                trails[loop_of(draft.step)][trail_of(draft, draft.step)] = draft.arms
+        self._reads = {loop: LoopReads(found) for loop, found in trails.items()}
+        self._costs = Costs(drafts)
+        self._rules = rules
+        self._usual = {
+            "workers": str(settings.default_workers),
+            "interval": str(settings.log_interval),
+            "where": "",
+            "others": "",
+        }
+
+    def gist(self, draft: Draft) -> Hashable:
+        """What a finding says but for its own expression and the other reads of its loop: message and impact level."""
+        impact = self._costs.impact(draft)
+        return self._message(draft, {"what": ""}, ""), None if impact is None else impact.level
+
+    def finding(self, group: Sequence[Draft]) -> Finding:
+        """The finding of a draft, or of several at neighbouring lines."""
+        first, last = group[0], group[-1]
+        beside = _beside(group, first.step, self._reads) if first.step is not None else ""
+        message = self._message(first, {}, beside) + _more(group)
+        related = tuple(dict.fromkeys(place for draft in group for place in draft.related))
+        if first.step is not None:
+            related = (*related, *_related(first.step, first.every))
+        statement = first.statement
+        if len(group) > 1 and first.statement is not None and last.statement is not None:
+            statement = first.statement[0], last.statement[1]
+        place = first.code, first.path, first.start, max(draft.end for draft in group)
+        impacts = [impact for draft in group if (impact := self._costs.impact(draft)) is not None]
+        impact = max(impacts, key=lambda found: found.milliseconds, default=None)
+        places = tuple((draft.start, draft.end) for draft in group) if len(group) > 1 else ()
+        fix = neighbours.fix_of(group)
+        return Finding(*place, message, fix, related, statement, first.confidence, impact, places)
+
+    def _message(self, draft: Draft, other: Mapping[str, str], beside: str) -> str:
+        fields = {**self._usual, **draft.fields, **other}
+        if draft.step is not None:
+            where = draft.fields.get("where") or _where(draft.step, draft.path, draft.every)
+            reader = self._costs.reader(draft)
+            fields["where"] = where + (_READ_FOR_IT.format(row=reader) if reader else "") + beside
+        return " ".join((fields.pop("message", "") or self._rules[draft.code].message).format(**fields).split())
 
 
-def _beside(draft: Draft, step: Step, reads: Mapping[Loop, LoopReads]) -> str:
-    """The other host reads that a program pays for together with this one, in words."""
-    if not is_read(draft):
+def _more(group: Sequence[Draft]) -> str:
+    """A sentence on the other places of a group, by their rows; ``""`` for a draft by itself."""
+    first, *others = group
+    rows = {draft.line for draft in others} - {first.line}
+    if not rows:
+        return f" This line has {len(group)} of these." if others else ""
+    return f" The same goes for {LoopPlaces((first.path, row) for row in rows).lines(first.path)}."
+
+
+def _beside(group: Sequence[Draft], step: Step, reads: Mapping[Loop, LoopReads]) -> str:
+    """The other host reads that a program pays for together with those of a group, in words."""
+    first = group[0]
+    if not is_read(first):
         return ""
-    trail = trail_of(draft, step)
-    others = reads[loop_of(step)].beside(trail)
-    count = others.count - 1
+    own = {(draft.path, draft.line) for draft in group}
+    together = reads[loop_of(step)].beside(trail_of(first, step))
+    count = together.without(own)
     if not count:
         return ""
-    shown = others.lines(draft.path, trail[-1])
-    return f" ({count} more host read{'s' if count > 1 else ''} in the same step: {shown})"
+    return f" ({count} more host read{'s' if count > 1 else ''} in the same step: {together.lines(first.path, own)})"
 
 
 def _where(step: Step, path: str, every: Interval | None) -> str:

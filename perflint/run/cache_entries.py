@@ -80,11 +80,12 @@ def _plain(finding: Finding) -> list[Any]:
         finding.statement,
         finding.confidence.value,
         finding.impact and [finding.impact.level.value, finding.impact.reason, finding.impact.milliseconds],
+        finding.places,
     ]
 
 
 def _finding(data: Any, sources: Mapping[str, Source]) -> Finding:
-    code, path, start, end, message, fix, related, statement, confidence, impact = _list(data)
+    code, path, start, end, message, fix, related, statement, confidence, impact, places = _list(data)
     size = len(sources[_is(path, str)].text)
     return Finding(
         _is(code, str),
@@ -93,9 +94,10 @@ def _finding(data: Any, sources: Mapping[str, Source]) -> Finding:
         _is(message, str),
         None if fix is None else _fix(*_list(fix), size=size),
         tuple(_related(*_list(item)) for item in _list(related)),
-        None if statement is None else _statement(*_list(statement), size=size),
+        None if statement is None else _place(*_list(statement), size=size),
         Confidence(_is(confidence, int)),
         None if impact is None else _impact(*_list(impact)),
+        tuple(_place(*_list(place), size=size) for place in _list(places)),
     )
 
 
@@ -114,7 +116,7 @@ def _edit(start: int, end: int, content: str, *, size: int) -> Edit:
     return Edit(*_range(start, end, size), _is(content, str))
 
 
-def _statement(start: int, end: int, *, size: int) -> tuple[int, int]:
+def _place(start: int, end: int, *, size: int) -> tuple[int, int]:
     return _range(start, end, size)
 
 

@@ -36,23 +36,32 @@ def noqa_edits(source: Source, findings: Sequence[Finding], reason: str = "") ->
 
 
 def with_noqa_as_fix(source: Source, findings: Sequence[Finding], reason: str = "") -> list[Finding]:
-    """The findings of a file, in the order of their lines, with the edit that silences them as their only fix.
+    """The findings of a file, in the order of their lines, with the edits that silence them as their only fix.
 
     The arguments are those of `noqa_edits`; what no comment can silence is left without a fix.
     """
-    found = [replace(finding, fix=None) for finding in findings if finding.code in FILE_CODES]
+    edits: dict[int, list[Edit | None]] = defaultdict(list)
+    known: dict[int, Finding] = {id(finding): finding for finding in findings if finding.code in FILE_CODES}
     for group, edit in _edits(source, findings, reason):
-        fix = None if edit is None else Fix("Add # noqa", (edit,), Level.SAFE)
-        found += [replace(finding, fix=fix) for finding in group]
-    return found
+        for finding in group:
+            known[id(finding)] = finding
+            edits[id(finding)].append(edit)
+    return [replace(finding, fix=_silencing(edits[id(finding)])) for finding in known.values()]
+
+
+def _silencing(edits: Sequence[Edit | None]) -> Fix | None:
+    """The fix that silences a finding, at each of its lines; None where a line has no place for the comment."""
+    made = tuple(dict.fromkeys(edit for edit in edits if edit is not None))
+    return Fix("Add # noqa", made, Level.SAFE) if made and None not in edits else None
 
 
 def _edits(source: Source, findings: Iterable[Finding], reason: str) -> Iterator[tuple[list[Finding], Edit | None]]:
-    """The findings that start on one line, and the edit that silences them all, line by line."""
+    """The findings that have a place on one line, and the edit that silences them all there, line by line."""
     by_row: dict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
         if finding.code not in FILE_CODES:
-            by_row[source.lines.position(finding.start)[0]].append(finding)
+            for row in sorted({source.lines.position(start)[0] for start in finding.starts}):
+                by_row[row].append(finding)
     reason = " ".join(reason.split())
     for line in code_lines(source) or () if by_row else ():
         group = [finding for row in range(line.first, line.last + 1) for finding in by_row.pop(row, ())]
