@@ -78,7 +78,7 @@ def draw(trees: dict[Path, str], seed: int) -> dict[str, Any]:
 
 def seen(expected: list[Place], places: list[Place]) -> None:
     """Say of each place that a reader expected whether a finding is on its rows, and whether perflint has its rule."""
-    rows = {(place["repo"], place["path"], place["row"]) for place in places}
+    rows = {(place["repo"], place["path"], row) for place in places for row in place["rows"]}
     for item in expected:
         item["rule"] = item["code"] in catalogue.shipped()
         item["found"] = any((item["repo"], item["path"], row) in rows for row in (item["row"], *item["also"]))
@@ -86,7 +86,7 @@ def seen(expected: list[Place], places: list[Place]) -> None:
 
 def still(judged: list[Place], places: list[Place]) -> list[str]:
     """Of each verdict, how many of the places are still reported by the same rule: ``R 30 of 35``."""
-    rows = {(place["repo"], place["path"], place["row"], place["code"]) for place in places}
+    rows = {(place["repo"], place["path"], row, place["code"]) for place in places for row in place["rows"]}
     counts = Counter(place["verdict"] for place in judged)
     left = Counter(
         place["verdict"] for place in judged if (place["repo"], place["path"], place["row"], place["code"]) in rows
@@ -158,7 +158,7 @@ def _place(tree: Path, item: dict[str, Any]) -> Place:
     fix = item.get("fix") or {}
     return {
         "repo": _name(tree), "path": path, "row": where["row"], "column": where["column"], "code": item["code"],
-        "impact": item["impact"], "message": item["message"], "fix": fix,
+        "rows": item["rows"], "impact": item["impact"], "message": item["message"], "fix": fix,
     }  # fmt: skip
 
 

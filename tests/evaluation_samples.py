@@ -33,7 +33,7 @@ class Evaluator:
 
 def found(files: Mapping[str, str] | str, gated: bool = True) -> list[Finding]:
     """The findings of the rule, the unsure ones included, which a gated and an ungated run must agree on."""
-    settings = Settings(select=(RULE,), min_confidence=Confidence.LOW)
+    settings = Settings(join_lines=False, select=(RULE,), min_confidence=Confidence.LOW)
     findings = engine.check(sources(files), settings, gated=gated)
     if gated:
         assert findings == found(files, gated=False)

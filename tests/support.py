@@ -57,7 +57,7 @@ def sources(files: Files) -> dict[str, Source]:
 def check(files: Files, *select: str, **options: int) -> list[Finding]:
     """All findings of the selected rules (of all rules, where none is named), whatever they can cost."""
     options.setdefault("min_impact", ImpactLevel.LOW)
-    return engine.check(sources(files), Settings(select=select or ("ALL",), **options))  # type: ignore[arg-type]
+    return engine.check(sources(files), Settings(join_lines=False, select=select or ("ALL",), **options))  # type: ignore[arg-type]
 
 
 def levels(text: str, *select: str) -> list[Level]:
@@ -68,7 +68,7 @@ def levels(text: str, *select: str) -> list[Level]:
 def places(files: Files, *select: str) -> list[tuple[str, int, str]]:
     """Path, row and code of each finding."""
     given = sources(files)
-    found = engine.check(given, Settings(select=select or ("ALL",), min_impact=ImpactLevel.LOW))
+    found = engine.check(given, Settings(join_lines=False, select=select or ("ALL",), min_impact=ImpactLevel.LOW))
     return [(item.path, given[item.path].lines.position(item.start)[0], item.code) for item in found]
 
 
@@ -101,7 +101,9 @@ def expect_reads(files: Files) -> None:
     rows = {(path, row) for path, row, _ in marked}
     found = [
         (item.path, given[item.path].lines.position(item.start)[0], item.code)
-        for item in engine.check(given, Settings(select=("PPF201", "PPF202", "PPF405"), min_impact=ImpactLevel.LOW))
+        for item in engine.check(
+            given, Settings(join_lines=False, select=("PPF201", "PPF202", "PPF405"), min_impact=ImpactLevel.LOW)
+        )
         if not any(part.message == "the host read" and (part.path, part.line) in rows for part in item.related)
     ]
     _compare(found, marked)
@@ -123,7 +125,7 @@ def fixed(text: str, *select: str, level: Level = Level.SAFE) -> str:
     Raises:
         AssertionError: the fixes never settle, or one had to be rejected.
     """
-    settings = Settings(select=select or ("ALL",), min_impact=ImpactLevel.LOW)
+    settings = Settings(join_lines=False, select=select or ("ALL",), min_impact=ImpactLevel.LOW)
     outcome = fix_all(sources(text), lambda given: engine.check(given, settings), level)
     assert outcome.settled
     assert not outcome.rejected

@@ -52,7 +52,7 @@ BOTH = {Path("train.py"), Path("other.py")}
 def fixes(root: Path, files: Collection[Path], level: Level = Level.SAFE, script: str = TWO) -> Fixes:
     texts = {"train.py": script, "other.py": TWO.replace("seen", "more")}
     sources = {str(root / name): Source(str(root / name), text) for name, text in texts.items()}
-    return Fixes(sources, root, files, lambda current: engine.check(current, Settings()), level)
+    return Fixes(sources, root, files, lambda current: engine.check(current, Settings(join_lines=False)), level)
 
 
 def text(state: VariantFiles, name: str) -> str:

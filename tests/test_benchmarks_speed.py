@@ -145,7 +145,7 @@ def test_made_up_project_parses_and_has_findings(tmp_path: Path) -> None:
     texts = _texts(tmp_path)
     for text in texts.values():
         ast.parse(text)
-    found = engine.check({path: Source(path, text) for path, text in texts.items()}, Settings())
+    found = engine.check({path: Source(path, text) for path, text in texts.items()}, Settings(join_lines=False))
     assert found
     assert {finding.code for finding in found} <= {"PPF101", "PPF201"}
 

@@ -412,7 +412,7 @@ def test_a_unit_is_parsed_whole_where_the_rest_of_it_cannot_be(monkeypatch: pyte
 
 def found(text: str) -> list[Finding]:
     """The findings of all rules, which must be the same, fixes and all, where LibCST sees everything."""
-    settings = Settings(select=("ALL",), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
+    settings = Settings(join_lines=False, select=("ALL",), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
     findings = engine.check(sources(text), settings)
     assert findings == engine.check(sources(text), settings, gated=False)
     return findings

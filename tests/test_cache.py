@@ -59,7 +59,7 @@ def whole(finding: Finding) -> list[object]:
 
 
 def test_findings_come_back_as_they_were() -> None:
-    settings = Settings(select=("ALL",), min_confidence=Confidence.LOW)
+    settings = Settings(join_lines=False, select=("ALL",), min_confidence=Confidence.LOW)
     given = sources({**FILES, "data.py": "import paddle\ntrain_loader = paddle.io.DataLoader(data, batch_size=8)\n"})
     found = engine.check(given, settings)
     cache.store("a", found)
@@ -175,13 +175,15 @@ def test_a_helper_that_changes_changes_what_its_caller_shows(capsys: Output) -> 
 )
 def test_settings_are_part_of_the_question(change: dict[str, object]) -> None:
     given = sources(FILES)
-    assert cache.key(given, Settings()) == cache.key(given, Settings(origins={"select": "command line"}))
-    assert cache.key(given, Settings()) != cache.key(given, Settings(**change))  # type: ignore[arg-type]
+    assert cache.key(given, Settings(join_lines=False)) == cache.key(
+        given, Settings(join_lines=False, origins={"select": "command line"})
+    )
+    assert cache.key(given, Settings(join_lines=False)) != cache.key(given, Settings(join_lines=False, **change))  # type: ignore[arg-type]
 
 
 def test_paths_texts_and_where_one_ends_are_part_of_the_question() -> None:
     names = [
-        cache.key({path: Source(path, text) for path, text in files.items()}, Settings())
+        cache.key({path: Source(path, text) for path, text in files.items()}, Settings(join_lines=False))
         for files in ({"a.py": "xy"}, {"b.py": "xy"}, {"a.py": "x"}, {"a.py": "x", "y": ""}, {"a.py": "", "x.py": "y"})
     ]
     assert len(set(names)) == len(names)
@@ -287,10 +289,10 @@ def with_digest(text: str) -> bytes:
 
 def made_up(**changes: object) -> bytes:
     """An entry with one finding, in which some values are others."""
-    names = ("code", "path", "start", "end", "message", "fix", "related", "statement", "confidence", "impact")
+    names = ("code", "path", "start", "end", "message", "fix", "related", "statement", "confidence", "impact", "places")
     values: dict[str, object] = dict.fromkeys(names)
     values |= {"code": "PPF201", "path": "train.py", "start": 0, "end": 1, "message": "m", "related": []}
-    values |= {"confidence": 2, **changes}
+    values |= {"confidence": 2, "places": [], **changes}
     return with_digest(json.dumps({"roots": {}, "findings": [[values[name] for name in names]]}))
 
 
@@ -320,7 +322,7 @@ def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: 
         with_digest('{"roots": [], "findings": []}'),
         with_digest('{"roots": {"a": "b"}, "findings": []}'),
         with_digest('{"roots": {}, "findings": [' + "9" * 10_000 + "]}"),
-        *(made_up(**{key: "elsewhere"}) for key in ("path", "start", "end", "fix", "related", "statement")),
+        *(made_up(**{key: "elsewhere"}) for key in ("path", "start", "end", "fix", "related", "statement", "places")),
         *(made_up(start=start, end=end) for start, end in ((-1, 0), (1, 0), (0, 10**9), (True, 1), (0.0, 1))),
         made_up(message=["m"]),
         made_up(confidence=9),

@@ -29,7 +29,7 @@ def unsafe(body: str, *select: str) -> str:
 
 
 def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
-    settings = Settings(select=select, min_confidence=Confidence.LOW)
+    settings = Settings(join_lines=False, select=select, min_confidence=Confidence.LOW)
     return [item.confidence for item in engine.check(sources(files), settings)]
 
 
@@ -267,7 +267,9 @@ def test_a_row_of_blanks_is_a_blank_row() -> None:
     before = in_step("y = 1") + "  \n        paddle.device.cuda.empty_cache()\n\t \n        z = paddle.ones([1])\n"
     after = in_step("y = 1") + "  \n        z = paddle.ones([1])\n"
     given = {"train.py": Source("train.py", before)}
-    outcome = fixer.fix_all(given, lambda now: engine.check(now, Settings(select=CLEANING)), Level.UNSAFE)
+    outcome = fixer.fix_all(
+        given, lambda now: engine.check(now, Settings(join_lines=False, select=CLEANING)), Level.UNSAFE
+    )
     assert outcome.changed["train.py"].text == after
 
 

@@ -22,7 +22,7 @@ def ask(text: str, question: Check, node_type: type[cst.CSTNode] = cst.Call) -> 
     points = {file.source.lines.offset(node.lineno, node.col_offset): point for node, point in points_of(file).items()}
     for unit in units.units_of(file.tree):
         parsed = units.parse(file.source, unit)
-        context = Context(file, parsed, Settings(), catalogue.shipped(), frozenset(), points)
+        context = Context(file, parsed, Settings(join_lines=False), catalogue.shipped(), frozenset(), points)
         Walk(context, {node_type.__name__: [question]}).run()
         assert context.parents == []
         assert context.statement is None

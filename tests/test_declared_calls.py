@@ -33,7 +33,7 @@ def declared(directory: Path, text: str) -> Settings:
 def found(files: Mapping[str, str] | str, *select: str, **options: object) -> list[Finding]:
     """The findings with and without the gates, which are the same."""
     given = sources(files)
-    settings = Settings(select=select, min_impact=ImpactLevel.LOW, **options)  # type: ignore[arg-type]
+    settings = Settings(join_lines=False, select=select, min_impact=ImpactLevel.LOW, **options)  # type: ignore[arg-type]
     findings = engine.check(given, settings)
     assert engine.check(given, settings, gated=False) == findings
     return findings

@@ -34,7 +34,7 @@ def write(path: Path, *lines: str) -> None:
 
 def found(root: Path, *paths: str, exclude: Sequence[str] = (), gitignore: bool = True, force: bool = False) -> str:
     """The files found, relative to ``root`` and one blank apart; there must be no problems."""
-    settings = Settings(root=root, exclude=tuple(exclude), respect_gitignore=gitignore)
+    settings = Settings(join_lines=False, root=root, exclude=tuple(exclude), respect_gitignore=gitignore)
     result = python_files([root / path for path in paths or (".",)], settings, force_exclude=force)
     assert result.problems == []
     return " ".join(path.relative_to(root).as_posix() for path in result.files)
@@ -84,7 +84,7 @@ def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 def test_paths_are_spelled_from_where_the_search_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(tmp_path, "pkg/a.py", "b.py")
     monkeypatch.chdir(tmp_path / "pkg")
-    settings = Settings(root=tmp_path)
+    settings = Settings(join_lines=False, root=tmp_path)
     assert python_files([Path()], settings).files == [Path("a.py")]
     assert python_files([Path("..")], settings).files == [Path("../b.py"), Path("../pkg/a.py")]
     assert python_files([tmp_path], settings).files == [tmp_path / "b.py", tmp_path / "pkg" / "a.py"]
@@ -95,7 +95,7 @@ def test_a_file_reached_twice_is_listed_once(tmp_path: Path, monkeypatch: pytest
     plant(tmp_path, "pkg/a.py", "b.py")
     monkeypatch.chdir(tmp_path)
     paths = [Path("pkg/a.py"), Path(), tmp_path, Path("pkg/../pkg"), Path("b.py")]
-    assert python_files(paths, Settings(root=tmp_path)).files == [Path("b.py"), Path("pkg/a.py")]
+    assert python_files(paths, Settings(join_lines=False, root=tmp_path)).files == [Path("b.py"), Path("pkg/a.py")]
 
 
 # --- links
@@ -150,7 +150,7 @@ def test_a_directory_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatc
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    result = python_files([tmp_path], Settings(root=tmp_path))
+    result = python_files([tmp_path], Settings(join_lines=False, root=tmp_path))
     assert result.files == [tmp_path / "a.py", tmp_path / "open" / "c.py"]
     assert [problem.path for problem in result.problems] == [tmp_path / "locked"]
     assert result.problems[0].message == f"{tmp_path / 'locked'} cannot be read: Permission denied"
@@ -166,7 +166,7 @@ def test_a_gitignore_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatc
         return read(path)
 
     monkeypatch.setattr(plain_files, "read", refuse)
-    result = python_files([tmp_path], Settings(root=tmp_path))
+    result = python_files([tmp_path], Settings(join_lines=False, root=tmp_path))
     assert result.files == [tmp_path / "a.py"]
     assert [problem.message for problem in result.problems] == [
         f"{tmp_path / '.gitignore'} cannot be read: Permission denied"
@@ -193,7 +193,7 @@ def test_exclude_patterns_are_seen_from_the_root(tmp_path: Path) -> None:
 
 def test_extend_exclude_adds(tmp_path: Path) -> None:
     plant(tmp_path, "a.py", "b/b.py", "c/c.py")
-    settings = Settings(root=tmp_path, exclude=("b",), extend_exclude=("c",))
+    settings = Settings(join_lines=False, root=tmp_path, exclude=("b",), extend_exclude=("c",))
     assert python_files([tmp_path], settings).files == [tmp_path / "a.py"]
 
 
@@ -217,7 +217,7 @@ def test_an_excluded_directory_that_is_named_is_searched(tmp_path: Path) -> None
 
 def test_exclude_holds_by_name_outside_the_root(tmp_path: Path) -> None:
     plant(tmp_path, "project/", "other/a.py", "other/build/b.py")
-    settings = Settings(root=tmp_path / "project", exclude=("build", "/other"))
+    settings = Settings(join_lines=False, root=tmp_path / "project", exclude=("build", "/other"))
     assert python_files([tmp_path / "other"], settings).files == [tmp_path / "other" / "a.py"]
 
 
@@ -339,4 +339,6 @@ def test_git_lists_the_same_files(tmp_path: Path) -> None:
         expected = sorted((tmp_path / start / name).relative_to(tmp_path).as_posix() for name in listed.split("\0"))
         expected = [name for name in expected if name.endswith(".py")]
         assert len(expected) >= 2
-        assert python_files([tmp_path / start], Settings(root=tmp_path)).files == [tmp_path / name for name in expected]
+        assert python_files([tmp_path / start], Settings(join_lines=False, root=tmp_path)).files == [
+            tmp_path / name for name in expected
+        ]

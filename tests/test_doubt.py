@@ -38,7 +38,7 @@ HELPERS = "def align(loss):\n    return loss.numpy()\n"
 def confidences(body: str) -> dict[str, Confidence]:
     """How sure the host reads are, by file."""
     text = TRAINER.format(body=indent(body, " " * 12))
-    settings = Settings(select=("PPF201",), min_confidence=Confidence.LOW)
+    settings = Settings(join_lines=False, select=("PPF201",), min_confidence=Confidence.LOW)
     found = engine.check(sources({"train.py": text, "helpers.py": HELPERS}), settings)
     assert engine.check(sources({"train.py": text, "helpers.py": HELPERS}), settings, gated=False) == found
     return {item.path: item.confidence for item in found}
@@ -100,7 +100,7 @@ def train(model, loader, optimizer, compare=False):
 def test_an_option_for_the_training_itself_says_nothing() -> None:
     text = OPTIONS.format(test="x.shape[0] > 1").replace("args.total", "total")
     text = text.replace("    for x in", "    if args.extra:\n      for x in").replace("\n        ", "\n          ")
-    settings = Settings(select=("PPF201",), min_confidence=Confidence.LOW)
+    settings = Settings(join_lines=False, select=("PPF201",), min_confidence=Confidence.LOW)
     [found] = engine.check(sources({"train.py": text}), settings)
     assert found.confidence is Confidence.MEDIUM
 
@@ -120,7 +120,7 @@ def test_an_option_for_the_training_itself_says_nothing() -> None:
     ],
 )
 def test_what_an_option_turns_on_that_is_off_by_default(test: str, confidence: Confidence) -> None:
-    settings = Settings(select=("PPF201",), min_confidence=Confidence.LOW)
+    settings = Settings(join_lines=False, select=("PPF201",), min_confidence=Confidence.LOW)
     [found] = engine.check(sources({"train.py": OPTIONS.format(test=test)}), settings)
     assert found.confidence is confidence
 
@@ -184,5 +184,7 @@ def train(model, loader, optimizer, args=None):
 def test_options_that_are_handed_over_with_all_others(test: str, override: str, confidence: Confidence) -> None:
     entry = ENTRY.replace("    main(opts)", f"    {override}\n    main(opts)")
     files = {"main.py": entry, "engine.py": "import paddle\n" + ENGINE.format(test=test)}
-    [found] = engine.check(sources(files), Settings(select=("PPF201",), min_confidence=Confidence.LOW))
+    [found] = engine.check(
+        sources(files), Settings(join_lines=False, select=("PPF201",), min_confidence=Confidence.LOW)
+    )
     assert found.confidence is confidence

@@ -37,7 +37,8 @@ def script(body: str, name: str = "Loss") -> str:
 
 def found(text: str, path: str = "loss.py") -> list[Finding]:
     return engine.check(
-        sources({path: text}), Settings(select=(CODE,), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
+        sources({path: text}),
+        Settings(join_lines=False, select=(CODE,), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW),
     )
 
 

@@ -15,7 +15,7 @@ from perflint.run import engine, intake
 from perflint.text.source import Source
 from tests.support import PATH, check, expect_marked, in_step, places
 
-ALL = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
+ALL = Settings(join_lines=False, select=("ALL",), min_impact=ImpactLevel.LOW)
 LOADER = "import paddle\nloader = paddle.io.DataLoader(dataset, shuffle=True)\n"
 
 
@@ -389,11 +389,11 @@ def test_selecting_one_rule_does_not_change_what_it_says() -> None:
 def test_rules_that_are_off_by_default_stay_off() -> None:
     text = "import paddle\nfor epoch in range(3):\n    paddle.save(model.state_dict(), 'a')\n"
     assert places(text) == [(PATH, 3, "PPF402")]
-    assert engine.check({PATH: Source(PATH, text)}, Settings()) == []
+    assert engine.check({PATH: Source(PATH, text)}, Settings(join_lines=False)) == []
 
 
 def test_per_file_ignores_noqa_and_skip_file() -> None:
-    settings = Settings(select=("ALL",), per_file_ignores={"old/*": ("PPF1",)}, root=Path.cwd())
+    settings = Settings(join_lines=False, select=("ALL",), per_file_ignores={"old/*": ("PPF1",)}, root=Path.cwd())
     files = {
         "old/a.py": LOADER,
         "b.py": LOADER.replace("\n", "  # noqa: PPF101\n"),
@@ -406,7 +406,7 @@ def test_per_file_ignores_noqa_and_skip_file() -> None:
 
 def test_levels_can_be_moved() -> None:
     def level(**options: tuple[str, ...]) -> Level:
-        [found] = engine.check({PATH: Source(PATH, LOADER)}, Settings(select=("ALL",), **options))  # type: ignore[arg-type]
+        [found] = engine.check({PATH: Source(PATH, LOADER)}, Settings(join_lines=False, select=("ALL",), **options))  # type: ignore[arg-type]
         assert found.fix is not None
         return found.fix.level
 

@@ -303,7 +303,7 @@ def test_a_sum_that_a_print_reads_is_fixed_along_with_the_print() -> None:
 
 def once(text: str) -> str:
     """A text after one run of all fixes."""
-    settings = Settings(select=("ALL",))
+    settings = Settings(join_lines=False, select=("ALL",))
     sources = {"train.py": Source("train.py", text)}
     return fixer.fix_all(sources, lambda now: engine.check(now, settings), Level.UNSAFE).changed["train.py"].text
 

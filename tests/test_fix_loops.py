@@ -193,7 +193,7 @@ def test_a_sum_of_arrays_that_the_log_indexes_is_fixed_in_no_pass() -> None:
 
 def test_an_editor_gets_the_same_fix() -> None:
     text = script(START, TWO, "return total, losses")
-    session = Session({PATH: Source(PATH, text)}, Settings(select=("PPF201",)), [PATH])
+    session = Session({PATH: Source(PATH, text)}, Settings(join_lines=False, select=("PPF201",)), [PATH])
     session.edit(PATH, text.replace("total +=", "total +=  "))
     found: list[Finding] = session.edit(PATH, text)
     assert [item.fix for item in found] == fixes(text, "PPF201")

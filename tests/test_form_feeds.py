@@ -17,7 +17,7 @@ from perflint.text.source import Source
 from tests.support import STEP, in_step
 
 PATH = "train.py"
-SETTINGS = Settings(select=("ALL",), whole_project=True)
+SETTINGS = Settings(join_lines=False, select=("ALL",), whole_project=True)
 EXAMPLES = [
     pytest.param(rule, example, id=f"{rule.code}-{example.title}")
     for rule in catalogue.shipped().values()

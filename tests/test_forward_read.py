@@ -40,7 +40,8 @@ def script(body: str, name: str = "Net", helper: str = "unused") -> str:
 
 def found(text: str, confidence: Confidence = Confidence.LOW, path: str = "net.py") -> list[Finding]:
     return engine.check(
-        sources({path: text}), Settings(select=(CODE,), min_confidence=confidence, min_impact=ImpactLevel.LOW)
+        sources({path: text}),
+        Settings(join_lines=False, select=(CODE,), min_confidence=confidence, min_impact=ImpactLevel.LOW),
     )
 
 
@@ -128,10 +129,13 @@ def test_other_places_are_quiet() -> None:
 
 def test_rule_has_to_be_asked_for() -> None:
     text = script("return scores.numpy()")
-    assert engine.check(sources({"net.py": text}), Settings()) == []
+    assert engine.check(sources({"net.py": text}), Settings(join_lines=False)) == []
 
 
 def test_slice_in_a_loop_has_one_finding() -> None:
     text = script("return [scores[i].numpy() for i in range(8)]")
-    codes = [item.code for item in engine.check(sources({"net.py": text}), Settings(select=("PPF209", CODE)))]
+    codes = [
+        item.code
+        for item in engine.check(sources({"net.py": text}), Settings(join_lines=False, select=("PPF209", CODE)))
+    ]
     assert codes == ["PPF209"]

@@ -17,7 +17,7 @@ RULE = "PPF212"
 
 def found(files: Mapping[str, str] | str, gated: bool = True, *also: str) -> list[Finding]:
     """The findings of the rule, which a gated and an ungated run must agree on."""
-    settings = Settings(select=(RULE, *also), min_confidence=Confidence.LOW)
+    settings = Settings(join_lines=False, select=(RULE, *also), min_confidence=Confidence.LOW)
     findings = engine.check(sources(files), settings, gated=gated)
     if gated:
         assert findings == found(files, False, *also)

@@ -27,7 +27,7 @@ from perflint.text.source import LineTable, Source
 from tests.growth_shapes import SHAPES
 from tests.support import STEP
 
-ALL = Settings(select=("ALL",), min_confidence=Confidence.LOW)
+ALL = Settings(join_lines=False, select=("ALL",), min_confidence=Confidence.LOW)
 _MOST = 2.4
 _SIZES = {"a long chain of methods": 300, "nested subscripts": 400}
 """Shapes whose growth ends at a limit of their own, which is higher than the usual number of their parts."""
@@ -144,7 +144,8 @@ def test_findings_on_one_row_are_all_reported(inside: str) -> None:
     assert (
         len(
             engine.check(
-                {"train.py": Source("train.py", text)}, Settings(select=("PPF201",), min_impact=ImpactLevel.LOW)
+                {"train.py": Source("train.py", text)},
+                Settings(join_lines=False, select=("PPF201",), min_impact=ImpactLevel.LOW),
             )
         )
         == 500
@@ -155,7 +156,7 @@ def test_names_are_followed_through_2000_assignments() -> None:
     """The depth of Python's stack has no part in what is known at the end of them."""
     rows = "".join(f"        v{i + 1} = v{i}\n" for i in range(2000))
     text = f"{STEP}        v0 = loss\n{rows}        print(float(v2000))\n"
-    found = engine.check({"train.py": Source("train.py", text)}, Settings(select=("PPF202",)))
+    found = engine.check({"train.py": Source("train.py", text)}, Settings(join_lines=False, select=("PPF202",)))
     assert [text[item.start : item.end] for item in found] == ["print(float(v2000))"]
 
 

@@ -24,7 +24,7 @@ EVENTS = catalogue.events()
 
 
 def _found(files: dict[str, str] | str, *select: str, least: ImpactLevel = LOW) -> list[Finding]:
-    settings = Settings(select=select or ("ALL",), min_impact=least)
+    settings = Settings(join_lines=False, select=select or ("ALL",), min_impact=least)
     return engine.check(sources(files), settings)
 
 
@@ -401,9 +401,14 @@ class Loss(nn.Layer):
     [
         (("for row in rows:", "    if (paddle.exp(row) > 0).any():", "        x = x + row"), 8),
         (("total = 0", "for row in rows:", "    total += paddle.exp(row).sum().item()", "x = x + total"), 9),
+        (("x = x + paddle.max(x).item()",), 7),
+        (("x = x + 1", "if (x > 0).any():", "    x = x * 2"), 8),
+        (("x = x[x > 0]",), 7),
+        (("keep = paddle.nonzero(x)", "x = x.sum() + keep.sum()"), 7),
+        (("count = paddle.max(x)", "x = x.sum() + paddle.zeros([count, 4]).sum()"), 8),
     ],
 )
-def test_a_constant_costs_little_where_its_forward_pass_waits_in_a_loop(before: tuple[str, ...], line: int) -> None:
+def test_a_constant_costs_little_where_its_forward_pass_waits(before: tuple[str, ...], line: int) -> None:
     reason = f"a blocking copy to the device in a forward pass that waits anyway, at line {line}"
     found = _copy_in_forward(*before)
     assert found is not None
@@ -414,12 +419,13 @@ def test_a_constant_costs_little_where_its_forward_pass_waits_in_a_loop(before: 
     "before",
     [
         ("x = x + 1",),
-        ("x = x + paddle.max(x).item()",),  # a single read: both together are worth the edit
+        ("x = x + paddle.zeros([paddle.shape(x)[0], 4]).sum()",),  # which is on the host
+        ("height = paddle.shape(x)[0]", "x = x + paddle.zeros([height, 4]).sum()"),
         ("if n:", "    x = paddle.zeros([paddle.max(x).item(), 4])"),  # not in each pass
         ("for row in rows:", "    x = x + row.shape[0]"),
     ],
 )
-def test_a_constant_costs_a_wait_where_no_loop_waits(before: tuple[str, ...]) -> None:
+def test_a_constant_costs_a_wait_where_nothing_else_waits(before: tuple[str, ...]) -> None:
     found = _copy_in_forward(*before)
     assert found is not None
     assert (found.level, found.reason) == (MEDIUM, "a blocking copy to the device in each forward pass")
@@ -466,7 +472,7 @@ def test_a_wait_outside_of_training_costs_training_nothing(name: str, level: Imp
 def test_low_is_shown_on_request_only() -> None:
     text = in_step("print(step)")
     assert not _found(text, "PPF405", least=MEDIUM)
-    assert Settings().min_impact is MEDIUM
+    assert Settings(join_lines=False).min_impact is MEDIUM
     assert len(_found(text, "PPF405", least=LOW)) == 1
 
 
@@ -477,7 +483,7 @@ def test_a_file_that_is_not_python_is_always_shown() -> None:
 
 def test_a_comment_for_a_finding_of_low_impact_is_of_use() -> None:
     text = in_step("print(step)  # noqa: PPF405")
-    assert not engine.check(sources(text), Settings(select=("ALL",), whole_project=True))
+    assert not engine.check(sources(text), Settings(join_lines=False, select=("ALL",), whole_project=True))
 
 
 def _finding(code: str, path: str, impact: Impact | None) -> Finding:

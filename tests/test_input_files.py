@@ -156,7 +156,7 @@ def test_processes(place: Path) -> None:
     files = {f"tools/train_{number}.py": SLEEPS for number in range(2 * PARALLEL_FROM)}
 
     def found() -> list[str]:
-        settings = Settings(inputs=read_inputs(files, place))
+        settings = Settings(join_lines=False, inputs=read_inputs(files, place))
         return sorted({finding.code for finding in engine.check(sources(files), settings, jobs=2)})
 
     follow(place, found)
@@ -166,7 +166,9 @@ def test_a_session(place: Path) -> None:
     path = "tools/train.py"
 
     def found() -> list[str]:
-        session = Session({**sources({path: SLEEPS})}, Settings(inputs=read_inputs([path], place)), [path])
+        session = Session(
+            {**sources({path: SLEEPS})}, Settings(join_lines=False, inputs=read_inputs([path], place)), [path]
+        )
         session.edit(path, SLEEPS.replace("0.01", "0.02"))
         session.catch_up()
         return [finding.code for finding in session.findings()]

@@ -62,7 +62,7 @@ from perflint.text.source import Source
 load_checks()
 print("libcst._nodes" in sys.modules)
 text = open(sys.path[0] + "/train.py").read()
-found = engine.check({"train.py": Source("train.py", text)}, Settings(), jobs=1)
+found = engine.check({"train.py": Source("train.py", text)}, Settings(join_lines=False), jobs=1)
 print([finding.code for finding in found])
 print("libcst._nodes" in sys.modules)
 """

@@ -125,7 +125,7 @@ def train_epoch(model, loader, optimizer):
 
 @pytest.mark.parametrize(("limit", "is_broken"), [(79, False), (65, True), (None, False)])
 def test_a_fix_keeps_to_it(limit: int | None, is_broken: bool) -> None:
-    settings = Settings(select=("PPF201",), line_length=limit)
+    settings = Settings(join_lines=False, select=("PPF201",), line_length=limit)
     (finding,) = engine.check({"train.py": Source("train.py", STEP)}, settings)
     assert finding.fix is not None
     rows = apply(STEP, [finding.fix]).text.splitlines()

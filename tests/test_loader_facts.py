@@ -17,7 +17,7 @@ CODE = "PPF101"
 def found(files: Files, least: Confidence = Confidence.MEDIUM) -> list[Finding]:
     """The findings with and without the gates, which are the same."""
     given = sources(files)
-    settings = Settings(select=(CODE,), min_confidence=least)
+    settings = Settings(join_lines=False, select=(CODE,), min_confidence=least)
     findings = engine.check(given, settings)
     assert engine.check(given, settings, gated=False) == findings
     return findings

@@ -66,7 +66,7 @@ LOOP = """
 
 
 def found(files: Files) -> list[Finding]:
-    return engine.check(sources(files), Settings(select=("PPF101",), min_impact=LOW))
+    return engine.check(sources(files), Settings(join_lines=False, select=("PPF101",), min_impact=LOW))
 
 
 def one(text: str) -> tuple[ImpactLevel, str]:

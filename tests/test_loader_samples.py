@@ -225,7 +225,7 @@ def test_an_edit_of_the_dataset_brings_the_edit_of_the_loader_back() -> None:
     }
     session = Session(
         {path: Source(path, text) for path, text in texts.items()},
-        Settings(select=("PPF101",), min_impact=ImpactLevel.LOW),
+        Settings(join_lines=False, select=("PPF101",), min_impact=ImpactLevel.LOW),
         ["data.py"],
     )
     assert [item.fix and item.fix.level for item in session.findings()] == [Level.DISPLAY]

@@ -23,7 +23,7 @@ TRAINING = """
 def rows(files: Files, least: Confidence = Confidence.MEDIUM, code: str = "PPF101") -> list[tuple[str, int]]:
     """Path and row of the findings, which are the same with the gates and without."""
     given = sources(files)
-    settings = Settings(select=(code,), min_confidence=least, min_impact=ImpactLevel.LOW)
+    settings = Settings(join_lines=False, select=(code,), min_confidence=least, min_impact=ImpactLevel.LOW)
     findings = engine.check(given, settings)
     assert engine.check(given, settings, gated=False) == findings
     return [(item.path, given[item.path].lines.position(item.start)[0]) for item in findings]
@@ -316,7 +316,7 @@ def test_a_subclass_is_named_where_it_is_made() -> None:
 
         train_loader = Loader(train_set, num_workers=Config.workers)
         """
-    (finding,) = engine.check(sources(text), Settings(select=("PPF101",)))
+    (finding,) = engine.check(sources(text), Settings(join_lines=False, select=("PPF101",)))
     assert "the loader at line 13 " in finding.message
     assert rows(dedent(text) + "image = next(iter(train_loader))\n") == []
 

@@ -149,7 +149,7 @@ def test_no_word_of_real_code_is_missed() -> None:
 def test_words_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The findings are the same when every file is asked for everything, and every loop may train."""
     sources = {path: source for path, source in corpus.sources().items() if path.startswith("paddledet")}
-    settings = Settings(select=("ALL",))
+    settings = Settings(join_lines=False, select=("ALL",))
     expected = engine.check(sources, settings)
 
     def everywhere(mentions: Mentions[FileIndex], *_: str) -> list[FileIndex]:

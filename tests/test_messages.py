@@ -109,7 +109,7 @@ def test_a_read_that_depends_on_a_key_is_not_announced_at_the_call(helper: str, 
         "train.py": "from align import align\n" + in_step("align(x, loss)"),
         "align.py": f"KEYS = []\n\n\ndef align(data, value):\n    {helper}\n",
     }
-    found = engine.check(sources(files), Settings(select=("PPF201",), min_confidence=Confidence.LOW))
+    found = engine.check(sources(files), Settings(join_lines=False, select=("PPF201",), min_confidence=Confidence.LOW))
     assert [item.path for item in found if item.path == "align.py"]
     [call] = [item for item in found if item.path == "train.py"]
     assert (call.confidence is Confidence.HIGH) is shown

@@ -20,7 +20,9 @@ def with_metric(made: str, body: str, imports: str = "") -> str:
 
 def found(files: dict[str, str] | str, gated: bool = True) -> list[Finding]:
     """All findings of the rule."""
-    return engine.check(sources(files), Settings(select=(RULE,), min_confidence=Confidence.LOW), gated=gated)
+    return engine.check(
+        sources(files), Settings(join_lines=False, select=(RULE,), min_confidence=Confidence.LOW), gated=gated
+    )
 
 
 @pytest.mark.parametrize("metric", ["Accuracy()", "Precision()", "Recall()", "Auc(num_thresholds=200)"])
@@ -244,7 +246,7 @@ def test_an_update_of_ones_own_has_to_work_on_the_host(update: str, codes: list[
                 optimizer.clear_grad()
                 metric.update(logits, y)
         """
-    settings = Settings(select=("PPF201", "PPF208"))
+    settings = Settings(join_lines=False, select=("PPF201", "PPF208"))
     assert sorted({item.code for item in engine.check(sources(text), settings)}) == codes
 
 

@@ -74,7 +74,7 @@ def test_paths_are_seen_from_where_perflint_ran(awkward_run: Run) -> None:
 
 @pytest.mark.parametrize("code", [code for code in catalogue.shipped() if code not in FILE_CODES])
 def test_a_suggestion_is_the_fix_as_the_fixer_makes_it(code: str) -> None:
-    settings = Settings(select=(code,))
+    settings = Settings(join_lines=False, select=(code,))
     for example in catalogue.shipped()[code].examples:
         if example.bad is None:
             continue

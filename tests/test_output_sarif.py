@@ -76,7 +76,7 @@ def test_a_fix_is_that_of_the_fixer(code: str) -> None:
         if example.bad is None:
             continue
         source = Source("a.py", example.bad)
-        found = engine.check({"a.py": source}, Settings(select=(code,)))
+        found = engine.check({"a.py": source}, Settings(join_lines=False, select=(code,)))
         run = run_of(Report(found, {"a.py": source}))
         for finding, result in zip(found, run["results"], strict=True):
             if finding.fix is None or finding.fix.level is Level.DISPLAY:
@@ -179,9 +179,12 @@ def test_a_fix_of_several_edits_comes_whole() -> None:
 @pytest.mark.parametrize(
     ("settings", "codes"),
     [
-        (Settings(), ["PPF001", "PPF003", "PPF101", "PPF201"]),
-        (Settings(extend_select=("PPF4",), ignore=("PPF1",)), ["PPF001", "PPF003", "PPF201", "PPF401"]),
-        (Settings(select=("PPF101",)), ["PPF101", "PPF401"]),
+        (Settings(join_lines=False), ["PPF001", "PPF003", "PPF101", "PPF201"]),
+        (
+            Settings(join_lines=False, extend_select=("PPF4",), ignore=("PPF1",)),
+            ["PPF001", "PPF003", "PPF201", "PPF401"],
+        ),
+        (Settings(join_lines=False, select=("PPF101",)), ["PPF101", "PPF401"]),
     ],
 )
 def test_the_rules_are_those_that_the_run_could_report(settings: Settings, codes: list[str]) -> None:
@@ -193,7 +196,7 @@ def test_the_rules_are_those_that_the_run_could_report(settings: Settings, codes
 
 def test_the_shipped_rules_are_within_what_github_takes() -> None:
     # https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
-    rules = run_of(replace(report(), settings=Settings(select=("ALL",))))["tool"]["driver"]["rules"]
+    rules = run_of(replace(report(), settings=Settings(join_lines=False, select=("ALL",))))["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == list(catalogue.shipped())
     for rule in rules:
         assert len(rule["name"]) <= 255

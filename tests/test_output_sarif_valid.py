@@ -24,7 +24,7 @@ from tests.reported import Run
 from tests.tools import npm_package
 
 MULTITOOL = "@microsoft/sarif-multitool-linux"
-EVERYTHING = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
+EVERYTHING = Settings(join_lines=False, select=("ALL",), min_impact=ImpactLevel.LOW)
 
 
 @pytest.fixture(scope="module")

@@ -163,7 +163,7 @@ def test_a_pipe_a_device_and_a_large_file_say_nothing(tmp_path: Path) -> None:
 )
 def test_version_checks_in_code(text: str, found: list[tuple[tuple[int, ...], int]]) -> None:
     project = opened({"train.py": Source("train.py", text)})
-    admitted = oldest_for(project.files["train.py"], Settings())
+    admitted = oldest_for(project.files["train.py"], Settings(join_lines=False))
     assert [(admitted.version, admitted.line)] == found if admitted else not found
 
 
@@ -176,7 +176,7 @@ def test_a_check_in_a_shared_module_holds_for_all_and_one_in_a_script_for_what_i
         "old/helper.py": "import paddle\n",
     }
     project = opened({path: Source(path, text) for path, text in texts.items()})
-    versions = {path: oldest_for(project.files[path], Settings()) for path in texts}
+    versions = {path: oldest_for(project.files[path], Settings(join_lines=False)) for path in texts}
     assert {path: found and found.version for path, found in versions.items()} == {
         "lib/check.py": (2, 4),
         "train.py": (2, 4),
@@ -192,7 +192,7 @@ def test_a_function_that_checks_holds_for_all_also_where_nothing_in_sight_import
         "lib/net.py": "import paddle\n",
     }
     project = opened({path: Source(path, text) for path, text in texts.items()})
-    assert oldest_for(project.files["lib/net.py"], Settings()) == Admitted((2, 2), "lib/check.py", 3)
+    assert oldest_for(project.files["lib/net.py"], Settings(join_lines=False)) == Admitted((2, 2), "lib/check.py", 3)
 
 
 @pytest.mark.parametrize(
@@ -239,13 +239,15 @@ def test_a_version_check_that_is_edited_changes_the_fixes_of_other_files() -> No
         "check.py": "import paddle\n\n\ndef check_version(version='2.5'):\n    pass\n",
         "train.py": "from check import check_version\n" + SCRIPT,
     }
-    session = Session({path: Source(path, text) for path, text in texts.items()}, Settings(), edited=["check.py"])
+    session = Session(
+        {path: Source(path, text) for path, text in texts.items()}, Settings(join_lines=False), edited=["check.py"]
+    )
     assert [item.fix and item.fix.level for item in session.findings()] == [Level.SAFE]
     texts["check.py"] = texts["check.py"].replace("2.5", "2.2")
     session.edit("check.py", texts["check.py"])
     session.catch_up()
     sources = {path: Source(path, text) for path, text in texts.items()}
-    assert session.findings() == engine.check(sources, Settings())
+    assert session.findings() == engine.check(sources, Settings(join_lines=False))
     assert [item.fix and item.fix.reason for item in session.findings()] == [
         "the edit needs Paddle 2.5, and check.py line 4 admits 2.2"
     ]
@@ -294,7 +296,7 @@ def _fix_of(capsys: pytest.CaptureFixture[str]) -> tuple[str, str, str | None]:
 def test_saving_in_the_background_needs_paddle_2_6(target: str, level: Level) -> None:
     example = next(example.bad for example in catalogue.shipped()["PPF402"].examples if example.level is Level.UNSAFE)
     assert example is not None
-    settings = Settings(select=("PPF402",), target_paddle=target)
+    settings = Settings(join_lines=False, select=("PPF402",), target_paddle=target)
     (finding,) = engine.check({"train.py": Source("train.py", example)}, settings)
     assert finding.fix is not None
     assert (finding.fix.level, bool(finding.fix.edits)) == (level, level is Level.UNSAFE)
@@ -313,7 +315,7 @@ def test_a_file_for_fluid_admits_no_paddle_that_lacks_it() -> None:
     files = project_of(
         {"train.py": text, "either.py": "try:\n    import paddle.fluid\nexcept ImportError:\n    pass\n"}
     ).files
-    admitted = oldest_for(files["train.py"], Settings())
+    admitted = oldest_for(files["train.py"], Settings(join_lines=False))
     assert admitted == Admitted((2, 5), "train.py", 2, excluded=True)
     assert admitted.lacks((2, 5)) and not admitted.lacks((2, 4))
-    assert oldest_for(files["either.py"], Settings()) is None
+    assert oldest_for(files["either.py"], Settings(join_lines=False)) is None

@@ -179,7 +179,9 @@ def test_an_error_in_a_large_project_leaves_no_process_behind(part: str, monkeyp
 
     monkeypatch.setattr(Examination, part, fall_over)
     with pytest.raises(ValueError, match="a rule fell over"):
-        engine.check(sources({f"m{number}.py": "import paddle\n" for number in range(60)}), Settings(), jobs=2)
+        engine.check(
+            sources({f"m{number}.py": "import paddle\n" for number in range(60)}), Settings(join_lines=False), jobs=2
+        )
     assert not multiprocessing.active_children()
 
 

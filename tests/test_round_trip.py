@@ -20,7 +20,7 @@ READS = ("PPF201", "PPF205", "PPF206", "PPF209", "PPF210")
 
 def found(text: str, gated: bool = True) -> list[Finding]:
     """The findings of the rule, down to the least sure."""
-    settings = Settings(select=(RULE,), min_confidence=Confidence.LOW)
+    settings = Settings(join_lines=False, select=(RULE,), min_confidence=Confidence.LOW)
     return engine.check(sources(text), settings, gated=gated)
 
 

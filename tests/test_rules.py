@@ -55,7 +55,9 @@ def _rows(findings: list[Finding], text: str) -> tuple[int, ...]:
 def _fixed(text: str, level: Level, *codes: str) -> str:
     source = Source(PATH, text)
     outcome = fixer.fix_all(
-        {PATH: source}, lambda sources: engine.check(sources, Settings(select=codes, min_impact=ImpactLevel.LOW)), level
+        {PATH: source},
+        lambda sources: engine.check(sources, Settings(join_lines=False, select=codes, min_impact=ImpactLevel.LOW)),
+        level,
     )
     assert outcome.settled, "the fixes never come to an end"
     assert not outcome.rejected, outcome.rejected

@@ -35,7 +35,7 @@ def test_no_fix_loses_its_edit_or_its_level(text: str, monkeypatch: pytest.Monke
         return result
 
     monkeypatch.setattr(Trials, "tried", noted)
-    engine.check({"example.py": Source("example.py", text)}, Settings(select=("ALL",)))
+    engine.check({"example.py": Source("example.py", text)}, Settings(join_lines=False, select=("ALL",)))
     for fix, result in pairs:
         assert result.level is fix.level, f"{fix.message}: {result.reason}"
         assert bool(result.edits) == bool(fix.edits), f"{fix.message}: {result.reason}"

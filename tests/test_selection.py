@@ -65,26 +65,26 @@ def test_specificity_orders_selectors() -> None:
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        (Settings(), "PPF101 PPF201 PPF202 PPF401"),
-        (Settings(select=()), ""),
-        (Settings(select=("ALL",)), "PPF101 PPF201 PPF202 PPF401 PPF402"),
-        (Settings(select=("PPF",)), "PPF101 PPF201 PPF202 PPF401 PPF402"),
-        (Settings(select=("PPF2", "save-in-step")), "PPF201 PPF202 PPF401"),
-        (Settings(select=("PPF2",), extend_select=("PPF402",)), "PPF201 PPF202 PPF402"),
-        (Settings(extend_select=("PPF402",)), "PPF101 PPF201 PPF202 PPF401 PPF402"),
-        (Settings(ignore=("PPF2",)), "PPF101 PPF401"),
-        (Settings(ignore=("PPF",)), ""),
-        (Settings(ignore=("ALL",)), ""),
-        (Settings(ignore=("ALL",), extend_select=("PPF2",)), "PPF201 PPF202"),
-        (Settings(ignore=("print-in-step",)), "PPF101 PPF201 PPF401"),
+        (Settings(join_lines=False), "PPF101 PPF201 PPF202 PPF401"),
+        (Settings(join_lines=False, select=()), ""),
+        (Settings(join_lines=False, select=("ALL",)), "PPF101 PPF201 PPF202 PPF401 PPF402"),
+        (Settings(join_lines=False, select=("PPF",)), "PPF101 PPF201 PPF202 PPF401 PPF402"),
+        (Settings(join_lines=False, select=("PPF2", "save-in-step")), "PPF201 PPF202 PPF401"),
+        (Settings(join_lines=False, select=("PPF2",), extend_select=("PPF402",)), "PPF201 PPF202 PPF402"),
+        (Settings(join_lines=False, extend_select=("PPF402",)), "PPF101 PPF201 PPF202 PPF401 PPF402"),
+        (Settings(join_lines=False, ignore=("PPF2",)), "PPF101 PPF401"),
+        (Settings(join_lines=False, ignore=("PPF",)), ""),
+        (Settings(join_lines=False, ignore=("ALL",)), ""),
+        (Settings(join_lines=False, ignore=("ALL",), extend_select=("PPF2",)), "PPF201 PPF202"),
+        (Settings(join_lines=False, ignore=("print-in-step",)), "PPF101 PPF201 PPF401"),
         # The longer prefix decides, in both directions, and the ignore between equals.
-        (Settings(select=("PPF",), ignore=("PPF2",)), "PPF101 PPF401 PPF402"),
-        (Settings(select=("PPF202",), ignore=("PPF2",)), "PPF202"),
-        (Settings(select=("print-in-step",), ignore=("PPF2",)), "PPF202"),
-        (Settings(select=("PPF2",), ignore=("ALL",)), "PPF201 PPF202"),
-        (Settings(select=("PPF202",), ignore=("PPF202",)), ""),
-        (Settings(select=("PPF202",), ignore=("print-in-step",)), ""),
-        (Settings(select=("PPF2",), ignore=("PPF2",)), ""),
+        (Settings(join_lines=False, select=("PPF",), ignore=("PPF2",)), "PPF101 PPF401 PPF402"),
+        (Settings(join_lines=False, select=("PPF202",), ignore=("PPF2",)), "PPF202"),
+        (Settings(join_lines=False, select=("print-in-step",), ignore=("PPF2",)), "PPF202"),
+        (Settings(join_lines=False, select=("PPF2",), ignore=("ALL",)), "PPF201 PPF202"),
+        (Settings(join_lines=False, select=("PPF202",), ignore=("PPF202",)), ""),
+        (Settings(join_lines=False, select=("PPF202",), ignore=("print-in-step",)), ""),
+        (Settings(join_lines=False, select=("PPF2",), ignore=("PPF2",)), ""),
     ],
 )
 def test_selected(settings: Settings, expected: str) -> None:
@@ -92,7 +92,7 @@ def test_selected(settings: Settings, expected: str) -> None:
 
 
 def silenced(path: str | Path, table: dict[str, tuple[str, ...]], root: Path) -> set[str]:
-    codes = ignored_for(path, Settings(root=root, per_file_ignores=table))
+    codes = ignored_for(path, Settings(join_lines=False, root=root, per_file_ignores=table))
     return {code for code in RULES if code in codes}
 
 
@@ -107,10 +107,12 @@ def test_per_file_ignores_are_gitignore_patterns_below_the_root(tmp_path: Path) 
 
 
 def test_per_file_ignores_take_all_and_codes_that_are_no_rule_of_the_run(tmp_path: Path) -> None:
-    codes = ignored_for(tmp_path / "a.py", Settings(root=tmp_path, per_file_ignores={"*.py": ("ALL",)}))
+    codes = ignored_for(
+        tmp_path / "a.py", Settings(join_lines=False, root=tmp_path, per_file_ignores={"*.py": ("ALL",)})
+    )
     assert "PPF001" in codes
     assert "PPF999" in codes
-    assert "PPF001" not in ignored_for(tmp_path / "a.py", Settings(root=tmp_path))
+    assert "PPF001" not in ignored_for(tmp_path / "a.py", Settings(join_lines=False, root=tmp_path))
 
 
 def test_a_pattern_turned_round_holds_for_the_other_files(tmp_path: Path) -> None:
@@ -167,7 +169,7 @@ def test_a_file_outside_the_root_is_known_by_its_name(tmp_path: Path) -> None:
     ],
 )
 def test_level_for(safe: tuple[str, ...], unsafe: tuple[str, ...], level: Level, expected: Level) -> None:
-    settings = Settings(extend_safe_fixes=safe, extend_unsafe_fixes=unsafe)
+    settings = Settings(join_lines=False, extend_safe_fixes=safe, extend_unsafe_fixes=unsafe)
     assert level_for("PPF101", level, settings) is expected
 
 
@@ -181,7 +183,9 @@ def test_many_patterns_are_read_once_and_not_for_each_file(monkeypatch: pytest.M
 
     monkeypatch.setattr(globs, "parse", counted)
     names = [f"file{number}.py" for number in range(2_000)]
-    settings = Settings(root=Path("/project"), per_file_ignores=dict.fromkeys(names, ("PPF1",)) | {"!x.py": ("PPF2",)})
+    settings = Settings(
+        join_lines=False, root=Path("/project"), per_file_ignores=dict.fromkeys(names, ("PPF1",)) | {"!x.py": ("PPF2",)}
+    )
     for name in names[:100]:
         ignored = ignored_for(f"/project/{name}", settings)
         assert "PPF101" in ignored

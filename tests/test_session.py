@@ -21,7 +21,7 @@ from perflint.syntax.scopes import Class, Scope
 from perflint.text.source import Source
 from tests.support import sources
 
-SETTINGS = Settings(select=("ALL",))
+SETTINGS = Settings(join_lines=False, select=("ALL",))
 FILES = {
     "pkg/__init__.py": "",
     "pkg/model.py": """\
@@ -338,7 +338,7 @@ def test_a_new_session_says_what_a_check_says() -> None:
 
 @pytest.mark.parametrize("code", catalogue.shipped())
 def test_a_session_for_one_rule_alone(code: str) -> None:
-    settings = Settings(select=(code,))
+    settings = Settings(join_lines=False, select=(code,))
     files = {path: Source(path, text) for path, text in FILES.items()}
     session = Session(files, settings, ["train.py"])
     assert session.findings() == engine.check(files, settings)

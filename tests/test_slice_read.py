@@ -33,7 +33,9 @@ def script(body: str) -> str:
 
 def found(body: str) -> list[Finding]:
     """Findings of any confidence."""
-    return engine.check(sources(script(body)), Settings(select=(CODE,), min_confidence=Confidence.LOW))
+    return engine.check(
+        sources(script(body)), Settings(join_lines=False, select=(CODE,), min_confidence=Confidence.LOW)
+    )
 
 
 def test_the_copy_is_made_on_the_cpu_too() -> None:

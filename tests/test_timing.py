@@ -136,7 +136,7 @@ def test_generators_are_gone_through_on_their_own_account() -> None:
 
 
 def test_findings_are_the_same_and_no_tick_is_lost() -> None:
-    given, settings = sources(TRAINER), Settings(select=("ALL",))
+    given, settings = sources(TRAINER), Settings(join_lines=False, select=("ALL",))
     clock = ticks()
     with measured(clock) as times:
         found = engine.check(given, settings)
@@ -152,7 +152,7 @@ def test_findings_are_the_same_and_no_tick_is_lost() -> None:
 
 def test_rules_are_part_of_their_phases() -> None:
     with measured(ticks()) as times:
-        engine.check(sources(TRAINER), Settings(select=("ALL",)))
+        engine.check(sources(TRAINER), Settings(join_lines=False, select=("ALL",)))
     assert 0 < sum(times.gates.values()) < times.phases["gates"]
     assert sum(times.checks.values()) == times.phases["checks"]
     assert times.rules["PPF201"] == times.gates["PPF201"] + times.checks["PPF201"]
@@ -160,7 +160,7 @@ def test_rules_are_part_of_their_phases() -> None:
 
 def test_rules_that_share_a_function_are_named_together() -> None:
     with measured(ticks()) as times:
-        engine.check(sources(TRAINER), Settings(select=("ALL",)))
+        engine.check(sources(TRAINER), Settings(join_lines=False, select=("ALL",)))
     assert {"PPF201", "PPF202, PPF405", "PPF401, PPF402"} <= set(times.checks)
     # The calls at each step that rule files declare, whatever rules these are.
     assert any({"PPF703", "PPF704", "PPF705"} <= set(codes.split(", ")) for codes in times.checks)
@@ -170,13 +170,13 @@ def test_rules_that_share_a_function_are_named_together() -> None:
 
 def test_only_selected_rules_ask_their_gates() -> None:
     with measured(ticks()) as times:
-        engine.check(sources(TRAINER), Settings(select=("PPF201",)))
+        engine.check(sources(TRAINER), Settings(join_lines=False, select=("PPF201",)))
     assert set(times.gates) == {"PPF201"}
 
 
 def test_all_is_put_back() -> None:
     load_checks()
-    engine.check(sources(TRAINER), Settings())
+    engine.check(sources(TRAINER), Settings(join_lines=False))
     with measured(ticks()):
         pass
     before = state()
@@ -188,7 +188,7 @@ def test_all_is_put_back() -> None:
             "perflint.index.project.ast",
             "perflint.lint.walk.Walk.run",
         }
-        engine.check(sources(TRAINER), Settings())
+        engine.check(sources(TRAINER), Settings(join_lines=False))
     assert state() == before
 
 

@@ -43,7 +43,7 @@ ZEROS = "if lengths > 0: x = x + 1\n        else: x = paddle.to_tensor([0.0])"
 
 def found(text: str, gated: bool = True) -> list[Finding]:
     """The findings of the rule, down to the least sure."""
-    settings = Settings(select=(RULE,), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
+    settings = Settings(join_lines=False, select=(RULE,), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
     return engine.check(sources(text), settings, gated=gated)
 
 

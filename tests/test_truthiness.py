@@ -19,7 +19,7 @@ RULE = "PPF203"
 
 def found(files: dict[str, str] | str, confidence: Confidence = Confidence.LOW, gated: bool = True) -> list[Finding]:
     """The findings of the rule down to a confidence."""
-    settings = Settings(select=(RULE,), min_confidence=confidence, min_impact=ImpactLevel.LOW)
+    settings = Settings(join_lines=False, select=(RULE,), min_confidence=confidence, min_impact=ImpactLevel.LOW)
     return engine.check(sources(files), settings, gated=gated)
 
 

@@ -17,7 +17,7 @@ from perflint.text.source import Source
 from tests.cli_runs import Output, write
 from tests.support import in_step
 
-ALL = Settings(select=("ALL",), whole_project=True, min_impact=ImpactLevel.LOW)
+ALL = Settings(join_lines=False, select=("ALL",), whole_project=True, min_impact=ImpactLevel.LOW)
 
 
 def unused(files: dict[str, str] | str, settings: Settings = ALL) -> list[str]:
@@ -184,20 +184,22 @@ BODY = in_step("x = 1  # noqa: PPF201\ny = 1  # noqa: PPF2\nz = 1  # noqa: PPF99
 def test_a_rule_that_is_not_selected_may_need_its_comment() -> None:
     assert unused(BODY) == ["PPF201", "PPF2", "PPF999"]
     # PPF210 is off by default, and PPF2 means it too.
-    assert unused(BODY, Settings(whole_project=True)) == ["PPF201", "PPF999"]
-    assert unused(BODY, Settings(select=("PPF002",), whole_project=True)) == ["PPF999"]
-    assert unused(BODY, Settings(select=("PPF201",), whole_project=True)) == []
+    assert unused(BODY, Settings(join_lines=False, whole_project=True)) == ["PPF201", "PPF999"]
+    assert unused(BODY, Settings(join_lines=False, select=("PPF002",), whole_project=True)) == ["PPF999"]
+    assert unused(BODY, Settings(join_lines=False, select=("PPF201",), whole_project=True)) == []
 
 
 def test_a_rule_that_is_ignored_for_the_file_may_need_its_comment(tmp_path: Path) -> None:
-    ignoring = Settings(root=tmp_path, select=("ALL",), per_file_ignores={"train.py": ("PPF201",)}, whole_project=True)
+    ignoring = Settings(
+        join_lines=False, root=tmp_path, select=("ALL",), per_file_ignores={"train.py": ("PPF201",)}, whole_project=True
+    )
     path = str(tmp_path / "train.py")
     assert unused({path: BODY}, ignoring) == ["PPF999"]
     assert unused({str(tmp_path / "other.py"): BODY}, ignoring) == ["PPF201", "PPF2", "PPF999"]
 
 
 def test_a_part_of_a_project_may_lack_what_a_finding_rests_on() -> None:
-    assert unused(BODY, Settings(select=("ALL",))) == ["PPF999"]
+    assert unused(BODY, Settings(join_lines=False, select=("ALL",))) == ["PPF999"]
 
 
 def test_a_file_that_does_not_parse_may_hold_the_loop() -> None:
@@ -211,9 +213,9 @@ def test_a_finding_that_is_too_unsure_to_be_shown_needs_its_comment(name: str, c
     # and its row is not even parsed.
     text = DYNAMIC.format(name=name)
     loud = {"train.py": Source("train.py", text.replace("  # noqa: PPF207", ""))}
-    lowest = Settings(select=("PPF207",), min_confidence=Confidence.LOW)
+    lowest = Settings(join_lines=False, select=("PPF207",), min_confidence=Confidence.LOW)
     assert [item.confidence >= confidence for item in engine.check(loud, lowest)] == [True]
-    assert bool(engine.check(loud, Settings(select=("PPF207",)))) is (confidence is Confidence.MEDIUM)
+    assert bool(engine.check(loud, Settings(join_lines=False, select=("PPF207",)))) is (confidence is Confidence.MEDIUM)
     assert unused(text) == []
     assert unused(text.replace("paddle.masked_select(x, mask)", "mask")) == ["PPF207"]
 

@@ -13,7 +13,7 @@ CODE = "PPF801"
 
 
 def confidences(text: str) -> list[Confidence]:
-    settings = Settings(select=(CODE,), min_confidence=Confidence.LOW)
+    settings = Settings(join_lines=False, select=(CODE,), min_confidence=Confidence.LOW)
     return [item.confidence for item in engine.check(sources(text), settings)]
 
 

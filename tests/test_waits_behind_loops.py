@@ -197,7 +197,7 @@ def test_a_moving_average_in_paddle_1_waits_for_each_parameter() -> None:
         ("model.named_parameters()", True),
         ("args.net.named_buffers()", True),
         ("[('a', 0.5)]", False),
-        ("Settings().named_parameters()", False),
+        ("Settings(join_lines=False).named_parameters()", False),
     ],
 )
 def test_the_parameters_of_what_is_handed_over_are_tensors(source: str, is_known: bool) -> None:

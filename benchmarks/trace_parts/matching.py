@@ -53,12 +53,13 @@ class Found:
         def seen(path: str) -> str:
             return Path(path).relative_to(root).as_posix() if Path(path).is_absolute() else path
 
-        own = (seen(data["filename"]), data["location"]["row"])
+        path = seen(data["filename"])
+        own = [(path, row) for row in data.get("rows") or [data["location"]["row"]]]
         related = [(seen(each["filename"]), each["row"], each["message"]) for each in data.get("related") or ()]
         reads = [(path, row) for path, row, message in related if "read" in message]
         impact = (data.get("impact") or {}).get("level", "")
         others = tuple((path, row) for path, row, message in related if "read" not in message)
-        places = (own, *reads, *((own[0], row) for row in _listed(data["message"])))
+        places = (*own, *reads, *((path, row) for row in _listed(data["message"])))
         return cls(data["code"], impact, data["confidence"], data["message"], places, others)
 
 

@@ -83,7 +83,8 @@ class Fixes:
         return VariantFiles(name, sorted({item.code for item in findings}), self._places(findings), changed)
 
     def _places(self, findings: Sequence[Finding]) -> list[str]:
-        rows = ((item.path, self.sources[item.path].lines.position(item.start)[0]) for item in findings)
+        starts = ((item.path, start) for item in findings for start in item.starts)
+        rows = dict.fromkeys((path, self.sources[path].lines.position(start)[0]) for path, start in starts)
         return [f"{self._place(path).as_posix()}:{row}" for path, row in rows]
 
     def _place(self, path: str) -> Path:

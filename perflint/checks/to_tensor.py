@@ -54,7 +54,8 @@ _MESSAGES = {
     "copy": "`{what}` copies what the loader gives as a tensor already, at {where}; use that as it is.",
     "cast": "`{what}` copies what the loader gives as a tensor already, only to cast it, at {where}; write "
     "`.astype({dtype})`, or give it that dtype in the dataset.",
-    "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`.",
+    "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`, "
+    "or `.detach().clone()` if it is changed in place later, as gradients are.",
     "tensor": "`{what}` copies a tensor at {where}; use `.detach()`, or the tensor as it is.",
     "host": "`{what}` copies what the host has worked out to the device at {where}; work it out there, or in the "
     "dataset.",

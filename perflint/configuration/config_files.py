@@ -223,6 +223,7 @@ def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -
 
 
 _RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
+_SWITCH = _Key("true or false", lambda value: value if isinstance(value, bool) else None)
 _PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings)
 _PATTERNS = _Key('a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, patterns=True)
 
@@ -244,7 +245,7 @@ _KEYS: Mapping[str, _Key] = {
     ),
     "exclude": _PATTERNS,
     "extend-exclude": _PATTERNS,
-    "respect-gitignore": _Key("true or false", lambda value: value if isinstance(value, bool) else None),
+    "respect-gitignore": _SWITCH,
     "context": _PATHS,
     "baseline": _Key(
         'the name of a file, such as "perflint-baseline.json"', lambda value: value if isinstance(value, str) else None
@@ -253,6 +254,7 @@ _KEYS: Mapping[str, _Key] = {
     "log-interval": _whole_number(2),
     "min-confidence": _Key('"low", "medium" or "high"', partial(_level, Confidence)),
     "min-impact": _Key('"low", "medium" or "high"', partial(_level, ImpactLevel)),
+    "join-lines": _SWITCH,
     "extend-safe-fixes": _RULES,
     "extend-unsafe-fixes": _RULES,
     "loaders": _Key(

@@ -32,6 +32,7 @@ class Settings:
 
     ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
+    ``join_lines``: whether findings of one rule at neighbouring lines, with one cause, are reported as one.
     ``line_length`` is how many columns the rows that a fix writes may have.
     ``target_paddle`` is the oldest Paddle that the code has to run on; empty: what the project's files say.
     ``inputs`` is no key: what the files of other kinds say, such as the requirements next to the code.
@@ -55,6 +56,7 @@ class Settings:
     log_interval: int = 10
     min_confidence: Confidence = Confidence.MEDIUM
     min_impact: ImpactLevel = ImpactLevel.MEDIUM
+    join_lines: bool = True
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
     loaders: Mapping[str, DeclaredCall] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from perflint.dataflow.evaluate import Evaluator
 from perflint.facts.host_shapes import is_in_host_memory
 from perflint.facts.host_sizes import sizes_in
 from perflint.facts.unknown_size import dynamic_op
+from perflint.index.kinds import Kind
 from perflint.index.project import FileIndex
 from perflint.syntax.decisions import candidates
 from perflint.syntax.scopes import Scope, Statement, headers
@@ -85,9 +86,14 @@ def _waits_again(point: Point) -> bool:
 @of_point
 def _reads_or_decides(point: Point) -> bool:
     evaluator = Evaluator(point.file, point.full_env)
-    if any(asked and evaluator.kind(item).is_tensor for item, asked in candidates(point.statement.node)):
+    if any(asked and _is_asked(item, evaluator.kind(item)) for item, asked in candidates(point.statement.node)):
         return True
     return any(reads_tensor(call, evaluator, point.file) or _in_helper(point, call) for call in point.statement.calls)
+
+
+def _is_asked(node: ast.expr, kind: Kind) -> bool:
+    """Whether a tensor decides: what a forward pass is handed is a tensor most often, and by itself a flag here."""
+    return kind.is_tensor and not (kind.guess and isinstance(node, (ast.Name, ast.Attribute)))
 
 
 def _has_unknown_size(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:

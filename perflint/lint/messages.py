@@ -26,7 +26,8 @@ def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) ->
     drafts = causes.without_wrapped_logs(drafts)
     writer = _Writer(drafts, rules, settings)
     told = causes.told_once(loop_fixes.joined(drafts))
-    return [writer.finding(group) for group in neighbours.grouped(told, writer.gist)]
+    groups = neighbours.grouped(told, writer.gist) if settings.join_lines else [[draft] for draft in told]
+    return [writer.finding(group) for group in groups]
 
 
 class _Writer:

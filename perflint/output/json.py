@@ -1,8 +1,8 @@
 """``json``: the objects Ruff writes, so that what reads Ruff reads perflint, and some keys more.
 
-Added are ``bottleneck``, ``confidence``, ``impact``, ``related``, ``fix.reason``, ``display`` as a value of
-``fix.applicability``, and, where an edit needs a certain release of Paddle, ``fix.paddle``.  Rows and columns count
-from 1, columns in code points; ends are exclusive.
+Added are ``bottleneck``, ``confidence``, ``impact``, ``related``, ``rows`` (those on which something of it begins),
+``fix.reason``, ``display`` as a value of ``fix.applicability``, and, where an edit needs a certain release of Paddle,
+``fix.paddle``.  Rows and columns count from 1, columns in code points; ends are exclusive.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def data(report: Report, finding: Finding) -> dict[str, Any]:
         "filename": _absolute(finding.path),
         "location": _place(table, finding.start),
         "end_location": _place(table, finding.end),
+        "rows": sorted({table.position(start)[0] for start in finding.starts}),
         "noqa_row": _noqa_row(table, finding),
         "fix": _fix(table, finding),
         "related": [

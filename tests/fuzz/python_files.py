@@ -29,7 +29,7 @@ from perflint.text.source import Source
 from tests.fuzz.campaign import Campaign, arguments
 from tests.fuzz.mutations import mutated
 
-ALL = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
+ALL = Settings(join_lines=False, select=("ALL",), min_impact=ImpactLevel.LOW)
 
 
 def examples() -> list[str]:

@@ -42,7 +42,10 @@ def cases() -> dict[str, Case]:
 def findings(script: str, text: str) -> list[Finding]:
     """What all rules, those off by default included, find in the text of a script."""
     shared = {name: Source(name, (SCRIPTS / name).read_text(encoding="utf-8")) for name in SHARED}
-    return engine.check({**shared, script: Source(script, text)}, Settings(select=("ALL",), min_impact=ImpactLevel.LOW))
+    return engine.check(
+        {**shared, script: Source(script, text)},
+        Settings(join_lines=False, select=("ALL",), min_impact=ImpactLevel.LOW),
+    )
 
 
 def fixed(case: Case) -> str:

@@ -12,7 +12,7 @@ from perflint.run import engine
 from perflint.text.source import Source
 
 PATH = "train.py"
-SETTINGS = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
+SETTINGS = Settings(join_lines=False, select=("ALL",), min_impact=ImpactLevel.LOW)
 
 
 @dataclass(frozen=True)
