@@ -42,6 +42,19 @@ def test_eval_by_every_caller() -> None:
     assert only(SILENT + caller + caller.replace("main", "other").replace("eval()", "train()"))
 
 
+@pytest.mark.parametrize(
+    ("made", "is_frozen"),
+    [
+        ("y = fluid.dygraph.to_variable(y)", False),
+        ("y = model.weight", True),
+        ("y = fluid.dygraph.to_variable(y)\n        y, z = model.weights", True),
+    ],
+)
+def test_a_label_without_a_gradient_freezes_no_weight(made: str, is_frozen: bool) -> None:
+    said = f"        {made}\n        y.stop_gradient = True\n        metric."
+    assert len(found(SILENT.replace("        metric.", said))) == (0 if is_frozen else 1)
+
+
 def test_a_metric_that_is_evaluated_switches_nothing() -> None:
     assert only(SILENT.replace("    for", "    print(metric.eval()[0])\n    total = metric.eval()\n    for"))
 

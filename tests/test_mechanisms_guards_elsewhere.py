@@ -227,3 +227,48 @@ def test_a_guard_that_a_method_of_the_trainer_answers() -> None:
                         print(loss.item())  #: PPF202
         """
     )
+
+
+CONFIGURED = """\
+import paddle
+from configs import Large, Small
+
+
+def main(model, loader, optimizer, size):
+    if size == "small":
+        cfg = Small()
+    else:
+        cfg = Large()
+    {change}
+    for step, images in enumerate(loader):
+        loss = model(images).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        if step % cfg.ema_steps == 0:
+            print(loss.item()){mark}
+"""
+CONFIGS = """\
+class Small:
+    def __init__(self):
+        self.ema_steps = {small}
+
+
+class Large:
+    def __init__(self):
+        self.ema_steps = {large}
+"""
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "change", "mark"),
+    [
+        ("1", "1", "", "  #: PPF202"),
+        ("1", "20", "", ""),
+        ("20", "20", "", ""),
+        ("1", "1", "cfg.ema_steps = 20", ""),
+    ],
+)
+def test_an_interval_that_every_configuration_sets_to_1(small: str, large: str, change: str, mark: str) -> None:
+    configs = CONFIGS.format(small=small, large=large)
+    expect_reads({"configs.py": configs, "train.py": CONFIGURED.format(change=change or "pass", mark=mark)})

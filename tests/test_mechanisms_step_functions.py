@@ -7,7 +7,7 @@ from textwrap import dedent, indent
 import pytest
 
 from tests.step_loops import expect_loop_named
-from tests.support import expect_reads
+from tests.support import check, expect_marked, expect_reads
 
 # --- step functions as values
 
@@ -341,3 +341,50 @@ def test_a_step_that_calls_the_step_of_the_model(directory: str) -> None:
 def test_a_step_that_evaluates_something_else() -> None:
     model = MODULE.format(handed="self.held_out", mark="")
     expect_reads({"trainer.py": TRAINER, "module.py": model})
+
+
+# --- optimizers that are written out
+
+OPTIMIZER = """\
+import paddle
+
+
+class Lars(paddle.optimizer.Optimizer):
+    @paddle.no_grad()
+    def {method}(self):
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for p in group["params"]:
+                if p.{attribute} is None:
+                    continue
+                state = self.state[p.name]
+                if not state:
+                    state["average"] = paddle.zeros_like(p)
+                average = state["average"]
+                average.multiply_(y=paddle.to_tensor(beta1)){copy}
+                norm = paddle.norm(p)
+                if norm != 0:{read}
+                    p.add_(average / norm)
+"""
+
+
+def test_the_step_of_an_optimizer_is_a_part_of_each_training_step() -> None:
+    marks = {"copy": "  #: PPF205", "read": "  #: PPF203"}
+    expect_marked(OPTIMIZER.format(method="step", attribute="grad", **marks), "PPF203", "PPF205")
+    for method, attribute in (("freeze", "grad"), ("step", "name")):
+        expect_marked(OPTIMIZER.format(method=method, attribute=attribute, copy="", read=""), "PPF203", "PPF205")
+
+
+@pytest.mark.parametrize(
+    ("written", "advised"),
+    [
+        ("average.multiply_(y=paddle.to_tensor(beta1))", "with `x.scale_(number)`"),
+        ("average.sqrt().add_(paddle.to_tensor(group['eps']))", "with `x.scale_(1.0, bias=number)`"),
+        ("average = average.divide(paddle.to_tensor(1 - beta2))", "with `x / number`"),
+        ("decay = paddle.to_tensor(group['weight_decay'])", "with `paddle.full`"),
+    ],
+)
+def test_the_options_of_an_optimizer_are_numbers(written: str, advised: str) -> None:
+    text = OPTIMIZER.format(method="step", attribute="grad", copy="", read="")
+    (finding,) = check(text.replace("average.multiply_(y=paddle.to_tensor(beta1))", written), "PPF205")
+    assert advised in finding.message

@@ -94,6 +94,16 @@ def test_another_file_is_named_by_its_path() -> None:
     assert in_train.related == (Related("train.py", 8, "the step loop"),)
 
 
+def test_what_goes_on_from_step_to_step_is_not_to_be_called_more_seldom() -> None:
+    """The averages of the weights would come out otherwise."""
+    text = in_step("ema.update()").replace("import numpy", "from ema import Average\nimport numpy")
+    text = text.replace("    for step", "    ema = Average(model)\n    for step")
+    average = "import paddle\n\n\nclass Average:\n    def __init__(self, model):\n        self.model = model\n"
+    average += "    def update(self):\n        self.kept = paddle.ones([1]).numpy()\n"
+    _, call = check({"train.py": text, "ema.py": average}, "PPF201")
+    assert call.message.endswith("; keep the values on the device.")
+
+
 @pytest.mark.parametrize(
     ("helper", "shown"),
     [

@@ -55,6 +55,12 @@ def test_a_number_that_a_layer_keeps_is_the_same_in_the_function_it_is_handed_to
     assert "paddle.full" in finding.message
 
 
+def test_a_parameter_that_is_called_like_the_function_is_handed_on_as_it_is() -> None:
+    text = LAYER.replace("{handed}", "self.drop_prob")
+    picked = "drop_path[0] if isinstance(drop_path, list) else drop_path"
+    assert found(text.replace("DropPath(drop_path)", f"DropPath({picked})"))
+
+
 @pytest.mark.parametrize("handed", ["self.drop_prob * float(paddle.rand([]))", "self.rates[self.calls]", "x.shape[1]"])
 def test_what_differs_from_call_to_call_is_left_alone(handed: str) -> None:
     assert not found(LAYER.format(handed=handed))

@@ -66,7 +66,8 @@ def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> 
     """A helper in another file reads what it is handed: shown at the call too, where the step loop is read."""
     place = f"{read.path}:{read.line}"
     title, ending = "keep the values on the device", "; keep the values on the device."
-    if isinstance(context.statement, cst.Expr):  # what it gives back is not used, so not every step needs it
+    # What it is handed it only takes note of: not every step needs that.  `ema.update()` goes on from step to step.
+    if isinstance(context.statement, cst.Expr) and call.args:
         title = f"hand over host values every {context.settings.log_interval}th step"
         ending = "; keep the values on the device, and call it every {interval} steps."
     said = advice(call, context)

@@ -47,6 +47,8 @@ _MESSAGES = {
     "`{filler}`.",
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
     "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
+    to_tensor_fix.OPERAND: "`{what}` copies a Python number to the device at {where}; use the number itself, with "
+    "`{operation}`.",
     "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a `{loader}` "
     "make the tensors, in the background (what it gives needs no copy).",
     "slice": "`{what}` copies some rows of an array in memory to the device while training waits, at {where}; make one "
@@ -88,6 +90,17 @@ _FILLERS = {
     "linspace": "linspace",
 }
 """What fills a tensor as a function of NumPy fills an array: the same name in Paddle, and the one in fluid's layers."""
+_OPERATIONS = {
+    "add": "x + number",
+    "add_": "x.scale_(1.0, bias=number)",
+    "divide": "x / number",
+    "divide_": "x.scale_(1 / number)",
+    "multiply": "x * number",
+    "multiply_": "x.scale_(number)",
+    "subtract": "x - number",
+    "subtract_": "x.scale_(1.0, bias=-number)",
+}
+"""What does with a number what a method of a tensor ``x`` does with a tensor alone."""
 _ON_DEVICE = "copy on the device"
 """The event where a loader has made a tensor already (``events.yaml``)."""
 _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
@@ -153,6 +166,7 @@ def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: 
         arange="fluid.layers.range" if is_fluid else "paddle.arange",
         filler=_filler(node, is_fluid, context),
         loader="fluid.io.DataLoader" if is_fluid else "DataLoader",
+        operation=_operation(call, context),
     )
 
 
@@ -259,7 +273,7 @@ def _advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> 
     if is_same:
         return _SAME if is_one_number(node, context.file, context.here.scope) else origins.INVARIANT
     if found.kind == origins.NUMBER:
-        return origins.NUMBER if _may_be_number(call, context) else _FILLED
+        return origins.NUMBER if _may_be_number(call, context) else _for_number(call, context)
     is_number = found.kind == origins.LITERAL and not isinstance(node, (ast.List, ast.Tuple))
     return _PLAIN if is_number and _may_be_number(call, context) else found.kind
 
@@ -285,6 +299,22 @@ def _may_be_number(call: cst.Call, context: Context) -> bool:
         if not isinstance(parent, cst.UnaryOperation):
             return False
     return False
+
+
+def _for_number(call: cst.Call, context: Context) -> str:
+    """The advice for a number that cannot stand where its tensor stands."""
+    return to_tensor_fix.OPERAND if _operation(call, context) else _FILLED
+
+
+def _operation(call: cst.Call, context: Context) -> str:
+    """What does the same with a number where a tensor's method is handed a tensor of it; ``""`` elsewhere."""
+    for parent, inner in context.around(call):
+        if isinstance(parent, cst.Call) and isinstance(parent.func, cst.Attribute) and parent.func is not inner:
+            is_tensor = context.kind(parent.func.value).is_tensor
+            return _OPERATIONS.get(parent.func.attr.value, "") if is_tensor else ""
+        if not isinstance(parent, cst.Arg):
+            break
+    return ""
 
 
 def _is_changed(made: ast.expr | None, point: Point) -> bool:

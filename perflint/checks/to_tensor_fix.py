@@ -20,10 +20,10 @@ from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point
 
-FILLED, RANGE, CHANGED, SAME_NUMBER = "filled", "range", "changed", "same number"
+FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND = "filled", "range", "changed", "same number", "operand"
 """What is advised where the origin of the data does not say it by itself."""
 
-ADVISED = frozenset({FILLED, RANGE, CHANGED, SAME_NUMBER, origins.INVARIANT})
+ADVISED = frozenset({FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND, origins.INVARIANT})
 
 _FULL = "fill the tensor on the device"
 _HALF = "values this small are rounded otherwise in float16"
@@ -45,6 +45,7 @@ _SHOWN = {
     origins.RANDOM: ("draw the numbers on the device", "other numbers will be drawn"),
     FILLED: ("fill a tensor on the device with `paddle.full`", "its dtype has to be said"),
     SAME_NUMBER: ("use the number itself, or `paddle.full`", "a whole number, or one of NumPy, needs its dtype said"),
+    OPERAND: ("use the number itself", "float32 values may be rounded otherwise"),
     origins.NUMBER: ("use the number itself", "the result may take another dtype"),
     origins.BATCH: ("let a DataLoader make the tensors", "the reader has to become a dataset or a collate function"),
     origins.SLICE: ("make one tensor of the array", "the array has to fit into the memory of the device"),

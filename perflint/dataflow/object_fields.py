@@ -14,15 +14,17 @@ from perflint.dataflow.constants import Constants
 from perflint.dataflow.handed import Told, in_order
 from perflint.dataflow.values import Values
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.kinds import EITHER
 from perflint.index.modules import Modules
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, targets_of
 from perflint.syntax.names import dotted, dotted_names
 from perflint.syntax.parameters import argument_of, default_of, is_spread, position_of
 from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.tree import alike
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+    from perflint.index.project import FileIndex, Project
 
 
 class _Made(NamedTuple):
@@ -90,17 +92,32 @@ def _tested(file: FileIndex, owner: Class) -> frozenset[str]:
 
 def _set_at_the_start(name: str, made: _Made) -> ast.Constant | None:
     """The constant that ``__init__`` gives an attribute of an object, if nothing else gives it a value."""
-    owner, init = made.owner, made.owner.methods.get("__init__")
-    assigned = [item for _, each in _family(made.home, owner) for item in each.attributes.get(name, ())]
+    value, init = _set_by_init(name, made.home, made.owner), made.owner.methods.get("__init__")
+    if isinstance(value, ast.Name) and init is not None:
+        return _constant(_handed(value.id, init, made.call))
+    return _constant(value)
+
+
+def _set_by_init(name: str, home: FileIndex, owner: Class) -> ast.expr | None:
+    """What the ``__init__`` of a class sets an attribute to, if nothing else gives it a value."""
+    init = owner.methods.get("__init__")
+    assigned = [item for _, each in _family(home, owner) for item in each.attributes.get(name, ())]
     if init is None or len(assigned) != 1 or assigned[0][1] is not init:
         return None
     statements = bindings_of(init).get(f"self.{name}", [])
     if len(statements) != 1 or statements[0].place is not None:
         return None
-    if not Constants.of(made.home.project).is_kept(name, made.home, owner):
-        return None
-    value = assigned[0][0]
-    return _constant(_handed(value.id, init, made.call) if isinstance(value, ast.Name) else value)
+    return assigned[0][0] if Constants.of(home.project).is_kept(name, home, owner) else None
+
+
+@query
+def set_alike(project: Project, classes: str, name: str) -> ast.Constant | None:
+    """The constant to which each of the classes that an object may be of sets an attribute (``Kind.type``)."""
+    homes = [Modules.of(project).class_named(one) for one in classes.split(EITHER)]
+    values = [_set_by_init(name, *home) if home is not None else None for home in homes]
+    constants = [value for value in values if isinstance(value, ast.Constant)]
+    is_same = len(constants) == len(values) and all(alike(one, constants[0]) for one in constants)
+    return constants[0] if is_same else None
 
 
 def _handed(parameter: str, init: Scope, call: ast.Call) -> ast.expr | None:

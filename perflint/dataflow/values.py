@@ -178,8 +178,7 @@ class Values(Part):
             env["self"] = kind
         for name in scope.parameters:
             env.forget(name)
-            if file.names.is_bound(name) and not means_loader(name):
-                env[name] = UNKNOWN  # and not the function of that name, which the parameter hides
+        env.update(_hiding(file, scope))
         for name, default in defaults_of(scope).items():
             if isinstance(default, ast.Call) and (dotted(default.func) or "").endswith("CPUPlace"):
                 env[name] = CPU_PLACE
@@ -270,8 +269,11 @@ class Values(Part):
         return Modules.of(self._project).as_value(*found) if found is not None else UNKNOWN
 
     def _lasting_env(self, file: FileIndex, scope: Scope) -> Env:
-        """What every expression of a scope can name: its nested functions, and the object whose method it is."""
-        env = Modules.of(self._project).functions_of(file, scope)
+        """What every expression of a scope can name: its nested functions, and the object whose method it is.
+
+        A parameter hides the function of that name: ``drop_path`` in ``def __init__(self, drop_path=0.0)``.
+        """
+        env = {**_hiding(file, scope), **Modules.of(self._project).functions_of(file, scope)}
         return (
             env
             if scope.owner is None
@@ -347,6 +349,12 @@ class Values(Part):
             value = assigned[0][0] if len(assigned) == 1 else None
         made = dotted(value.func) if isinstance(value, ast.Call) else None
         return f"{file.names.resolve(made)}.{method}" if made else ""
+
+
+def _hiding(file: FileIndex, scope: Scope) -> dict[str, Kind]:
+    """The parameters of a function whose names the file has for something else: they stand for none of that."""
+    names = (name for name in scope.parameters if file.names.is_bound(name))
+    return {name: UNKNOWN for name in names if not means_loader(name)}
 
 
 def _given_to_others(file: FileIndex, name: str) -> Iterator[tuple[Scope, ast.expr]]:

@@ -277,7 +277,9 @@ class _Finder:
 
     def found(self) -> Iterator[Candidate]:
         """The loops that may evaluate."""
-        if self._no_grad.decorated(self._file, self._scope) or any(map(gradients.freezes, self._scope.statements)):
+        if self._no_grad.decorated(self._file, self._scope):
+            return
+        if any(gradients.freezes(statement, self._scope) for statement in self._scope.statements):
             return
         calls: dict[Loop, list[ModelCall]] = {}
         for item in self._model_calls():

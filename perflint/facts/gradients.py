@@ -13,7 +13,8 @@ from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.reaching import before
+from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.training import evidence
 
@@ -25,6 +26,7 @@ _ASKS = (
     | {"backward", "append_backward", "minimize", "enable_grad", "grad", "gradients", "gradient", "vjp", "jvp"}
     | {"jacobian", "hessian", "Jacobian", "Hessian", "attack", "perturb", "saliency", "explain", "interpret"}
 )
+_MAKES = frozenset({"to_tensor", "to_variable", "Tensor"})
 _SPELLINGS = ("paddle.grad(", "autograd", "gradients(", ".backward(", "jacobian", "Jacobian")
 
 
@@ -87,10 +89,25 @@ def asks(statement: Statement) -> bool:
     return any(isinstance(item, ast.Attribute) and item.attr == "grad" for item in walk(node))
 
 
-def freezes(statement: Statement) -> bool:
-    """Whether a statement takes a tensor out of training: ``p.stop_gradient = True``, ``p.trainable = False``."""
+def freezes(statement: Statement, scope: Scope) -> bool:
+    """Whether a statement takes a weight out of training: ``p.stop_gradient = True``, ``p.trainable = False``.
+
+    Paddle 1.x code says it of what the function has just made of a batch, too: ``label.stop_gradient = True``.
+    """
     node = statement.node
-    return isinstance(node, ast.Assign) and (_sets(node, "stop_gradient", True) or _sets(node, "trainable", False))
+    if not isinstance(node, ast.Assign):
+        return False
+    if _sets(node, "trainable", False):
+        return True
+    targets = [dotted(target.value) for target in node.targets if isinstance(target, ast.Attribute)]
+    is_data = all(name is not None and _is_made_of_data(name, statement, scope) for name in targets)
+    return _sets(node, "stop_gradient", True) and not is_data
+
+
+def _is_made_of_data(name: str, at: Statement, scope: Scope) -> bool:
+    """Whether what a name stands for at a statement is a tensor that the function has made of host data."""
+    values = [binding.value for binding in before(name, at, scope)]
+    return bool(values) and all(isinstance(value, ast.Call) and terminal(value) in _MAKES for value in values)
 
 
 def _sets(node: ast.Assign, attribute: str, value: bool) -> bool:

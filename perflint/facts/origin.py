@@ -250,6 +250,8 @@ class _Tracer:
         return not is_mutated(f"self.{name}", owner.node)
 
     def _item(self, node: ast.Subscript, at: Statement, depth: int) -> Origin:
+        if self._is_option(node, at):
+            return Origin(NUMBER)
         base = self.origin(node.value, at, depth - 1)
         if base.kind == READ:  # some of what was read: the host has chosen which
             return Origin(HOST)
@@ -259,6 +261,15 @@ class _Tracer:
         if all(self._name(name, at, depth - 2).kind in (LITERAL, INVARIANT) for name in names):
             return base
         return Origin(SLICE, sure=False) if _takes_rows(node.slice) else Origin(HOST)
+
+    def _is_option(self, node: ast.Subscript, at: Statement) -> bool:
+        """Whether an item is an option of an optimizer: ``group["betas"]`` in ``for group in self.param_groups``."""
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if not isinstance(key, str) or key == "params" or not isinstance(node.value, ast.Name):
+            return False
+        groups = (one.value for one in before(node.value.id, at, self._scope))
+        held = [group.value if isinstance(group, ast.Subscript) else group for group in groups]
+        return bool(held) and all(one is not None and _last(one).endswith("param_groups") for one in held)
 
     def _call(self, node: ast.Call, at: Statement, depth: int) -> Origin:
         qualified, last = self._file.names.resolve(dotted(node.func) or ""), _last(node.func)

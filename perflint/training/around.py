@@ -75,7 +75,10 @@ class HotPath:
         value, scope = branch == "body", self._scope
         if self._flow is not None and self._flow.rules_out(node, value):
             return True
-        if rare(node.test, value, self._definitions, counted_by(loop, self._definitions)):
+        definitions = self._definitions
+        if self._flow is not None and isinstance(definitions, Known):
+            definitions = definitions.beside(self._flow.before.get(node, {}))
+        if rare(node.test, value, definitions, counted_by(loop, self._definitions)):
             return True
         if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):
             return True

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from perflint.syntax import vocabulary
 from perflint.syntax.names import dotted, names_in
-from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement, terminal
+from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement, own_parts, terminal
+from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
     pass
@@ -234,6 +235,17 @@ def takes_optimizer_step(call: ast.Call) -> bool:
     if name == "step":
         return isinstance(call.func, ast.Attribute) and not _is_scheduler(call)
     return isinstance(call.func, ast.Attribute) if name == "minimize" else scales_loss(call)
+
+
+def updates_weights(scope: Scope) -> bool:
+    """Whether a method is the ``step`` of an optimizer that is written out: ``for p in weights: grad = p.grad``."""
+    return scope.name == "step" and any(
+        isinstance(item, ast.Attribute) and item.attr == "grad" and isinstance(item.value, ast.Name)
+        for statement in scope.statements
+        if statement.loop is not None
+        for part in own_parts(statement.node)
+        for item in walk(part)
+    )
 
 
 def without_gradients(scope: Scope) -> bool:

@@ -38,6 +38,7 @@ _MAX_VISITS = 8
 """How often a function is looked at again because another call hands it other kinds of values, or other constants."""
 
 _STEP_NAMES = sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS | evidence.LIBRARY_STEPS)
+_OPTIMIZER_STEP = re.compile(r"\bdef[\s\\]+step\b")
 _STEP_METHOD = re.compile(rf"\bdef[\s\\]+(?:{'|'.join(_STEP_NAMES)})\b")
 
 _NO_CLUES = Clues()
@@ -123,7 +124,12 @@ class _Hot:
         for file in self._project.mentions.of(*_STEP_NAMES):
             if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
                 for scope in _step_methods(file):
-                    self._queue.append(_Call(file, scope, {}, (), Step(file.path, function=scope.qualname), 1))
+                    self._begin(file, scope)
+        self._follow_all()
+        for file in self._project.mentions.of("grad"):
+            if not (file.is_quiet or file.is_foreign) and file.matches(_OPTIMIZER_STEP):
+                for scope in _optimizer_steps(file):
+                    self._begin(file, scope)
         self._follow_all()
         forwards = [
             _forward_call(file, scope)
@@ -138,6 +144,11 @@ class _Hot:
         while self._unsure and not self._clues.sure:
             self._queue, self._unsure = self._unsure, []
             self._follow_all()
+
+    def _begin(self, file: FileIndex, scope: Scope) -> None:
+        """Let steps begin with a method, unless a loop has led to it."""
+        if scope not in self._seen:
+            self._queue.append(_Call(file, scope, {}, (), Step(file.path, function=scope.qualname), 1))
 
     def _enter(self, call: _Call) -> None:
         (self._unsure if call.step.forward and not call.step.sure else self._queue).append(call)
@@ -227,6 +238,14 @@ def _step_methods(file: FileIndex) -> list[Scope]:
             others = evidence.LIBRARY_STEPS & owner.methods.keys()
             found += [owner.methods[name] for name in sorted(others) if owner.methods[name] not in found]
     return found
+
+
+@query
+def _optimizer_steps(file: FileIndex) -> list[Scope]:
+    """The ``step`` methods of the optimizers of a file, which whatever trains with them calls at each step."""
+    owners = file.scopes.classes.values()
+    steps = (owner.methods["step"] for owner in owners if "step" in owner.methods)
+    return [scope for scope in steps if evidence.updates_weights(scope)]
 
 
 @query
