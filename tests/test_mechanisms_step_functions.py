@@ -341,3 +341,38 @@ def test_a_step_that_calls_the_step_of_the_model(directory: str) -> None:
 def test_a_step_that_evaluates_something_else() -> None:
     model = MODULE.format(handed="self.held_out", mark="")
     expect_reads({"trainer.py": TRAINER, "module.py": model})
+
+
+SAMPLER = """\
+import paddle
+
+
+class Uniform:
+    def sample(self, count, losses):
+        steps = paddle.randint(0, 1000, [count])
+        print(losses.mean().item()){mark}
+        return steps
+
+
+def train(model, optimizer, loader):
+    sampler = Uniform()
+    for images in loader:
+        losses = model(images)
+        {draw}
+        loss = (losses * steps).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        {after}
+"""
+DRAW = "steps = sampler.sample(8, losses)"
+
+
+def test_what_a_step_samples_for_its_loss() -> None:
+    expect_reads(SAMPLER.format(mark="  #: PPF202", draw=DRAW, after="pass"))
+
+
+def test_what_a_step_samples_to_show_it() -> None:
+    expect_reads(SAMPLER.format(mark="", draw="steps = 1", after=DRAW))
+    by_layer = SAMPLER.replace("Uniform:", "Uniform(paddle.nn.Layer):")
+    expect_reads(by_layer.format(mark="", draw="sampler.sample(8, losses)", after="pass"))

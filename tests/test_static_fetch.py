@@ -100,3 +100,21 @@ def test_values_that_a_function_hands_to_the_step_loop() -> None:
     (found,) = check(RETURNED, "PPF201")
     assert "only the steps with `batch_id % 100 == 0` use `values`;" in found.message
     assert check(RETURNED.replace("    if batch_id", "    meter.update(values)\n    if batch_id"), "PPF201") == []
+
+
+def test_a_step_method_that_is_known_by_its_name() -> None:
+    model = (
+        "import paddle\n\npaddle.enable_static()\n\n\nclass Model:\n"
+        "    def _execute(self, program, feed, fetches):\n        return self.exe.run(program, feed, fetches)\n\n"
+        "    def train_step(self, feed):\n        return self._execute(self.train_program, feed, self.fetches)\n"
+    )
+    train = (
+        "from model import Model\n\n\ndef main(loader, model: Model):\n    for step, data in enumerate(loader):\n"
+        "        values = model.train_step(data)\n        if step % 100 == 0:\n            print(values)\n"
+    )
+    (found,) = check({"model.py": model, "train.py": train}, "PPF201")
+    assert found.path == "model.py"
+    assert "only the steps with `step % 100 == 0` use `values` at train.py:8;" in found.message
+    assert (
+        check({"model.py": model, "train.py": train.replace("        if", "        meter(values)\n        if")}) == []
+    )

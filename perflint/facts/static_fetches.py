@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from perflint.dataflow.call_graph import CallGraph, Certainty
 from perflint.facts.shown import calls_for
 from perflint.syntax.bindings import bindings_of, bound_by, loads_of
-from perflint.syntax.names import plain_names
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import Loop, Scope, Statement, terminal
@@ -19,6 +20,9 @@ from perflint.training.steps import Point, points_of
 
 _MOST_NAMES = 8
 """How many names a value is followed through, from assignment to assignment and from function to caller."""
+
+_FETCHED = 2
+"""Where the list of what to fetch stands in ``exe.run(program, feed, fetch_list)``."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +52,22 @@ def few_uses(point: Point, call: ast.Call) -> FewUses | None:
     What a function returns is followed to its caller in the step.  None where the values are used after the loop, or go
     anywhere but into plain names.
     """
-    if not evidence.runs_program(call) or evidence.runs_evaluation(call) or not _fetches(call):
+    if not _runs_program(call) or evidence.runs_evaluation(call) or not _fetches(call):
         return None
     return _Uses().of(point)
 
 
+def _runs_program(call: ast.Call) -> bool:
+    """Whether a call runs a static graph: ``exe.run(program, feed, fetch_list)`` too, which only its name tells."""
+    if evidence.runs_program(call):
+        return True
+    is_run = isinstance(call.func, ast.Attribute) and call.func.attr == "run"
+    return is_run and len(call.args) > _FETCHED and "exe" in (dotted(call.func) or "").split(".")[-2:][0].lower()
+
+
 def _fetches(call: ast.Call) -> bool:
     """Whether a call fetches something, as arrays: not so with an empty list, or with ``return_numpy=False``."""
-    fetched, arrays = argument_of(call, "fetch_list", None), argument_of(call, "return_numpy", None)
+    fetched, arrays = argument_of(call, "fetch_list", _FETCHED), argument_of(call, "return_numpy", None)
     is_empty = isinstance(fetched, (ast.List, ast.Tuple)) and not fetched.elts
     is_none = isinstance(fetched, ast.Constant) and fetched.value is None
     return not (is_empty or is_none or isinstance(fetched, ast.IfExp)) and arrays is None
@@ -78,7 +90,7 @@ class _Uses:
         while self._holders:
             holder = self._holders.pop()
             if isinstance(holder.statement.node, ast.Return):
-                callers = [here for here, _ in calls_for(holder)]
+                callers = _callers(holder)
                 self._holders += callers
                 is_known = bool(callers)
             else:
@@ -111,6 +123,18 @@ class _Uses:
         else:
             return use.node is holder.statement.node
         return True
+
+
+def _callers(point: Point) -> list[Point]:
+    """The statements of the step that call the function of a point.
+
+    Where the step begins with that function, known by its name alone, they are all that may mean it.
+    """
+    if point.step is not None and point.step.via:
+        return [here for here, _ in calls_for(point)]
+    sites = CallGraph.of(point.file.project).calls(point.file, point.scope, Certainty.NAME)
+    found = [points_of(site.file).get(site.statement.node) for site in sites]
+    return [here for here in found if here is not None and here.step is not None]
 
 
 def _uses_of(holder: Point, name: str) -> Iterator[Statement | None]:
