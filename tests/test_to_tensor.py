@@ -81,6 +81,7 @@ def in_forward(body: str) -> list[Finding]:
         ("m = paddle.where(y > 0, x, paddle.to_tensor(0.0))", "fill it there, with `paddle.full`", Confidence.HIGH),
         ("m = paddle.exp(x - paddle.to_tensor(0.5))", "write the number itself", Confidence.HIGH),
         ("m = paddle.to_tensor(len(y) / 8)", "copies a number to the device", Confidence.MEDIUM),
+        ("w = args.of(step)\nm = paddle.to_tensor(w / np.sum(w))", "makes a tensor of host data", Confidence.MEDIUM),
         ("m = paddle.to_tensor(x)", "what the loader gives as a tensor already, at", Confidence.MEDIUM),
         ("m = [paddle.to_tensor(part, dtype='float32') for part in x]", "only to cast it", Confidence.MEDIUM),
         ("m = paddle.to_tensor(x.numpy())", "sends back", Confidence.HIGH),
@@ -638,3 +639,44 @@ def test_rows_of_an_array_in_memory_are_sliced_on_the_device(loop: str, batch: s
     [finding] = check(ARRAYS.format(loop=loop, batch=batch, part=part), RULE, min_confidence=Confidence.LOW)
     advice = "make one tensor of the whole array before the loop, if the device holds it, and slice that"
     assert (advice in finding.message) is is_slice
+
+
+WRAPPER = """\
+import numpy as np
+import paddle
+
+
+def tensor(values):
+    return paddle.to_tensor(values)
+
+
+def train(model, loader, optimizer, labels):
+    for at, images in enumerate(loader):
+        loss = paddle.nn.functional.cross_entropy(model(images), tensor({handed}))
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("handed", "confidence"),
+    [
+        ("labels.of(at)", Confidence.MEDIUM),
+        ("labels.of(loss.item())", Confidence.LOW),
+        ("images", Confidence.LOW),
+        ("images.mean(axis=1)", Confidence.LOW),
+    ],
+)
+def test_a_function_that_only_makes_a_tensor(handed: str, confidence: Confidence) -> None:
+    items = found(WRAPPER.format(handed=handed))
+    assert [item.confidence for item in items] == [confidence]
+
+
+@pytest.mark.parametrize(("name", "count"), [("neighbor_search", 1), ("my_neighbour_search", 1), ("beam_search", 0)])
+def test_a_search_for_neighbors_is_a_part_of_the_model(name: str, count: int) -> None:
+    text = (
+        "import paddle\n\n\nclass Layer(paddle.nn.Layer):\n    def forward(self, x):\n"
+        f"        return {name}(x)\n\n\ndef {name}(x):\n    return x + paddle.to_tensor([0.0])\n"
+    )
+    assert len(found(text)) == count

@@ -1,4 +1,4 @@
-"""PPF201 in a static graph: ``exe.run`` fetches at each step what the program looks at every n steps only."""
+"""PPF201 in a static graph: ``exe.run`` fetches at each step what is looked at every n steps only, or just logged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 import libcst as cst
 
-from perflint.facts.static_fetches import seldom_used
+from perflint.facts.static_fetches import few_uses
 from perflint.findings import Confidence, Fix, Level
 from perflint.lint.context import Context, method_of, shorten
 from perflint.lint.registry import step_check, step_triggers
@@ -15,7 +15,11 @@ from perflint.training.steps import Step
 CODE = "PPF201"
 _MESSAGE = (
     "`{what}` copies what it fetches to the host and waits for the device at {where}, although only the steps with"
-    " `{test}` use {names}; pass `fetch_list=[]` on the others."
+    " `{test}` use {names}{there}; pass `fetch_list=[]` on the others."
+)
+_LOGGED = (
+    "`{what}` copies what it fetches to the host and waits for the device at {where}, only to log {names}{there}; log"
+    " every n steps, and pass `fetch_list=[]` on the others."
 )
 _TITLE = "fetch on the steps that use the values, and pass `fetch_list=[]` on the others"
 _REASON = "the test has to be made before the run, too, and what unpacks the values belongs under it"
@@ -25,9 +29,9 @@ step_triggers[CODE] |= {"run"}
 
 @step_check("Call")
 def fetched_at_each_step(call: cst.Call, context: Context, step: Step) -> None:
-    """Report ``exe.run(program, fetch_list=[loss])`` where ``loss`` is used under ``if step % n == 0`` only."""
+    """Report ``exe.run(program, fetch_list=[loss])`` where ``loss`` is only logged, or used each n steps."""
     asked = context.expression(call) if method_of(call) == "run" else None
-    found = seldom_used(context.here, asked) if isinstance(asked, ast.Call) else None
+    found = few_uses(context.here, asked) if isinstance(asked, ast.Call) else None
     if found is None:
         return
     *first, last = (f"`{name}`" for name in found.names)
@@ -38,7 +42,8 @@ def fetched_at_each_step(call: cst.Call, context: Context, step: Step) -> None:
         Fix(_TITLE, (), Level.DISPLAY, _REASON),
         step,
         confidence=Confidence.MEDIUM,
-        message=_MESSAGE,
-        test=shorten(ast.unparse(found.test)),
+        message=_LOGGED if found.test is None else _MESSAGE,
+        test=shorten(ast.unparse(found.test)) if found.test is not None else "",
         names=names,
+        there=f" at {found.path}:{found.row}" if found.path != context.file.path else "",
     )

@@ -11,16 +11,19 @@ from perflint.checks import to_tensor_fix
 from perflint.checks.arguments import find_argument
 from perflint.checks.single_tensor import Evidence
 from perflint.checks.untrained import is_untrained
+from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.values import Values
 from perflint.facts import origin as origins
 from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.numbers import is_one_number
 from perflint.facts.origin import Origin
+from perflint.facts.shown import calls_for
 from perflint.findings import Confidence
 from perflint.lint.context import Context, local_name, method_of, shorten
 from perflint.lint.registry import check, close_clues, forward_triggers, step_triggers
 from perflint.syntax.decisions import required
 from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import argument_for
 from perflint.syntax.reaching import mutated_in
 from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
@@ -214,10 +217,31 @@ def _is_copied(found: Origin, call: cst.Call, node: ast.expr, point: Point) -> b
 
     What the step has read from the device is another matter: it is the read that has to go.
     """
-    if found.kind not in (origins.HOST, origins.UNKNOWN) or point.loop is None or over_episodes(point.loop):
+    if found.kind not in (origins.HOST, origins.UNKNOWN):
         return False
-    wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
-    return not wanted and not origins.is_read_back(node, point)
+    if any(find_argument(call, name, None) for name in ("place", "stop_gradient")):
+        return False
+    here, made_of = (point, node) if point.loop is not None else _given_to_wrapper(node, point)
+    if here is None or made_of is None or here.loop is None or over_episodes(here.loop):
+        return False
+    return not origins.is_read_back(made_of, here)
+
+
+def _given_to_wrapper(node: ast.expr, point: Point) -> tuple[Point | None, ast.expr | None]:
+    """What the step loop hands a function that only makes a tensor of it: ``return paddle.to_tensor(x)``.
+
+    None where it may be a tensor already, or what a loader gives.
+    """
+    scope = point.scope
+    if not isinstance(node, ast.Name) or not isinstance(point.statement.node, ast.Return) or len(scope.statements) > 2:
+        return None, None
+    for here, call in calls_for(point):
+        given = argument_for(scope, call, node.id)
+        if given is None or steps_environment(here.scope) or Evaluator(here.file, here.full_env).kind(given).is_tensor:
+            return None, None
+        is_host = origins.origin(given, here).kind in (origins.HOST, origins.UNKNOWN)
+        return (here, given) if is_host else (None, None)
+    return None, None
 
 
 def _is_fallback(node: ast.expr, point: Point) -> bool:

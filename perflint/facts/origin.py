@@ -139,7 +139,8 @@ class _Tracer:
         kinds = [self._kind(call, at) for call in called]
         # A list that only host values were added to is known as the empty list it started as.
         numbers = bool(kinds) and all(kind.is_host or kind == Kind(TUPLE_TAG) for kind in kinds)
-        return numbers and _is_arithmetic(node) and not self._kind(node, at).is_tensor
+        is_arithmetic = _is_arithmetic(node) and not _has_container(node)
+        return numbers and is_arithmetic and not self._kind(node, at).is_tensor
 
     def _name(self, name: str, at: Statement, depth: int) -> Origin:
         for part in _comprehensions(at.node):
@@ -341,6 +342,14 @@ def _combined(found: list[Origin]) -> Origin:
 def _gathered(part: Origin) -> Origin:
     """The origin of a list of such values: numbers in a list are something that the host works out."""
     return Origin(HOST, part.sure) if part.kind == NUMBER else part
+
+
+def _has_container(node: ast.expr) -> bool:
+    """Whether arithmetic works on all values of what it also sums up or counts: ``w / np.sum(w)``."""
+    called = [item for item in walk(node) if isinstance(item, ast.Call)]
+    summed = {name for call in called for value in _values(call) if (name := dotted(value)) is not None}
+    inside = {item for call in called for item in walk(call)}
+    return any(isinstance(item, ast.Name) and item.id in summed for item in walk(node) if item not in inside)
 
 
 def _is_arithmetic(node: ast.expr) -> bool:

@@ -1,32 +1,46 @@
-"""Values that a static graph fetches at each step, although the program looks at them every n steps only."""
+"""Values that a static graph fetches at each step, although the program looks at them every n steps, or logs them."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from perflint.dataflow.call_graph import CallGraph, Certainty
+from perflint.facts.shown import calls_for
 from perflint.syntax.bindings import bindings_of, bound_by, loads_of
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of
-from perflint.syntax.scopes import Loop, Scope, Statement
+from perflint.syntax.reaching import before
+from perflint.syntax.scopes import Loop, Scope, Statement, terminal
+from perflint.syntax.vocabulary import LOGGING
 from perflint.training import evidence
 from perflint.training.around import deciding_test
 from perflint.training.steps import Point, points_of
 
-_MOST_STEPS = 5
-"""How many assignments a value is followed through."""
+_MOST_NAMES = 8
+"""How many names a value is followed through, from assignment to assignment and from function to caller."""
+
+_FETCHED = 2
+"""Where the list of what to fetch stands in ``exe.run(program, feed, fetch_list)``."""
 
 
 @dataclass(frozen=True)
-class SeldomUsed:
-    """What ``exe.run`` gives back is used under ``test`` only, in the row ``row``; the names it is kept in."""
+class FewUses:
+    """What becomes of the values that ``exe.run`` gives back at each step.
+
+    ``path`` and ``row``: the first use.  ``test``: all uses stand under such tests; None where log lines show the
+    values at each step, and nothing else looks at them.  ``names``: what the values are kept in at first.
+    """
 
     names: tuple[str, ...]
-    test: ast.expr
+    test: ast.expr | None
+    path: str
     row: int
 
 
-def seldom_used(point: Point, call: ast.Call) -> SeldomUsed | None:
-    """Where the values that a step fetches are used, if that is every n steps only.
+def few_uses(point: Point, call: ast.Call) -> FewUses | None:
+    """Where the values that a step fetches are used, if that is every n steps only, or in log lines only.
 
     In this loop ``cost`` is fetched at each step and printed at each hundredth::
 
@@ -35,56 +49,143 @@ def seldom_used(point: Point, call: ast.Call) -> SeldomUsed | None:
             if step % 100 == 0:
                 print(cost)
 
-    None as well where the values are used after the loop, or go anywhere but into plain names.
+    What a function returns is followed to its caller in the step.  None where the values are used after the loop, or go
+    anywhere but into plain names.
     """
-    if not evidence.runs_program(call) or evidence.runs_evaluation(call) or not _fetches(call):
+    if not _runs_program(call) or evidence.runs_evaluation(call) or not _fetches(call):
         return None
-    loop, names = point.statement.loop, _kept_in(point.statement)
-    if loop is None or not names:
-        return None
-    return _only_use(point, loop, names)
+    return _Uses().of(point)
+
+
+def _runs_program(call: ast.Call) -> bool:
+    """Whether a call runs a static graph: ``exe.run(program, feed, fetch_list)`` too, which only its name tells."""
+    if evidence.runs_program(call):
+        return True
+    is_run = isinstance(call.func, ast.Attribute) and call.func.attr == "run"
+    return is_run and len(call.args) > _FETCHED and "exe" in (dotted(call.func) or "").split(".")[-2:][0].lower()
 
 
 def _fetches(call: ast.Call) -> bool:
     """Whether a call fetches something, as arrays: not so with an empty list, or with ``return_numpy=False``."""
-    fetched, arrays = argument_of(call, "fetch_list", None), argument_of(call, "return_numpy", None)
+    fetched, arrays = argument_of(call, "fetch_list", _FETCHED), argument_of(call, "return_numpy", None)
     is_empty = isinstance(fetched, (ast.List, ast.Tuple)) and not fetched.elts
     is_none = isinstance(fetched, ast.Constant) and fetched.value is None
     return not (is_empty or is_none or isinstance(fetched, ast.IfExp)) and arrays is None
 
 
+class _Uses:
+    """Follows values from the statements that hold them to all of their uses."""
+
+    def __init__(self) -> None:
+        self._holders: list[Point] = []
+        self._known: set[tuple[Scope, str]] = set()
+        self._first: dict[Scope, tuple[str, ...]] = {}
+        """By function, the names that it gives the values first."""
+        self._seldom: list[FewUses] = []
+        self._logged: list[FewUses] = []
+
+    def of(self, point: Point) -> FewUses | None:
+        """What becomes of what a statement gets; None where a use of it needs it at each step."""
+        self._holders.append(point)
+        while self._holders:
+            holder = self._holders.pop()
+            if isinstance(holder.statement.node, ast.Return):
+                callers = _callers(holder)
+                self._holders += callers
+                is_known = bool(callers)
+            else:
+                is_known = self._follow(holder)
+            if not is_known or len(self._known) > _MOST_NAMES:
+                return None
+        return min(self._logged or self._seldom, key=lambda use: (use.path, use.row), default=None)
+
+    def _follow(self, holder: Point) -> bool:
+        """Whether all uses are known of the names that a statement binds; what they do is noted."""
+        names = _kept_in(holder.statement)
+        new = [name for name in names if (holder.scope, name) not in self._known]
+        self._known.update((holder.scope, name) for name in new)
+        first = self._first.setdefault(holder.scope, tuple(names))
+        return bool(names) and all(self._is_known(holder, first, use) for name in new for use in _uses_of(holder, name))
+
+    def _is_known(self, holder: Point, names: tuple[str, ...], use: Statement | None) -> bool:
+        """Whether it can be told what a statement does with a value."""
+        at = points_of(holder.file).get(use.node) if use is not None else None
+        if at is None or use is None:
+            return False
+        if at.step is None:
+            deciding = deciding_test(holder.file.project, at)
+            if deciding is not None and deciding.interval is not None:
+                self._seldom.append(FewUses(names, deciding.test, holder.file.path, use.node.lineno))
+        elif _logs(use.node):
+            self._logged.append(FewUses(names, None, holder.file.path, use.node.lineno))
+        elif isinstance(use.node, ast.Return) or _is_made_anew(at):
+            self._holders.append(at)
+        else:
+            return use.node is holder.statement.node
+        return True
+
+
+def _callers(point: Point) -> list[Point]:
+    """The statements of the step that call the function of a point.
+
+    Where the step begins with that function, known by its name alone, they are all that may mean it.
+    """
+    if point.step is not None and point.step.via:
+        return [here for here, _ in calls_for(point)]
+    sites = CallGraph.of(point.file.project).calls(point.file, point.scope, Certainty.NAME)
+    found = [points_of(site.file).get(site.statement.node) for site in sites]
+    return [here for here in found if here is not None and here.step is not None]
+
+
+def _uses_of(holder: Point, name: str) -> Iterator[Statement | None]:
+    """The statements that may see the value that a statement gives to a name; None for one after the loop."""
+    loop = holder.statement.loop
+    for statement, _ in loads_of(holder.scope).get(name, ()):
+        if loop is None or statement.is_in(loop):
+            yield statement
+        elif _may_be_left_from(holder.scope, loop, name, statement):
+            yield None
+
+
 def _kept_in(statement: Statement) -> list[str]:
     """The plain names that an assignment binds; nothing where it binds anything else."""
     node = statement.node
-    names = bound_by(node) if isinstance(node, ast.Assign) else []
+    names = bound_by(node) if isinstance(node, (ast.Assign, ast.AugAssign)) else []
     return names if all(name.isidentifier() for name in names) else []
 
 
-def _only_use(point: Point, loop: Loop, names: list[str]) -> SeldomUsed | None:
-    """The first use of values in a loop, where all of them stand under tests that count steps."""
-    points, scope = points_of(point.file), point.scope
-    waiting, known, found = list(names), set(names), list[SeldomUsed]()
+def _logs(node: ast.stmt) -> bool:
+    """Whether a statement is a call that only logs: ``print(loss)``, ``writer.add_scalar("loss", loss, step)``."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and terminal(node.value) in LOGGING
+
+
+def _is_made_anew(point: Point) -> bool:
+    """Whether an assignment adds to nothing that an earlier step has left: ``total += loss`` does.
+
+    ``text += str(loss)`` after ``text = ""`` in the same step does not.
+    """
+    names = _kept_in(point.statement)
+    return bool(names) and all(_begins_anew(name, point.statement, point.scope) for name in names)
+
+
+def _begins_anew(name: str, statement: Statement, scope: Scope) -> bool:
+    """Whether what a statement binds a name to goes back to assignments of the same step alone."""
+    waiting, known, loop = [statement], {statement.node}, statement.loop
     while waiting:
-        name = waiting.pop()
-        for statement, _ in loads_of(scope).get(name, ()):
-            if not statement.is_in(loop):
-                if _may_be_left_from(scope, loop, name, statement):
-                    return None
-                continue
-            at = points.get(statement.node)
-            if at is None:
-                return None
-            if at.step is None:
-                deciding = deciding_test(point.file.project, at)
-                if deciding is not None and deciding.interval is not None:
-                    found.append(SeldomUsed(tuple(names), deciding.test, statement.node.lineno))
-                continue
-            new = _kept_in(statement)
-            if not new or len(known) > _MOST_STEPS:
-                return None
-            waiting += [each for each in new if each not in known]
-            known.update(new)
-    return min(found, key=lambda use: use.row, default=None)
+        item = waiting.pop()
+        if not _reads_itself(item.node, name):
+            continue
+        earlier = [binding.statement for binding in before(name, item, scope)]
+        if not earlier or (loop is not None and not all(each.is_in(loop) for each in earlier)):
+            return False
+        waiting += [each for each in earlier if each.node not in known]
+        known.update(each.node for each in earlier)
+    return True
+
+
+def _reads_itself(node: ast.stmt, name: str) -> bool:
+    """``total += x``, ``total = total + x``"""
+    return isinstance(node, ast.AugAssign) or (isinstance(node, ast.Assign) and name in plain_names(node.value))
 
 
 def _may_be_left_from(scope: Scope, loop: Loop, name: str, use: Statement) -> bool:

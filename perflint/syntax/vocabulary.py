@@ -92,8 +92,14 @@ scores = _asks(r"(^|_)scor(e|ing)($|_)", flags=0)
 measures = _asks(r"(^|_)(throughput|latency|speed)(_|$)")
 """Whether a name says that a model is timed: ``throughput``, ``measure_latency``."""
 
-decodes = _says(r"viterbi|beam|greedy|search|post_?process|generation|(?:decode|generate|nms|track\w*)(?:$|_)")
-"""Whether a name says that results are picked from a model's outputs: ``BeamSearch``, ``post_process``, ``nms``."""
+decodes = _says(
+    r"viterbi|beam|greedy|(?<!neighbor_)(?<!neighbors_)(?<!neighbour_)search|post_?process|generation"
+    r"|(?:decode|generate|nms|track\w*)(?:$|_)"
+)
+"""Whether a name says that results are picked from a model's outputs: ``BeamSearch``, ``post_process``, ``nms``.
+
+A ``neighbor_search`` is a part of a model.
+"""
 
 is_trial = _asks(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)")
 """Whether a function's name says that it tries, times or watches something: ``test``, ``benchmark_model``."""

@@ -208,7 +208,8 @@ class _Looking:
         targets = [
             target
             for target in self._targets(call, env)
-            if target.scope is not scope and is_followed(target.file, target.scope, _shares_step(scope, call, target))
+            if target.scope is not scope
+            and is_followed(target.file, target.scope, _is_sure_step(scope, call, statement, target))
         ]
         if not targets or self._is_guarded(call, statement):
             return False
@@ -341,12 +342,33 @@ def _ends_timed_part(file: FileIndex, scope: Scope, statement: Statement) -> boo
     return any(file.names.resolve(dotted(call.func) or "") in _CLOCKS for call in after.calls)
 
 
+def _is_sure_step(scope: Scope, call: ast.Call, statement: Statement, target: Target) -> bool:
+    """Whether what is around a call shows that it is a part of a training step, whatever the name of the function."""
+    return _shares_step(scope, call, target) or _draws_for(scope, statement, target)
+
+
 def _shares_step(scope: Scope, call: ast.Call, target: Target) -> bool:
     """Whether a training step leaves its work to the step of the evaluation: ``return self.validation_step(batch)``."""
     if scope.name not in evidence.STEP_METHODS or not target.sure or target.scope.name == "forward":
         return False
     given = [*call.args, *(item.value for item in call.keywords)]
     return any(isinstance(item, ast.Name) and item.id in scope.parameters for item in given)
+
+
+def _draws_for(scope: Scope, statement: Statement, target: Target) -> bool:
+    """Whether a function samples something before its own backward pass: ``t = sampler.sample(n)``.
+
+    A call that is not assigned, or that comes after the backward pass, may show what a model makes.
+    """
+    if target.scope.name != "sample" or not target.sure or not isinstance(statement.node, ast.Assign):
+        return False
+    around = set(statement.tests)
+    return any(
+        isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
+        for later in scope.statements
+        if later.start > statement.start and around <= set(later.tests)
+        for call in later.calls
+    )
 
 
 def _is_bare_read(node: ast.stmt) -> bool:
