@@ -343,7 +343,6 @@ def test_a_step_that_evaluates_something_else() -> None:
     expect_reads({"trainer.py": TRAINER, "module.py": model})
 
 
-<<<<<<< HEAD
 # --- optimizers that are written out
 
 OPTIMIZER = """\
@@ -389,7 +388,8 @@ def test_the_options_of_an_optimizer_are_numbers(written: str, advised: str) -> 
     text = OPTIMIZER.format(method="step", attribute="grad", copy="", read="")
     (finding,) = check(text.replace("average.multiply_(y=paddle.to_tensor(beta1))", written), "PPF205")
     assert advised in finding.message
-=======
+
+
 SAMPLER = """\
 import paddle
 
@@ -423,4 +423,3 @@ def test_what_a_step_samples_to_show_it() -> None:
     expect_reads(SAMPLER.format(mark="", draw="steps = 1", after=DRAW))
     by_layer = SAMPLER.replace("Uniform:", "Uniform(paddle.nn.Layer):")
     expect_reads(by_layer.format(mark="", draw="sampler.sample(8, losses)", after="pass"))
->>>>>>> w-recall5b
