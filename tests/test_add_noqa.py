@@ -153,7 +153,7 @@ def test_real_code_is_silent_behind_it_and_every_comment_is_of_use() -> None:
     settings = Settings(join_lines=False, select=("ALL",), whole_project=True)
     sources = {path: source for path, source in corpus.sources().items() if path.startswith("paddleseg")}
     found = engine.check(sources, settings)
-    assert len(found) > 15
+    assert len(found) > 10
     after = dict(sources)
     for path in {finding.path for finding in found}:
         edits = noqa_edits(sources[path], [finding for finding in found if finding.path == path])

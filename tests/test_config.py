@@ -88,6 +88,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         log-interval = 50
         min-confidence = "high"
         min-impact = "low"
+        join-lines = false
         extend-safe-fixes = ["PPF101"]
         extend-unsafe-fixes = ["PPF201"]
         loaders = { "mylib.build" = "workers" }
@@ -115,6 +116,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         log_interval=50,
         min_confidence=Confidence.HIGH,
         min_impact=ImpactLevel.LOW,
+        join_lines=False,
         extend_safe_fixes=("PPF101",),
         extend_unsafe_fixes=("PPF201",),
         loaders={"mylib.build": DeclaredCall("workers")},

@@ -40,12 +40,6 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{DETECTION}/engine/trainer_ssod.py": {"PPF201": [352]},  # 254 and 304 read only where the batch has boxes
     f"{DETECTION}/utils/stats.py": {"PPF201": [77]},  # one read for each loss
     f"{DETECTION}/modeling/backbones/transformer_utils.py": {"PPF205": [35]},  # drop_path: 1 - self.drop_prob
-    f"{DETECTION}/modeling/bbox_utils.py": {
-        "PPF205": [131, 131, 323],  # mean and deviation that are defaults; a small number for a maximum
-    },
-    f"{DETECTION}/modeling/heads/retina_head.py": {
-        "PPF205": [151],  # the number of the background class, for each image
-    },
     f"{DETECTION}/modeling/heads/s2anet_head.py": {
         # The weights of losses at 514, 526, 596 and 609 are copied in a pass that waits in a loop.  655: anchors for an
         # assigner that works with NumPy.  Boxes, labels and flags at 630 to 632 come right behind the padding that 629
@@ -53,7 +47,6 @@ READ: dict[str, dict[str, list[int]]] = {
         "PPF210": [655],
     },
     f"{DETECTION}/modeling/heads/yolof_head.py": {
-        "PPF205": [262],  # the number of the background class, for each image
         "PPF210": [277],  # a divisor
     },
     f"{DETECTION}/modeling/losses/jde_loss.py": {"PPF207": [171]},  # only counts
@@ -88,7 +81,6 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{SEGMENTATION}/models/losses/edge_attention_loss.py": {"PPF203": [73]},  # a minimum
     f"{SEGMENTATION}/models/losses/gscnn_dual_task_loss.py": {
         "PPF203": [129, 136],  # guards a division by a sum
-        "PPF205": [58],  # a kernel that never changes
     },
     f"{SEGMENTATION}/models/losses/maskformer_loss.py": {
         "PPF210": [436],  # a divisor
@@ -99,7 +91,6 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{SEGMENTATION}/models/losses/ohem_edge_attention_loss.py": {"PPF210": [96]},  # the same code
     f"{SEGMENTATION}/models/losses/pixel_contrast_cross_entropy_loss.py": {"PPF210": [129]},  # for each class
     f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": {
-        "PPF205": [70],  # zeros; those at 136 and 141 stand in a pass that reads each component
         "PPF210": [66, 67],  # predictions and labels, for OpenCV; the labels came from the host
     },
 }
@@ -108,10 +99,6 @@ READ: dict[str, dict[str, list[int]]] = {
 EDITED: dict[str, list[str]] = {
     f"{DETECTION}/engine/trainer.py": ["+    @paddle.no_grad()"],  # on slice_predict
     # Not core/train.py: behind `avg_loss += float(loss)` the step reads a list of losses, and would wait for that.
-    f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": [
-        "-        zero = paddle.to_tensor([0.])  # for accelerating",
-        "+        zero = paddle.full([1], 0.)  # for accelerating",
-    ],
 }
 
 

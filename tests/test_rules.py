@@ -40,9 +40,8 @@ NEEDS_NO_EXAMPLE = {"PPF001", "PPF003"}
 
 def _check(text: str, *codes: str) -> list[Finding]:
     # Whether a comment is of use is only known of rules that are on.
-    settings = Settings(
-        select=("ALL",) if codes == ("PPF002",) else codes, whole_project=True, min_impact=ImpactLevel.LOW
-    )
+    select = ("ALL",) if codes == ("PPF002",) else codes
+    settings = Settings(join_lines=False, select=select, whole_project=True, min_impact=ImpactLevel.LOW)
     found = engine.check({PATH: Source(PATH, text)}, settings)
     return [finding for finding in found if "ALL" in codes or finding.code in codes]
 

@@ -27,7 +27,8 @@ def train(model, loader, optimizer):
         optimizer.step()
         optimizer.clear_grad()
         total += loss.item()
-        other += loss.item()
+        count = len(x)
+        other += loss.item() / count
         print(loss.numpy())
     return total, other
 """
@@ -101,6 +102,19 @@ async def _after_a_change(editor: Editor, stale: types.CodeAction) -> None:
     editor.change("train.py", "x = (\n")
     assert await editor.actions("train.py", (0, 1)) == []
     assert stale.edit is not None
+
+
+@pytest.mark.asyncio
+async def test_a_finding_about_two_lines_is_silenced_on_both(tmp_path: Path) -> None:
+    text = TWO_SUMS.replace("        count = len(x)\n", "")
+    root = project(tmp_path, train=text)
+    async with session(root, options={"select": ["PPF201"]}) as editor:
+        editor.open("train.py")
+        assert await editor.codes("train.py") == ["PPF201"]
+        *_, silence = await editor.actions("train.py", (FIRST + 1, FIRST + 1), ["quickfix"])
+        assert silence.title == "Disable PPF201 for these 2 lines"
+        rows = applied(text, editor, silence).splitlines()
+        assert [row.endswith("  # noqa: PPF201") for row in rows[FIRST : FIRST + 3]] == [True, True, False]
 
 
 @pytest.mark.asyncio

@@ -116,7 +116,7 @@ def _quick_fixes(result: Result, source: Source, place: types.Range, client: Cli
         edits = noqa_edits(source, [finding]) if finding.code not in FILE_CODES else []
         if edits:
             edit = workspace_edit(result.document, edits, client)
-            title = f"Disable {finding.code} for this line"
+            title = f"Disable {finding.code} for {'this line' if len(edits) == 1 else f'these {len(edits)} lines'}"
             yield types.CodeAction(title, kind=types.CodeActionKind.QuickFix, diagnostics=[diagnostic], edit=edit)
 
 
