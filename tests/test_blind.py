@@ -31,7 +31,8 @@ def test_a_place_that_is_not_judged_is_named(first: str, second: str) -> None:
 
 def test_places_that_are_still_reported() -> None:
     judged = [
-        {"repo": "a/b", "path": "x.py", "row": row, "code": "PPF201", "verdict": v} for row, v in enumerate("RRW", 1)
+        {"repo": "a/b", "path": "x.py", "row": row, "rows": [row], "code": "PPF201", "verdict": v}
+        for row, v in enumerate("RRW", 1)
     ]
     assert blind.still(judged, [judged[0], {**judged[2], "code": "PPF202"}]) == [
         "R 1 of 2", "T 0 of 0", "W 0 of 1", "F 0 of 0",
@@ -44,7 +45,7 @@ def test_a_table_counts_by_rule() -> None:
     drawn = {"perflint": "0123456789", "places": places, "repositories": [{"findings": 3, "lines": 2000}]}
     expected = [{"code": "PPF201", "repo": "a/b", "path": "x.py", "row": row, "also": [row + 1]} for row in (3, 8)]
     expected.append({"code": "none", "repo": "a/b", "path": "x.py", "row": 20, "also": []})
-    blind.seen(expected, [{"repo": "a/b", "path": "x.py", "row": row} for row in (4, 30)])
+    blind.seen(expected, [{"repo": "a/b", "path": "x.py", "rows": rows} for rows in ([2, 4], [30])])
     text = blind.table(1, drawn, expected)
     assert "| PPF201 | 2 | 2 | 0 | 0 | 0 |" in text
     assert "| **all** | 3 | 2 | 0 | 1 | 0 |" in text

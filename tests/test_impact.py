@@ -67,6 +67,7 @@ def test_a_save_costs_what_a_usual_network_takes_to_write() -> None:
     per_mb = measured["milliseconds"]["paddle.save"] / measured["megabytes"]
     assert EVENTS["save"].milliseconds == pytest.approx(per_mb * 100, rel=0.05)
     assert EVENTS["whole save"].milliseconds == 3 * EVENTS["save"].milliseconds
+    assert EVENTS["pretrained save"].milliseconds == pytest.approx(per_mb * 440, rel=0.05)
 
 
 def test_a_wait_costs_what_the_model_says() -> None:
@@ -92,7 +93,8 @@ def test_a_recorded_value_costs_what_was_measured() -> None:
 def test_each_event_is_that_of_a_rule_or_a_check() -> None:
     named = {rule.event.name for rule in catalogue.shipped().values() if rule.event is not None}
     by_checks = {"printed line", "recorded value", "progress text"}  # which PPF405 names itself
-    by_checks |= {"whole save", "copy on the device"}  # which PPF401 and PPF205 do
+    by_checks |= {"whole save", "pretrained save", "copy on the device"}  # which PPF401 and PPF205 do
+    by_checks |= {"text wait"}  # which PPF201 does
     by_checks |= {"evaluated batch", "ready batch", "other batch"}  # which PPF101 does
     assert set(EVENTS) - named == by_checks
 

@@ -62,6 +62,7 @@ def test_json_has_ruffs_keys_and_ours(monkeypatch: pytest.MonkeyPatch, tmp_path:
                 }
             ],
         },
+        "rows": [5],
         "related": [{"filename": str(tmp_path / "b.py"), "row": 7, "message": "the loop"}],
         "url": fake_rules.RULES["PPF101"].url,
     }
@@ -76,7 +77,7 @@ def test_json_has_the_keys_that_ruff_writes(tmp_path: Path) -> None:
     theirs = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).stdout)[0]
     ours = only(report(SAFE))
     assert theirs.keys() <= ours.keys()
-    assert ours.keys() - theirs.keys() <= {"bottleneck", "confidence", "impact", "related", "severity"}
+    assert ours.keys() - theirs.keys() <= {"bottleneck", "confidence", "impact", "related", "rows", "severity"}
     fix = ours["fix"]
     assert isinstance(fix, dict)
     assert fix.keys() - theirs["fix"].keys() == {"reason"}

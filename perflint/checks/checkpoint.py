@@ -11,12 +11,12 @@ from perflint.checks import async_save, guard
 from perflint.checks.arguments import declaration
 from perflint.facts import epochs
 from perflint.facts.fluid import imports_fluid
-from perflint.facts.periodic_saves import periodic_saves
+from perflint.facts.periodic_saves import PeriodicSave, periodic_saves
 from perflint.facts.save_targets import writes_memory
 from perflint.facts.shared_saves import every_rank_in
 from perflint.findings import Confidence, Related
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context
+from perflint.lint.context import Context, method_of
 from perflint.lint.registry import (
     check,
     declared_triggers,
@@ -28,7 +28,7 @@ from perflint.lint.registry import (
 from perflint.syntax.scopes import Statement
 from perflint.training.steps import Step
 
-_WITH_OPTIMIZER = "whole save"
+_WITH_OPTIMIZER, _PRETRAINED = "whole save", "pretrained save"
 _MESSAGE = (
     "`{what}`{others} makes training wait for the disk {where}; where that takes more than one or two per cent of the"
     " time, save {way}."
@@ -73,12 +73,19 @@ def save_every_so_often(call: cst.Call, context: Context) -> None:
         call,
         async_save.periodic_fix(call, found, context),
         found.step,
-        event=_WITH_OPTIMIZER if found.with_optimizer else "",
+        event=_event(found, call),
         every=replace(found.interval, beside="an evaluation") if found.evaluates else found.interval,
         message=_MESSAGE,
         others=more,
         way="less often" if imports_fluid(context.file) else "less often or in the background",
     )
+
+
+def _event(found: PeriodicSave, call: cst.Call) -> str:
+    """What is saved: ``save_pretrained`` belongs to networks that are larger than most."""
+    if method_of(call) == "save_pretrained":
+        return _PRETRAINED
+    return _WITH_OPTIMIZER if found.with_optimizer else ""
 
 
 @check("Call")

@@ -41,6 +41,7 @@ def host_read(call: cst.Call, context: Context, step: Step) -> None:
             otherwise=said.fix,
             shown=said.shown,
             read_for=said.read_for,
+            event=said.event if kept is None else "",
             tensor=context.text(tensor),
             advice=said.words,
         )

@@ -34,6 +34,7 @@ _DETACH, _COPY = "`.detach()` of the tensor", "`.detach().clone()` of the tensor
 _SHARED = "the optimizer writes to the memory of a parameter, which `.detach()` alone would share"
 _NUMBER = "Python needs the number there, and a tensor does not do in its place"
 
+_TEXT_WAIT = "text wait"
 _ADVICE: dict[Usage, tuple[str, str]] = {
     Usage.STOP: ("check it only every {interval} steps", _PERSON),
     Usage.TEST: ("decide by it every {interval} steps only, or on the device", _PERSON),
@@ -84,6 +85,8 @@ class Advice:
     """The log lines at each step that are all that the value is for."""
     read_for: Shown = ()
     """The log lines without which the value could stay on the device."""
+    event: str = ""
+    """What costs the time, where that is another event than a wait for the device."""
 
 
 def advice(call: cst.Call, context: Context) -> Advice:
@@ -98,7 +101,8 @@ def advice(call: cst.Call, context: Context) -> Advice:
         said = _with_a_copy(said)
     if is_forward:
         return said
-    return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context))
+    event = _TEXT_WAIT if {aim.usage for aim in aims} == {Usage.TEXT} else ""
+    return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context), event=event)
 
 
 def _reads_a_parameter(call: cst.Call, context: Context) -> bool:
