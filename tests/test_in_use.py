@@ -200,3 +200,19 @@ def test_another_file_may_import_a_function_of_a_program() -> None:
     other = "from train import evaluate\n\nevaluate(model, loader)\n"
     (found,) = check({"train.py": SCRIPT, "other.py": other}, "PPF601")
     assert found.path == "train.py"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_module"),
+    [
+        ("import sys\nsys.path.append('..')\n", True),
+        ("import warnings\nwarnings.filterwarnings('ignore')\n", True),
+        ("import numpy as np\nnp.random.seed(0)\n", True),
+        ("import sys\nsys.stdout.write('made')\n", False),
+    ],
+)
+def test_what_only_sets_something_up_is_no_program(line: str, is_module: bool) -> None:
+    """A module that nothing imports is left over beside one that is imported; a program is not."""
+    files = {"old.py": line + NET, "net.py": NET, "main.py": MAIN}
+    known = project(files)
+    assert InUse.of(known).is_left_over(known.files["old.py"]) is is_module

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _LOOK_UPS = ("getattr", "eval", "exec", "globals", "locals", "vars", "import_module")
 _LISTINGS = ("__dict__", "getmembers")
 """What finds classes and functions by names that it works out."""
+_SETTING_UP = ("sys.path.", "sys.setrecursionlimit", "warnings.", "logging.", "os.environ.", "matplotlib.use")
+_SETS_UP = frozenset({"seed", "enable_static", "disable_static", "set_printoptions", "switch_backend", "setNumThreads"})
+"""Calls after which a module has still done nothing."""
 _RUN = (ast.Expr, ast.For, ast.While, ast.With)
 _QUOTES = ('"', "'")
 
@@ -218,7 +221,15 @@ def _runs_its_own(file: FileIndex) -> bool:
 
 def _does_something(statement: Statement) -> bool:
     node = statement.node
-    return isinstance(node, _RUN) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    return isinstance(node, _RUN) and not (isinstance(node, ast.Expr) and _is_idle(node.value))
+
+
+def _is_idle(value: ast.expr) -> bool:
+    """Whether a statement is a text, or only sets something up, as modules do: ``sys.path.append("..")``."""
+    if isinstance(value, ast.Call):
+        name = dotted(value.func) or ""
+        return name.startswith(_SETTING_UP) or name.rpartition(".")[2] in _SETS_UP
+    return isinstance(value, ast.Constant)
 
 
 @query
