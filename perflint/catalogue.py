@@ -15,15 +15,17 @@ from typing import Any, TypeVar
 import yaml
 
 from perflint.findings import ImpactLevel, Level
-from perflint.measuring import DEVICES, MEDIUM_FROM_MS, Device, Event, Measuring
+from perflint.measuring import DEVICES, MEDIUM_FROM_MS, PHASES, Device, Event, Measuring
 
 FILE_CODES = frozenset({"PPF001", "PPF003"})
 """Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
 
 HOME = "https://github.com/perflint-paddle/perflint"
-URL = HOME + "/blob/main/rules/{code}.yaml"
+URL = HOME + "/blob/main/docs/rules/{code}.md"
 EVENTS = "events.yaml"
 """The file beside the rules that says what the events cost that they are about."""
+GROUPS = "groups.yaml"
+"""The file beside the rules that says which groups of rules there are."""
 
 NONZERO = "nonzero"
 Kind = TypeVar("Kind")
@@ -39,10 +41,14 @@ class ArgumentMatch:
     """A call that is costly: because of one argument, or because it runs at each training step.
 
     ``call`` is the canonical name (``paddle.io.DataLoader``).  ``where`` is ``step`` for a call that is reported when
-    it runs at each training step, whatever its arguments; the fix then deletes it.  Else ``parameter`` may be passed
-    by keyword or at ``position`` (from 0, None: keyword only); ``default`` is its value when it is absent; the call is
-    reported when the value is one of ``bad`` (``nonzero``: any number but 0); ``set`` is the value the fix writes
-    (``{default-workers}`` and the like are replaced from the settings).
+    it runs at each training step, whatever its arguments; the fix then deletes it, unless there is a ``parameter`` to
+    ``set``.  ``paddle.optimizer.Optimizer.clear_grad`` stands for that method of any optimizer there.  It is
+    ``program`` for a call that counts only in a program that trains, where no option decides on it, and ``epoch`` for
+    one that is reported where each epoch makes it; its fix is words.  Else
+    ``parameter`` may be passed by keyword or at ``position`` (from 0, None: keyword only); ``default`` is its value
+    when it is absent; the call is reported when the value is one of ``bad`` (``nonzero``: any number but 0); ``set`` is
+    the value the fix writes (``{default-workers}`` and the like are replaced from the settings; empty where the fix
+    takes the keyword out), and ``paddle`` the earliest release that has the parameter.
 
     What makes such a call fine: ``needs`` names parameters of which one has to be given, ``unless`` names parameters
     that must not be; ``unless_kind`` maps a parameter to the kinds of value that do so, ``unless_value`` to the values
@@ -50,15 +56,29 @@ class ArgumentMatch:
     the rows just above it, that matches shows that the value was chosen; ``unless_test`` is a pattern for the test of
     an ``if`` around the call; ``unless_beside`` names calls of which the statement before or after makes one (then the
     confidence drops), ``unless_called`` calls that the file makes anywhere; ``unless_within`` is ``loop`` for a call
-    that is fine in a loop inside the step.  ``positions`` gives the places of the other parameters named here.
+    that is fine in a loop inside the step; ``only_for`` is ``training`` for a loader that is reported only where a
+    training loop is seen to draw from it.  ``positions`` gives the places of the other parameters named here.
+
+    With ``holds`` in place of ``bad`` the argument is a list or set that holds one of these texts, which the fix takes
+    out; ``set`` is written where none is left.
+
+    With ``entry`` the value is that of an entry with this key: of the dict that ``parameter`` is handed
+    (``set_flags({"FLAGS_benchmark": True})``), or of the dict of variables ``item_of``
+    (``os.environ["FLAGS_benchmark"] = "1"``), where ``before_import`` names a package: what is set after its import
+    comes too late.  ``unless_test`` is then also a pattern for the name of the function.
     """
 
-    call: str
+    call: str = ""
+    item_of: str = ""
+    entry: str = ""
+    before_import: str = ""
     parameter: str = ""
     position: int | None = None
     default: Any = None
     bad: tuple[Any, ...] | str = ()
+    holds: tuple[str, ...] = ()
     set: str = ""
+    paddle: str = ""
     message: str = ""
     where: str = ""
     needs: tuple[str, ...] = ()
@@ -70,6 +90,7 @@ class ArgumentMatch:
     unless_beside: tuple[str, ...] = ()
     unless_called: tuple[str, ...] = ()
     unless_within: str = ""
+    only_for: str = ""
     positions: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -92,6 +113,19 @@ class Reference:
 
     url: str
     shows: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rules that are selected by one word (``io``): what they are ``about``, and the ``symptoms`` that a user sees.
+
+    The rules of a ``bottleneck`` belong to it, and those that name it themselves.
+    """
+
+    name: str
+    about: str
+    symptoms: tuple[str, ...]
+    bottleneck: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +152,14 @@ class Rule:
     measuring: Measuring = field(default_factory=Measuring)
     event: Event | None = None
     """What costs the time; None for a rule about files that cannot be checked, or the like."""
+    groups: tuple[str, ...] = ()
+    """The groups that it belongs to, the one of its bottleneck among them."""
+    phase: tuple[str, ...] = ()
+    """What a profile has to say of a step, in words of ``measuring.PHASES``, to tell what its fix can win at most."""
+    beyond_phase: str = ""
+    """Why its fix may win more than the whole time of that phase, in a clause; empty where it cannot."""
+    beyond_line: str = ""
+    """The same of the whole time of its line."""
 
     @property
     def url(self) -> str:
@@ -146,9 +188,9 @@ def load(directory: Path) -> dict[str, Rule]:
         CatalogueError: a file is not valid, two files claim one code, or a rule is about an event that is not there.
     """
     rules: dict[str, Rule] = {}
-    events = read_events(directory / EVENTS)
+    events, groups = read_events(directory / EVENTS), read_groups(directory / GROUPS)
     for path in sorted(directory.glob("PPF*.yaml")):
-        rule = _read_rule(path, events)
+        rule = _in_groups(_read_rule(path, events), groups)
         if rule.code in rules:
             raise CatalogueError(f"{path}: {rule.code} is also defined in {rules[rule.code].path}")
         rules[rule.code] = rule
@@ -165,6 +207,42 @@ def events() -> Mapping[str, Event]:
 def shipped() -> Mapping[str, Rule]:
     """The rules that come with perflint."""
     return load(rules_directory())
+
+
+@cache
+def groups() -> Mapping[str, Group]:
+    """The groups of the rules that come with perflint, by name."""
+    return read_groups(rules_directory() / GROUPS)
+
+
+def selectors(rules: Mapping[str, Rule]) -> dict[str, tuple[str, ...]]:
+    """The words that select each rule beside its code, by code: its name, and its groups."""
+    return {code: (rule.name, *rule.groups) for code, rule in rules.items()}
+
+
+def read_groups(path: Path) -> dict[str, Group]:
+    """The groups of a directory's rules, by name; none where there is no such file.
+
+    Raises:
+        CatalogueError: the file is not valid.
+    """
+    if not path.exists():
+        return {}
+    return {name: _read_group(path, name, data) for name, data in _read_mapping(path).items()}
+
+
+def _read_group(path: Path, name: str, data: Any) -> Group:
+    keys = _Keys(path, data)
+    return keys.read(Group, name=name, bottleneck=keys.choice("bottleneck", BOTTLENECKS, ""))
+
+
+def _in_groups(rule: Rule, groups: Mapping[str, Group]) -> Rule:
+    """A rule with the group of its bottleneck beside those that its file names."""
+    for name in rule.groups:
+        if name not in groups:
+            raise CatalogueError(f"{rule.path}: groups holds {name!r}, expected one of {', '.join(groups)}")
+    own = [name for name, group in groups.items() if group.bottleneck == rule.bottleneck]
+    return replace(rule, groups=(*own, *rule.groups))
 
 
 def read_events(path: Path) -> dict[str, Event]:
@@ -214,11 +292,22 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
         path=path,
         measuring=_read_measuring(path, keys.take("measuring", dict, {})),
         event=events.get(keys.choice("event", [*events], "")),
+        phase=_read_phase(path, keys.take("phase", (str, list), [])),
     )
     fix.finish()
+    if (rule.beyond_phase or rule.beyond_line) and not rule.phase:
+        raise CatalogueError(f"{path}: phase is missing, which beyond_phase and beyond_line are about")
     if path.stem != rule.code:
         raise CatalogueError(f"{path}: holds {rule.code}; name the file {rule.code}.yaml")
     return rule
+
+
+def _read_phase(path: Path, value: str | list[str]) -> tuple[str, ...]:
+    phases = tuple(_listed(value))
+    for phase in phases:
+        if phase not in PHASES:
+            raise CatalogueError(f"{path}: phase holds {phase!r}, expected one of {', '.join(PHASES)}")
+    return phases
 
 
 def _read_measuring(path: Path, data: dict[str, Any]) -> Measuring:
@@ -238,23 +327,37 @@ def _read_reasons(path: Path, data: dict[str, Any]) -> dict[Device, str]:
 
 
 def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:
-    """The matches of one entry: ``call`` may be a list of calls that are treated alike."""
+    """The matches of one entry: ``call`` may be a list of calls that are treated alike, and so may ``entry``."""
     keys = _Keys(path, data)
-    calls = keys.take("call", (str, list))
-    where = keys.choice("where", ("step",), "")
-    required = {} if where else {key: keys.take(key, str) for key in ("parameter", "set")}
-    bad = keys.take("bad", (list, str), [] if where else _REQUIRED)
+    item_of = keys.take("item_of", str, "")
+    calls = _listed(keys.take("call", (str, list), "" if item_of else _REQUIRED))
+    entries = _listed(keys.take("entry", (str, list), _REQUIRED if item_of else ""))
+    where = keys.choice("where", ("step", "epoch", "program"), "")
+    named = () if where in ("step", "epoch") else ("set",) if item_of else ("parameter", "set")
+    required = {key: keys.take(key, str) for key in named}
+    holds = tuple(keys.take("holds", list, []))
+    bad = keys.take("bad", (list, str), [] if where in ("step", "epoch") or holds else _REQUIRED)
     if isinstance(bad, str) and bad != NONZERO:
         raise CatalogueError(f"{path}: bad is {bad!r}, expected a list of values or {NONZERO}")
+    if required.get("set") == "" and "position" in data:
+        raise CatalogueError(f"{path}: set is empty, which takes a keyword out: position cannot be given with it")
     match = keys.read(
         ArgumentMatch,
         call="",
+        item_of=item_of,
+        entry="",
         where=where,
         bad=bad if isinstance(bad, str) else tuple(bad),
+        holds=holds,
         unless_within=keys.choice("unless_within", ("loop",), ""),
+        only_for=keys.choice("only_for", ("training",), ""),
         **required,
     )
-    return [replace(match, call=call) for call in ([calls] if isinstance(calls, str) else calls)]
+    return [replace(match, call=call, entry=entry) for call in calls for entry in entries]
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
 
 
 def _read_example(path: Path, data: dict[str, Any]) -> Example:

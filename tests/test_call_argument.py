@@ -33,6 +33,33 @@ def confidences(files: dict[str, str] | str, *select: str) -> list[Confidence]:
     return [item.confidence for item in engine.check(sources(files), settings)]
 
 
+# --- deleting an argument
+
+WITHOUT = [
+    pytest.param("(data, persistent_workers=True)", "(data)", id="the last one"),
+    pytest.param("(data, persistent_workers=True, num_workers=2)", "(data, num_workers=2)", id="one in the middle"),
+    pytest.param("(persistent_workers=True, dataset=data)", "(dataset=data)", id="the first one"),
+    pytest.param("(data, persistent_workers=True,)", "(data,)", id="a comma at the end stays"),
+    pytest.param("(**given, persistent_workers=True)", "(**given, persistent_workers=True)", id="what hides arguments"),
+    pytest.param(
+        "(\n    data,\n    persistent_workers=True,  # stay\n    num_workers=2,\n)",
+        "(\n    data,\n    # stay\n    num_workers=2,\n)",
+        id="its comment stays",
+    ),
+    pytest.param(
+        "(\n    data,\n    num_workers=2,  # two\n    persistent_workers=True,\n)",
+        "(\n    data,\n    num_workers=2,  # two\n    \n)",
+        id="the comment above stays",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), WITHOUT)
+def test_an_argument_is_taken_out(before: str, after: str) -> None:
+    text = "import paddle\n\nloader = paddle.io.DataLoader{}\n"
+    assert fixed(text.format(before), "PPF104", level=Level.UNSAFE) == text.format(after)
+
+
 # --- deleting a statement
 
 
@@ -686,6 +713,7 @@ def test_several_calls_share_an_entry(tmp_path: Path) -> None:
         ("{call: a.b, parameter: x, set: '1'}", "bad is missing"),
         ("{call: a.b, parameter: x, bad: [0]}", "set is missing"),
         ("{call: a.b, where: step, bad: positive}", "bad is 'positive', expected a list of values or nonzero"),
+        ("{call: a.b, parameter: x, position: 1, bad: [0], set: ''}", "set is empty"),
         ("{call: 3, where: step}", "call is 3, expected str or list"),
         ("{call: a.b, where: step, unless_within: branch}", "unless_within is 'branch', expected one of loop"),
         ("{call: a.b, where: step, unless_bed: x}", "unknown key 'unless_bed'"),

@@ -21,7 +21,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
-KNOWN = {"PPF101": "dataloader-no-workers", "PPF201": "host-sync-in-step"}
+KNOWN = {"PPF101": ("dataloader-no-workers",), "PPF201": ("host-sync-in-step",)}
 
 
 def declared(directory: Path, text: str) -> Settings:

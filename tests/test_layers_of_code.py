@@ -26,8 +26,11 @@ LAYERS = (
     "lint",
     "checks",
     "fix",
+    "ranges",
     "run",
     "bench",
+    "profile",
+    "ranking",
     "output",
     "commands",
     "server",
@@ -78,7 +81,7 @@ def test_no_modules_import_each_other() -> None:
 
 def test_no_two_modules_have_one_name() -> None:
     names = [module.rpartition(".")[2] for module in MODULES if not module.endswith("__main__")]
-    assert {name for name in names if names.count(name) > 1} == {"bench"}  # the command, and what it does
+    assert {name for name in names if names.count(name) > 1} == {"bench", "profile"}  # commands, and what they do
 
 
 def test_no_two_public_classes_have_one_name() -> None:

@@ -421,3 +421,36 @@ def test_a_log_line_and_the_line_that_calls_it_are_one_finding(lines: str, mark:
             "console.py": LOGGER.format(mark=mark, told=told, shows=shows),
         }
     )
+
+
+# --- what is named for evaluation
+
+METRICS = """
+    import paddle
+
+
+    class Result:
+        def evaluate(self, output, target):
+            self.mse = float(((output - target) ** 2).mean())  #: PPF201
+
+
+    def train(model, loader, optimizer):
+        for x, y in loader:
+            out = model(x)
+            loss = paddle.nn.functional.mse_loss(out, y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            result = Result()
+            result.evaluate(out.detach(), y)
+    """
+
+
+def test_metrics_of_the_outputs_of_a_step_are_a_part_of_it() -> None:
+    expect_reads(METRICS)
+
+
+@pytest.mark.parametrize("given", ["model, y", "out.detach(), loader", "out.detach()", "y.shape, 10"])
+def test_an_evaluation_of_something_else_is_not(given: str) -> None:
+    text = METRICS.replace("out.detach(), y)", f"{given})")
+    assert not check(text.replace("output, target)", "output, target=0)"), "PPF201")

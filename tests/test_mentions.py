@@ -146,6 +146,7 @@ def test_no_word_of_real_code_is_missed() -> None:
         assert called | others | bases | defined <= known, source.path
 
 
+@pytest.mark.slow
 def test_words_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The findings are the same when every file is asked for everything, and every loop may train."""
     sources = {path: source for path, source in corpus.sources().items() if path.startswith("paddledet")}

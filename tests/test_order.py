@@ -143,6 +143,7 @@ def test_names_that_are_imported_again_and_again() -> None:
         assert {one: find(project, *one) for one in order} == alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", QUESTIONS)
 def test_published_code(what: str) -> None:
     """Each question is asked of the same functions in several orders, among all the others of a published suite."""

@@ -174,6 +174,21 @@ def test_a_reference_without_what_it_shows_is_refused(tmp_path: Path) -> None:
         catalogue.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("phase: reading", "phase holds 'reading', expected one of reader, forward, "),
+        ("phase: [wait, reading]", "phase holds 'reading', expected one of reader, forward, "),
+        ("beyond_phase: more is won", "phase is missing, which beyond_phase and beyond_line are about"),
+    ],
+)
+def test_phase_of_a_profile_that_is_none(tmp_path: Path, written: str, problem: str) -> None:
+    text = RULES["PPF204"].path.read_text(encoding="utf-8")
+    (tmp_path / "PPF204.yaml").write_text(text.replace("event: wait\n", "").replace("phase: wait", written))
+    with pytest.raises(CatalogueError, match=re.escape(problem)):
+        catalogue.load(tmp_path)
+
+
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
 def test_name_reads_well_after_allow(rule: Rule) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name), "kebab-case, as in `allow host-sync-in-step`"

@@ -10,9 +10,17 @@ import libcst as cst
 
 from perflint.catalogue import NONZERO, ArgumentMatch
 from perflint.checks import excuses
+from perflint.checks.edits import insert_argument
 from perflint.configuration.settings import DeclaredCall
 from perflint.dataflow.values import Values
+from perflint.findings import Edit
+from perflint.index.kinds import UNKNOWN
 from perflint.lint.context import Context, local_name
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import string_of
+from perflint.syntax.vocabulary import means_optimizer
+
+_OPTIMIZER = "paddle.optimizer.Optimizer"
 
 
 def callee(call: cst.Call, context: Context) -> str:
@@ -24,6 +32,20 @@ def callee(call: cst.Call, context: Context) -> str:
         if owner:
             return f"{owner}().{function.attr.value}"
     return context.callee(call)
+
+
+def optimizer_method(call: cst.Call, context: Context) -> str:
+    """``paddle.optimizer.Optimizer.clear_grad`` for that method of any optimizer of Paddle, "" for other calls.
+
+    It is one by its kind, or, where nothing is known of it, by its name.
+    """
+    node = context.expression(call.func)
+    if not isinstance(node, ast.Attribute):
+        return ""
+    kind = context.kind(cst.ensure_type(call.func, cst.Attribute).value)
+    receiver = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+    named = kind == UNKNOWN and means_optimizer((dotted(receiver) or "").rpartition(".")[2])
+    return f"{_OPTIMIZER}.{node.attr}" if named or kind.type.startswith("paddle.optimizer.") else ""
 
 
 def find_argument(call: cst.Call, parameter: str, position: int | None) -> cst.Arg | None:
@@ -39,13 +61,51 @@ def find_argument(call: cst.Call, parameter: str, position: int | None) -> cst.A
 
 def is_bad(argument: cst.Arg, match: ArgumentMatch, context: Context) -> bool:
     """Whether an argument is a literal with one of the costly values, and no comment says why."""
-    expression = context.expression(argument.value)
-    if not isinstance(expression, ast.Constant) or excuses.explained(argument, match.unless_comment, context):
+    return has_bad_value(context.expression(argument.value), match) and not excuses.explained(
+        argument, match.unless_comment, context
+    )
+
+
+def has_bad_value(node: ast.expr | None, match: ArgumentMatch) -> bool:
+    """Whether an expression is a literal with one of the costly values, or holds one of them."""
+    if match.holds:
+        return any(string_of(item) in match.holds for item in _items(node))
+    if not isinstance(node, ast.Constant):
         return False
-    value = expression.value
+    value = node.value
     if match.bad == NONZERO:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0
     return (type(value), value) in typed(match.bad)
+
+
+def is_bad_when_absent(match: ArgumentMatch) -> bool:
+    """Whether the default of a parameter is one of the costly values."""
+    return match.bad != NONZERO and match.default in match.bad
+
+
+def set_argument(call: cst.Call, argument: cst.Arg | None, parameter: str, value: str, context: Context) -> list[Edit]:
+    """The edits that give a parameter a value: in place of its argument, or in a new one."""
+    if argument is None:
+        return insert_argument(call, f"{parameter}={value}", context)
+    return [Edit(*context.range(argument.value), value)]
+
+
+def _items(node: ast.expr | None) -> list[ast.expr]:
+    return node.elts if isinstance(node, (ast.Set, ast.List, ast.Tuple)) else []
+
+
+def without_costly(argument: cst.Arg, match: ArgumentMatch, context: Context) -> str:
+    """The text of a list or set without what is costly in it; ``""`` where it has comments or more than one row."""
+    text, node = context.text(argument.value), context.expression(argument.value)
+    items = _items(node)
+    if "#" in text or "\n" in text or not all(isinstance(item, ast.Constant) for item in items):
+        return ""
+    kept = [ast.unparse(item) for item in items if string_of(item) not in match.holds]
+    if not kept:
+        return match.set
+    quoted = [item.replace("'", '"') for item in kept] if '"' in text else kept
+    comma = "," if isinstance(node, ast.Tuple) and len(kept) == 1 else ""
+    return text[0] + ", ".join(quoted) + comma + text[-1]
 
 
 def typed(values: Any) -> list[tuple[type, Any]]:

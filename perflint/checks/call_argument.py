@@ -7,11 +7,21 @@ import ast
 import libcst as cst
 
 from perflint import catalogue
-from perflint.catalogue import NONZERO, ArgumentMatch, Rule
+from perflint.catalogue import ArgumentMatch, Rule
 from perflint.checks import excuses, loader_readings, loader_samples, rarer
-from perflint.checks.arguments import callee, find_argument, is_bad, typed, value_of
-from perflint.checks.edits import insert_argument
+from perflint.checks.arguments import (
+    callee,
+    find_argument,
+    is_bad,
+    is_bad_when_absent,
+    set_argument,
+    typed,
+    value_of,
+    without_costly,
+)
+from perflint.checks.edits import delete_argument
 from perflint.checks.sibling_loader import WORKERS, sibling_workers
+from perflint.facts import programs
 from perflint.facts.loader_uses import Worth
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.project import FileIndex
@@ -19,13 +29,17 @@ from perflint.lint.context import Context
 from perflint.lint.registry import Gate, check, gate, method_triggers
 
 _LOG_INTERVAL = "{log-interval}"
+_HAND_OVER = (WORKERS, "use_shared_memory")
+"""Parameters that decide how a loader's workers hand samples over."""
+_EACH_BATCH = (*_HAND_OVER, "use_buffer_reader")
+"""Parameters that decide what each batch costs, so that it matters who draws them."""
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 
 
 def register(rule: Rule) -> None:
     """Make a rule's ``match`` entries known to the walk and to the gates."""
     for match in rule.match:
-        if match.where:  # see step_call
+        if match.where == "step" or match.entry:  # see step_call and dict_entry
             continue
         _MATCHES.setdefault(match.call, []).append((rule, match))
         gate(rule.code, match.call, _gate(match))
@@ -37,7 +51,7 @@ def register(rule: Rule) -> None:
 def _gate(match: ArgumentMatch) -> Gate:
     def may_match(call: ast.Call, _: FileIndex) -> bool:
         given = {keyword.arg for keyword in call.keywords}
-        needed = _is_bad_when_absent(match) or match.parameter in given or len(call.args) > (match.position or 0)
+        needed = is_bad_when_absent(match) or match.parameter in given or len(call.args) > (match.position or 0)
         return needed and not given & set(match.unless)
 
     return may_match
@@ -62,16 +76,22 @@ def call_argument(call: cst.Call, context: Context) -> None:
 
 def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
     argument = find_argument(call, match.parameter, match.position)
-    is_costly = _is_bad_when_absent(match) if argument is None else is_bad(argument, match, context)
+    is_costly = is_bad_when_absent(match) if argument is None else is_bad(argument, match, context)
     if not is_costly or not _concerns(call, match):
         return
     if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
         return
+    if match.where == "program" and _is_no_part_of_training(match, context):
+        return
     read = loader_readings.of_call(call, match.call, context)
     if read is not None and read.worth is Worth.NOTHING:
         return
+    if match.only_for and (read is None or read.worth is not Worth.TRAINS or not read.line):
+        return
     confidence = Confidence.LOW if read is not None and read.worth is Worth.PREDICTS else Confidence.HIGH
-    found, beside = loader_samples.of_call(call, match.call, context), sibling_workers(call, match, context)
+    hands_over = match.parameter in _HAND_OVER
+    found = loader_samples.of_call(call, match.call, context) if hands_over else None
+    beside = sibling_workers(call, match, context)
     workers = beside or str(context.settings.default_workers)
     turns_on = match.parameter != WORKERS
     if found is not None:
@@ -80,7 +100,7 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     else:
         fix = _fix(call, argument, rule, match, beside, context)
     advice = f"give it num_workers={workers} to load in the background"
-    event = "" if read is None else loader_readings.event(read)
+    event = loader_readings.event(read) if read is not None and match.parameter in _EACH_BATCH else ""
     context.report(
         rule.code,
         argument or call,
@@ -95,15 +115,19 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     )
 
 
+def _is_no_part_of_training(match: ArgumentMatch, context: Context) -> bool:
+    """Whether an option decides on the current call, no program that loads it trains, or one makes an excusing call."""
+    calls = match.unless_called
+    return excuses.is_asked_for(match.unless_test, context) or (
+        bool(calls) and any(excuses.called_in(calls, file) for file in programs.files_with(context.file))
+    )
+
+
 def _concerns(call: cst.Call, match: ArgumentMatch) -> bool:
     """Whether a call shows all its arguments, and has those that a match needs and none that rules it out."""
     if any(argument.star or (argument.keyword and argument.keyword.value in match.unless) for argument in call.args):
         return False
     return not match.needs or any(find_argument(call, name, match.positions.get(name)) for name in match.needs)
-
-
-def _is_bad_when_absent(match: ArgumentMatch) -> bool:
-    return match.bad != NONZERO and match.default in match.bad
 
 
 def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:
@@ -123,13 +147,27 @@ def _fix(
     call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMatch, given: str, context: Context
 ) -> Fix:
     settings = context.settings
+    if rule.fix_level is Level.DISPLAY:
+        return Fix(rule.fix_title, (), Level.DISPLAY, rule.fix_reason)
+    if match.holds and argument is not None:
+        return _without(argument, rule, match, context)
     value = match.set.replace("{default-workers}", str(settings.default_workers))
     value = given or value.replace(_LOG_INTERVAL, str(settings.log_interval))
-    if argument is None:
-        edits = insert_argument(call, f"{match.parameter}={value}", context)
+    if argument is not None and not match.set:
+        edits = delete_argument(call, argument, context)
     else:
-        edits = [Edit(*context.range(argument.value), value)]
+        edits = set_argument(call, argument, match.parameter, value, context)
     title = rule.fix_title.format(value=value, parameter=match.parameter)
     if _LOG_INTERVAL in match.set:  # the value of the rule says how often lines are printed from now on
         return rarer.fix(title, edits, [rarer.LINES], settings.log_interval)
-    return Fix(title, tuple(edits), rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason)
+    reason = "" if rule.fix_level is Level.SAFE else rule.fix_reason
+    return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
+
+
+def _without(argument: cst.Arg, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
+    """Take what is costly out of a list or set."""
+    value = without_costly(argument, match, context)
+    title = rule.fix_title.format(parameter=match.parameter)
+    if not value:
+        return Fix(title, (), Level.DISPLAY, rule.fix_reason)
+    return Fix(title, (Edit(*context.range(argument.value), value),), rule.fix_level, rule.fix_reason)

@@ -46,6 +46,22 @@ def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: 
     return edits if comma else [Edit(at, at, ","), *edits]
 
 
+def delete_argument(call: cst.Call, argument: cst.Arg, context: Context) -> list[Edit]:
+    """Take an argument out, with the comma and the space that part it from its neighbour; comments stay."""
+    source, at = context.file.source, call.args.index(argument)
+    start, end = context.range(argument)
+    after = context.range(argument.comma)[1] if isinstance(argument.comma, cst.Comma) else end
+    if at + 1 < len(call.args):
+        following = context.range(call.args[at + 1])[0]
+        if "#" not in source.text[end:following]:
+            return [Edit(start, following, "")]
+    elif at > 0:
+        before = context.range(call.args[at - 1])[1]
+        if "#" not in source.text[before:start]:
+            return [Edit(before, end, "")]
+    return [Edit(start, after + len(source.text[after:]) - len(source.text[after:].lstrip(" \t")), "")]
+
+
 def indentation(source: Source, row: int) -> str:
     """The space that indents a row: what stands behind a form feed, where Python begins to count it anew."""
     return _space(source, row).rpartition("\f")[2]

@@ -7,6 +7,8 @@ import re
 
 import libcst as cst
 
+from perflint.facts import programs
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.syntax.decisions import is_for_another_program
 from perflint.syntax.names import dotted
@@ -54,15 +56,34 @@ def beside(calls: tuple[str, ...], context: Context) -> bool:
 
 def called(calls: tuple[str, ...], context: Context) -> bool:
     """Whether the file makes one of these calls (qualified names) anywhere."""
-    resolve = context.file.names.resolve
-    made = (call for scope in context.file.scopes.scopes for call in scope.calls)
-    return bool(calls) and any(resolve(dotted(call.func) or "") in calls for call in made)
+    return bool(calls) and called_in(calls, context.file)
+
+
+def called_in(calls: tuple[str, ...], file: FileIndex) -> bool:
+    """Whether a file makes one of these calls (qualified names)."""
+    resolve = file.names.resolve
+    found = (call for name in calls for _, _, call in file.calls_named(name.rpartition(".")[2]))
+    return any(resolve(dotted(call.func) or "") in calls for call in found)
 
 
 def in_inner_loop(context: Context) -> bool:
     """Whether the current statement stands in a loop inside the step, such as one that tries again."""
     loop, step = context.here.statement.loop, context.step
     return loop is not None and step is not None and (step.path, step.line) != (context.file.path, loop.lineno)
+
+
+def is_asked_for(pattern: str, context: Context) -> bool:
+    """Whether a statement is no part of each training: an option decides on it, or no program that loads it trains.
+
+    The names of its function and of its file say so where they match ``pattern``.
+    """
+    point = context.point
+    if point is None or not programs.trains(point.file):
+        return True
+    names = (point.scope.name, point.file.parts[-1])
+    if pattern and any(re.search(pattern, name, re.IGNORECASE) for name in names):
+        return True
+    return not programs.is_always_reached(point.file, point.scope, point.statement)
 
 
 def goes_nowhere(context: Context) -> bool:

@@ -7,8 +7,16 @@ import libcst as cst
 from perflint import catalogue
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.checks import excuses
-from perflint.checks.arguments import callee, find_argument, is_bad
+from perflint.checks.arguments import (
+    callee,
+    find_argument,
+    is_bad,
+    is_bad_when_absent,
+    optimizer_method,
+    set_argument,
+)
 from perflint.checks.delete import deletion
+from perflint.facts.fluid import imports_fluid
 from perflint.findings import Confidence, Fix, Level
 from perflint.lint.context import Context
 from perflint.lint.registry import renamed_triggers, step_check, step_triggers
@@ -34,23 +42,44 @@ for _rule in catalogue.shipped().values():
 @step_check("Call")
 def step_call(call: cst.Call, context: Context, step: Step) -> None:
     """Report a call that should not run at each step."""
-    for rule, match in _MATCHES.get(callee(call, context), ()):
+    for rule, match in _matches(call, context):
         if rule.code in context.rules:
             _one(call, rule, match, step, context)
 
 
+def _matches(call: cst.Call, context: Context) -> list[tuple[Rule, ArgumentMatch]]:
+    if not isinstance(call.func, (cst.Name, cst.Attribute)):
+        return []
+    by_name = _MATCHES.get(callee(call, context), [])
+    return by_name or _MATCHES.get(optimizer_method(call, context), [])
+
+
 def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, step: Step, context: Context) -> None:
-    if match.parameter:
-        argument = find_argument(call, match.parameter, match.position)
-        if argument is None or not is_bad(argument, match, context):
-            return
+    argument = find_argument(call, match.parameter, match.position) if match.parameter else None
+    if match.paddle and imports_fluid(context.file):
+        return  # code for Paddle 1.x, which has no such parameter
+    if match.parameter and not _is_costly(call, argument, match, context):
+        return
     if excuses.explained(call, match.unless_comment, context) or excuses.tested(match.unless_test, context):
         return
     if excuses.called(match.unless_called, context) or (match.unless_within and excuses.in_inner_loop(context)):
         return
-    fix = _deletion(rule, context)
+    fix = _setting(call, argument, rule, match, context) if match.set else _deletion(rule, context)
     confidence = _confidence(match, step, context)
     context.report(rule.code, call, fix, step, confidence=confidence, message=match.message)
+
+
+def _is_costly(call: cst.Call, argument: cst.Arg | None, match: ArgumentMatch, context: Context) -> bool:
+    if argument is not None:
+        return is_bad(argument, match, context)
+    return is_bad_when_absent(match) and not any(other.star for other in call.args)
+
+
+def _setting(call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
+    edits = set_argument(call, argument, match.parameter, match.set, context)
+    title = rule.fix_title.format(value=match.set, parameter=match.parameter)
+    reason = "" if rule.fix_level is Level.SAFE else rule.fix_reason
+    return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
 
 
 def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidence:
@@ -71,5 +100,5 @@ def is_for_each_step(statement: cst.BaseSmallStatement, context: Context) -> boo
     """Whether a statement is nothing but a call that these rules delete where it runs at each step."""
     if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
         return False
-    found = _MATCHES.get(callee(statement.value, context), ())
-    return any(rule.fix_level is not Level.DISPLAY for rule, _ in found)
+    found = _matches(statement.value, context)
+    return any(rule.fix_level is not Level.DISPLAY and not match.set for rule, match in found)

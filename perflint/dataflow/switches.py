@@ -7,12 +7,13 @@ import enum
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.call_graph import CallGraph, Certainty
+from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
 from perflint.dataflow.constant_values import Setter, Value, ValueOrigin
 from perflint.dataflow.constants import Constants
 from perflint.dataflow.sole_binding import ReadPlace
 from perflint.index.part import Part
 from perflint.query import query
+from perflint.syntax.parameters import default_of, is_spread
 from perflint.syntax.scopes import LOOPS, Scope, Statement, headers
 from perflint.syntax.tree import walk
 
@@ -63,6 +64,32 @@ class Switches(Part):
             if loop is None or test.lineno > loop.lineno
         )
 
+    @query
+    def is_left_off(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+        """Whether a test around a statement is a parameter that is off by default, and that no call turns on.
+
+        A call may hand over an option of the command line, which is off unless somebody asks for it; what a call
+        spreads (``**settings``) may turn anything on.
+        """
+        flags = [
+            test.id
+            for test, _, truth in _tests_around(statement, scope)
+            if truth and isinstance(test, ast.Name) and _is_off(default_of(scope, test.id))
+        ]
+        return any(self._is_never_given(flag, scope, file) for flag in flags)
+
+    def _is_never_given(self, flag: str, scope: Scope, file: FileIndex) -> bool:
+        """Whether each known call of a function leaves a flag at its default, or hands over something that is off."""
+        sites = CallGraph.of(self._project).calls(file, scope, Certainty.NAME)
+        sure = [site for site in sites if site.certainty is Certainty.SURE] or sites
+        return not any(is_spread(site.call) or self._may_turn_on(site, site.argument(scope, flag)) for site in sure)
+
+    def _may_turn_on(self, site: CallSite, given: ast.expr | None) -> bool:
+        if given is None:
+            return False
+        values = Constants.of(self._project).possible(given, ReadPlace(site.file, site.scope, site.statement))
+        return not all(value.is_known and not value.value for value in values)
+
     def is_certain(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> bool:
         """Whether a call is reached whenever its function is called: constants decide the tests around it."""
         if any(not isinstance(link.node, (ast.If, ast.With)) for link in statement.around):
@@ -91,6 +118,10 @@ class Switches(Part):
     def state(self, node: ast.expr, place: ReadPlace, truth: bool = True) -> State:
         """What an expression says as a switch when nobody changes a default; that it is false, without ``truth``."""
         return _state(Constants.of(self._project).possible(node, place), truth)
+
+
+def _is_off(default: ast.expr | None) -> bool:
+    return isinstance(default, ast.Constant) and not default.value
 
 
 def _fails_by_option(values: tuple[Value, ...], truth: bool) -> bool:

@@ -149,6 +149,7 @@ class Names:
         self._module = module
         self._package = module if is_package else module.rpartition(".")[0]
         self._table: dict[str, str] = {}
+        self._imports: dict[str, list[str]] = {}
         self._resolved: dict[str, str] = {}
         self._packages: set[str] = set()
         self._defined: set[str] = set()
@@ -198,6 +199,15 @@ class Names:
             known = self._resolved[name] = name if target is None else canonical(target + dot + rest)
         return known
 
+    def meanings(self, name: str) -> list[str]:
+        """The qualified forms that a dotted local name may have, where several imports bind it.
+
+        After ``if tiny: from tiny import Net`` and ``else: from large import Net``, ``Net`` may be either.
+        """
+        first, dot, rest = name.partition(".")
+        others = () if first in self._defined else self._imports.get(first, ())
+        return [self.resolve(name), *(canonical(target + dot + rest) for target in others[1:])]
+
     @property
     def packages(self) -> frozenset[str]:
         """The top-level packages that the file imports from."""
@@ -211,7 +221,7 @@ class Names:
     @property
     def imported(self) -> frozenset[str]:
         """The qualified names that import statements name: those they bind, modules, and where all names come from."""
-        bound = (target for name, target in self._table.items() if name not in self._defined)
+        bound = (target for name, targets in self._imports.items() if name not in self._defined for target in targets)
         return frozenset((*bound, *self.stars, *self.modules))
 
     @property
@@ -221,7 +231,7 @@ class Names:
 
     def same(self, other: Names) -> bool:
         """Whether another file binds the same names to the same things."""
-        one, two = ((it._table, it._packages, it._defined, it.stars, it.modules) for it in (self, other))
+        one, two = ((it._table, it._imports, it._packages, it._defined, it.stars, it.modules) for it in (self, other))
         return one == two
 
     def is_bound(self, name: str) -> bool:
@@ -230,6 +240,9 @@ class Names:
 
     def _bind(self, name: str, target: str) -> None:
         self._table.setdefault(name, target)
+        targets = self._imports.setdefault(name, [])
+        if target not in targets:
+            targets.append(target)
 
     def _base(self, node: ast.ImportFrom) -> str:
         if not node.level:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator
 
-from perflint.syntax.bindings import Binding, targets_and_values
+from perflint.syntax.bindings import Binding, bindings_of, targets_and_values
 from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.scopes import LOOPS, Scope, Statement, own_parts
 from perflint.syntax.tree import base_of, walk
@@ -14,6 +14,8 @@ _MUTATORS = frozenset(
     {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill", "update", "add", "setdefault"}
     | {"shuffle", "resize", "put", "popleft", "appendleft"}
 )
+
+_WITHS = (ast.With, ast.AsyncWith)
 
 _Branch = tuple[ast.stmt, str]
 """A compound statement, and which part of it something stands in."""
@@ -34,6 +36,35 @@ def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
         if _leave_none_out(_ways(found, around)):
             break
     return found
+
+
+def sole_at(name: str, at: Statement, scope: Scope) -> Statement | None:
+    """The one assignment that a name has its value from at a statement, whichever way leads there; None for several."""
+    found = before(name, at, scope)
+    is_sole = len(found) == 1 and _leave_none_out(_ways(found, {(link.node, link.branch) for link in at.around}))
+    return found[0].statement if is_sole and not any(_led_back(name, at, scope)) else None
+
+
+def made_in_pass(name: str, at: Statement, scope: Scope, loop: ast.stmt | None) -> list[Statement]:
+    """The statements of one pass of a loop that may have given a name its value at a statement, the earliest first.
+
+    Attributes have names too (``self.loss``).  Empty where the value may be of an earlier pass, or of before the loop.
+    """
+    inside = [
+        Binding(statement, None)
+        for statement in bindings_of(scope).get(name, ())
+        if statement.start < at.start and (loop is None or statement.node is loop or statement.is_in(loop))
+    ]
+    around = {(link.node, link.branch) for link in at.around} | ({(loop, "body")} if loop is not None else set())
+    ways = [[link for link in way if not isinstance(link[0], _WITHS)] for way in _ways(inside, around)]
+    return [binding.statement for binding in inside] if _leave_none_out(ways) else []
+
+
+def value_of(binding: Statement) -> ast.expr | None:
+    """What a plain assignment, of one name, gives it; None for a statement of another form."""
+    node = binding.node
+    is_plain = isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+    return node.value if is_plain and isinstance(node, ast.Assign) else None
 
 
 def constant_at(name: str, at: Statement, scope: Scope) -> ast.Constant | None:

@@ -190,7 +190,10 @@ class Scope:
 
     def statements_in(self, loop: ast.stmt) -> list[Statement]:
         """The statements in the body of one of its loops."""
-        return [statement for statement in self.statements if statement.is_in(loop)]
+        starts = self.once("starts", lambda: [statement.start for statement in self.statements])
+        first = bisect_right(starts, (loop.lineno, loop.col_offset))
+        end = bisect_left(starts, (loop.end_lineno or loop.lineno, loop.end_col_offset or 0), lo=first)
+        return [statement for statement in self.statements[first:end] if statement.is_in(loop)]
 
     @property
     def is_static(self) -> bool:

@@ -153,6 +153,12 @@ means_scheduler = _says(r"sched|lr|prof|env|(?:p|prog|progress)?bar|timer|warmup
 means_scaler = _says(r"(?:grad|amp)?scaler")
 """Whether a name is that of a scaler of gradients."""
 
+means_optimizer = _asks(r"optim|(^|_)opts?($|_|[A-Z\d])", flags=0)
+"""Whether a name is one for an optimizer, or for several: ``optimizer_d``, ``optG``, ``optim``, ``optimizers``."""
+
+means_parameters = _asks(r"(^|_)(param(eter)?s?|weights)($|_|\d)")
+"""Whether a name is one for the parameters of a network: ``params``, ``parameters_to_clip``."""
+
 makes = _asks(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_", flags=0)
 """Whether a function's name says that it makes, reads or stores something: ``build_model``, ``save_net``."""
 
