@@ -23,12 +23,12 @@ from pathlib import Path
 from pyflakes.checker import Checker
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, ImpactLevel, Level
 from perflint.fix import fixer
 from perflint.run import engine, intake
 from perflint.text.source import Source
 
-ALL = Settings(select=("ALL",))
+ALL = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
 _WRONG = (
     "no longer compile",
     "new pyflakes messages",

@@ -22,13 +22,13 @@ from pathlib import Path
 from pyflakes.checker import Checker
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding
+from perflint.findings import Finding, ImpactLevel
 from perflint.fix import fixer
 from perflint.run import intake
 from perflint.run.session import Session
 from perflint.text.source import Source
 
-ALL = Settings(select=("ALL",))
+ALL = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
 
 
 def flakes(text: str) -> Counter[str]:

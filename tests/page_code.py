@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import math
 import os
 import pickle
@@ -34,6 +35,9 @@ RAISES: dict[str, type[Exception]] = {
 ABSENT = frozenset({"paddle.inference_mode", "clear_async_task_queue"})
 """Names of which a page says that they do not exist."""
 
+SET_WHEN_MADE = {"paddle.optimizer.Optimizer.clear_gradients": "paddle.optimizer.Optimizer.clear_grad"}
+"""Names of methods that an object gets when it is made, and the methods that its class has for them."""
+
 NOT_RUN = {
     'paddle.incubate.autotune.set_config({"layout": {"enable": True}})': "changes Paddle for all tests after it",
     "paddle.device.cuda.current_stream()": "ends the process: tests/test_page_facts.py starts one for it",
@@ -60,11 +64,21 @@ NOT_RUN = {
     "df -h /dev/shm": "a shell command",
     "is not None": "half of a comparison",
     "with": "a keyword",
+    "while": "a keyword",
+    "break": "a keyword",
+    "axis=": "half of an argument",
+    "model.no_sync()": "a method of a model in `paddle.DataParallel`",
+    "with model.no_sync():": "a method of a model in `paddle.DataParallel`",
+    "[batch, sequence, heads, width]": "the axes of a tensor",
+    "[batch, heads, sequence, width]": "the axes of a tensor",
+    "transpose([0, 2, 1, 3])": "a method of a tensor with four axes",
     "except": "a keyword",
     "finally": "a keyword",
-    "map(convert, lazy=False)": "a method of PaddleNLP's datasets",
     "model.encode(x)": "stands for a method of a model",
     "model.loss(x, y)": "stands for a method of a model",
+    "lazy=False": "an argument of PaddleNLP's datasets",
+    "batched=True": "an argument of the datasets of PaddleNLP and Hugging Face",
+    "zero_grad(set_to_none=True)": "PyTorch",
     'return_tensors="np"': "an argument of PaddleNLP's collators",
     "exe.run(program, fetch_list=[loss])": "a program of a static graph",
     "tqdm(..., desc=...)": "stands for a call with more arguments",
@@ -82,6 +96,7 @@ def names(code: str) -> dict[str, Any]:
     t1, t2 = paddle.to_tensor(1.0), paddle.to_tensor(2.0)
     metric = paddle.metric.Accuracy()
     metric.update(metric.compute(logits, labels))
+    optimizer = paddle.optimizer.SGD(1e-3, parameters=model.parameters())
     found: dict[str, Any] = {
         "np": np, "paddle": paddle, "nn": nn, "F": nn.functional, "vision": vision, "fleet": fleet,
         "dist": paddle.distributed, "os": os, "gc": gc, "math": math, "pickle": pickle, "time": time,
@@ -95,6 +110,13 @@ def names(code: str) -> dict[str, Any]:
         "error": paddle.zeros([2]), "tolerance": 1.0, "dtype": "float64", "total": 0.0, "losses": [],
         "bad": paddle.zeros([], "int64"), "found_inf": paddle.to_tensor(False),
         "drop_prob": 0.1, "keep_prob": 0.9, "beta1": 0.9, "average": paddle.ones([3]),
+        "optimizer": optimizer, "scaler": paddle.amp.GradScaler(), "layer": model, "state_dict": model.state_dict,
+        "p": model.weight, "c": 0.1, "ParamAttr": paddle.ParamAttr, "path": io.BytesIO(),
+        "cross_entropy": nn.functional.cross_entropy, "softmax": nn.functional.softmax,
+        "log_softmax": nn.functional.log_softmax, "nll_loss": nn.functional.nll_loss,
+        "onehot": lambda y: nn.functional.one_hot(y, 6), "ids": labels, "table": paddle.rand([3, 5]),
+        "DataParallel": paddle.DataParallel, "no_sync": paddle.DataParallel.no_sync, "k": 4,
+        "ignore_index": 255, "weight": paddle.rand([3]),
         "number": 2.0, "tensor": t2, "value": 0.5, "limit": -1.0,
         "x_train": x, "zeros": paddle.zeros_like(x),
         "a": 0, "b": 2, "i": 1, "j": 2, "in_channels": 3, "kernel_height": 3, "kernel_width": 3,
@@ -117,6 +139,15 @@ OTHER_NAMES: dict[str, dict[str, Any]] = {
     ".item()": {"x": paddle.to_tensor(2.5)},
     "F.one_hot(x, n).sum(0)": {"x": paddle.to_tensor([0, 2, 2])},
     "F.mse_loss(paddle.where(mask, x, zeros), paddle.where(mask, y, zeros))": {"y": paddle.ones([4, 6])},
+    "x = paddle.concat([x, y])": {"y": paddle.ones([4, 6])},
+    "paddle.matmul(x, y)": {"y": paddle.ones([6, 2])},
+    "F.binary_cross_entropy(F.sigmoid(x), y)": {"y": paddle.ones([4, 6])},
+    "(F.one_hot(ids, n) * x).sum(-1)": {"x": paddle.rand([4, 3])},
+    "paddle.gather(weight, ids.flatten()).reshape(ids.shape)": {"weight": paddle.rand([3])},
+    "ids * (ids != ignore_index).astype(ids.dtype)": {"ignore_index": 2},
+    ".bias": {"x": nn.Linear(2, 2)},
+    "k * m + q * (1 - m)": {"k": paddle.ones([3]), "q": paddle.ones([3]), "m": 0.9},
+    "k.lerp_(q, share)": {"k": paddle.ones([3]), "q": paddle.ones([3]), "share": paddle.full([1], 0.1)},
     "paddle.metric.accuracy(logits, y)": {"y": paddle.to_tensor([[0], [1], [2], [1]])},
 }
 """Lines whose names stand for something else than on most pages."""
@@ -130,5 +161,19 @@ PARAMETERS = {
     "log_freq": paddle.Model.fit,
     "data_format": nn.Conv2D,
     "reduction": nn.functional.cross_entropy,
+    "timer_only": paddle.profiler.Profiler,
+    "scheduler": paddle.profiler.Profiler,
+    "enable": paddle.amp.GradScaler,
+    "retain_graph": paddle.grad,
+    "create_graph": paddle.grad,
+    "set_to_zero": Optimizer.clear_grad,
+    "use_multi_tensor": paddle.optimizer.Adam,
+    "bias": nn.Conv2D,
+    "bias_attr": nn.Conv2D,
+    "use_softmax": nn.functional.cross_entropy,
+    "keepdim": paddle.sum,
+    "level": paddle.amp.auto_cast,
+    "use_dynamic_loss_scaling": paddle.amp.GradScaler,
+    "custom_black_list": paddle.amp.auto_cast,
 }
 """Whose parameter a `name=value` is, where it is not one of `paddle.io.DataLoader`."""

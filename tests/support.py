@@ -39,7 +39,7 @@ def train(model, loader, optimizer, args):
         loss = F.cross_entropy(model(x), y)
         loss.backward()
         optimizer.step()
-        optimizer.clear_grad()
+        optimizer.clear_grad(set_to_zero=False)
 """
 
 

@@ -429,7 +429,7 @@ def test_a_sum_is_read_where_the_loop_reads_it() -> None:
                 loss = F.cross_entropy(model(x), y)
                 loss.backward()
                 optimizer.step()
-                optimizer.clear_grad()
+                optimizer.clear_grad(set_to_zero=False)
                 total += loss.item()
                 if step % log_steps == 0:
                     mean = total / log_steps
@@ -497,7 +497,7 @@ def test_a_loop_that_is_moved_leaves_its_strings() -> None:
             for x, y in loader:
                 F.cross_entropy(model(x), y).backward()
                 optimizer.step()
-                optimizer.clear_grad()
+                optimizer.clear_grad(set_to_zero=False)
             model.eval()
             for x, y in test_loader:
                 name = '''

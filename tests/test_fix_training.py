@@ -6,13 +6,13 @@ difference that its reason states, and no other.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import paddle
 import pytest
+
+from perflint import cli
+from tests.forked_scripts import Script, run_scripts
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = ROOT / "tests" / "training"
@@ -82,11 +85,17 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places)), "PYTHONIOENCODING": "utf-8"}
 
 
-def perflint(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "perflint", "check", "--isolated", "--no-cache", *options, "train.py"]
-    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return done
+def perflint(folder: Path, *options: str) -> str:
+    """What ``perflint check`` prints of ``train.py`` in a folder, in this process, which has imported it already."""
+    out, err, here = io.StringIO(), io.StringIO(), Path.cwd()
+    os.chdir(folder)
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            status = cli.main(["check", "--isolated", "--no-cache", *options, "train.py"])
+    finally:
+        os.chdir(here)
+    assert status in (0, 1), out.getvalue() + err.getvalue()
+    return out.getvalue()
 
 
 def fix(folder: Path, *options: str) -> str:
@@ -96,27 +105,25 @@ def fix(folder: Path, *options: str) -> str:
 
 
 def safe_fixes_left(folder: Path) -> list[str]:
-    findings = json.loads(perflint(folder, "--output-format", "json").stdout)
+    findings = json.loads(perflint(folder, "--output-format", "json"))
     return [found["message"] for found in findings if found["fix"] and found["fix"]["applicability"] == "safe"]
 
 
 def train(runs: Sequence[tuple[Path, Sequence[str]]]) -> list[Outcome]:
     """Train several scripts side by side; each run is a script and what follows its output path."""
-    started = []
-    for script, arguments in runs:
-        command = [sys.executable, str(script), str(script.with_suffix("")), *arguments]
-        pipe = subprocess.PIPE
-        started.append(subprocess.Popen(command, env=environment(), stdout=pipe, stderr=pipe, text=True))
+    scripts = [
+        Script(script, [str(script.with_suffix("")), *arguments], Path.cwd(), environment())
+        for script, arguments in runs
+    ]
     outcomes = []
-    for process, (script, _) in zip(started, runs, strict=True):
-        output, errors = process.communicate()
-        assert process.returncode == 0, errors
+    for done, (script, _) in zip(run_scripts(scripts), runs, strict=True):
+        assert done.status == 0, done.errors
         report = script.with_suffix(".json")
         outcomes.append(
             Outcome(
                 arrays=dict(np.load(script.with_suffix(".npz"))),
                 report=json.loads(report.read_text()) if report.exists() else {},
-                lines=output.splitlines(),
+                lines=done.output.splitlines(),
             )
         )
     return outcomes

@@ -111,7 +111,9 @@ def expect_growth(run: Callable[[int], object], n: int, cost: Callable[[Callable
     assert twice <= _MOST * once, f"{once} for {n}, {twice} for {2 * n}"
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape", [pytest.param(shape, marks=pytest.mark.slow) if at % 3 else shape for at, shape in enumerate(SHAPES)]
+)
 def test_a_program_twice_as_long(shape: str) -> None:
     expect_growth(lambda n: check_all(shape, n), _SIZES.get(shape, 100))
 

@@ -243,7 +243,7 @@ def test_handlers_and_the_else_of_a_loop_are_off_the_hot_path() -> None:
                 finally:
                     print(loss.item())  #: PPF202
                 optimizer.step()
-                optimizer.clear_grad()
+                optimizer.clear_grad(set_to_zero=False)
             else:
                 print(loss.item())
             print(loss.item())
@@ -318,7 +318,7 @@ def test_a_parameter_that_one_branch_sets_may_keep_what_it_was_handed() -> None:
                 loss = model(x, y).mean()
                 loss.backward()
                 optimizer.step()
-                optimizer.clear_grad()
+                optimizer.clear_grad(set_to_zero=False)
                 if step % every == 0:
                     print(float(loss)){mark}
         """
@@ -352,7 +352,7 @@ def test_what_a_flag_leaves_to_prediction_is_off_the_hot_path(test: str) -> None
                 loss = paddle.nn.functional.cross_entropy(logits, y)
                 loss.backward()
                 optimizer.step()
-                optimizer.clear_grad()
+                optimizer.clear_grad(set_to_zero=False)
                 head.after(logits)
         """,
         "PPF201",

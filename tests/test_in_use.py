@@ -216,3 +216,53 @@ def test_what_only_sets_something_up_is_no_program(line: str, is_module: bool) -
     files = {"old.py": line + NET, "net.py": NET, "main.py": MAIN}
     known = project(files)
     assert InUse.of(known).is_left_over(known.files["old.py"]) is is_module
+
+
+TRIAL = "\nif __name__ == '__main__':\n    net = Net()\n    {tried}\n"
+
+
+@pytest.mark.parametrize(
+    ("tried", "expected"),
+    [
+        ("print(net(paddle.randn([1, 3])).shape)", False),
+        ("paddle.summary(net, (1, 3, 224, 224))", False),
+        ("print(net(read()))", True),
+        ("net(paddle.ones([1, 3])).backward()", True),
+        ("paddle.save(net(paddle.zeros([1])), path)", True),
+        ("main(net(paddle.ones([1])))", True),
+        ("x = paddle.ones([1])\n    main()", True),
+    ],
+)
+def test_who_tries_a_layer_with_an_input_that_is_made_up_does_not_use_it(tried: str, expected: bool) -> None:
+    text = NET + "\n\ndef main():\n    pass\n" + TRIAL.format(tried=tried)
+    main = "from net import Other\n\nOther()\n"
+    assert is_used({"net.py": text, "main.py": main}, "Net") == expected
+    assert is_used({"net.py": text, "main.py": main}, "Other")
+    alone = {"net.py": NET, "old.py": text, "main.py": main}
+    assert is_used(alone, "Net", "old.py") == expected
+    known = project(alone)
+    assert InUse.of(known).is_left_over(known.files["old.py"]) != expected
+
+
+def test_a_layer_that_is_only_tried_is_still_for_programs_that_are_not_to_be_seen() -> None:
+    assert is_used({"net.py": NET + TRIAL.format(tried="net(paddle.ones([1]))")}, "Net")
+
+
+def test_a_program_may_import_under_one_name_what_it_was_asked_for() -> None:
+    """``main`` loads both modules and uses each class, although the name is bound twice; nothing loads ``old``."""
+    main = """
+        def main(kind):
+            if kind == "small":
+                from small import Net as Model
+            else:
+                from large import Net as Model
+            return Model()
+
+        if __name__ == "__main__":
+            main("small")
+        """
+    files = {"small.py": NET, "large.py": NET, "old.py": NET, "main.py": main}
+    known = project(files)
+    in_use = InUse.of(known)
+    assert [path for path, file in known.files.items() if in_use.is_left_over(file)] == ["old.py"]
+    assert [is_used(files, "Net", path) for path in ("small.py", "large.py", "old.py")] == [True, True, False]

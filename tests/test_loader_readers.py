@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -100,6 +100,13 @@ def test_a_training_loop_is_named() -> None:
         ("paddle.io.Subset(Arrays(x, y), indices)", LOW),
         ("words.map(convert, lazy=False)", LOW),
         ("words.map(convert)", HIGH),
+        ("words.map(convert, batched=True)", LOW),
+        ("words.map(convert, num_workers=4)", LOW),
+        ("words.map(convert, num_workers=1)", HIGH),
+        ("words.map(convert, batched=False)", HIGH),
+        ("words.map(convert, num_proc=4)", LOW),
+        ("words.map(convert, remove_columns=['text'])", LOW),
+        ("load(streaming=True).map(convert, batched=True)", HIGH),
         ("unknown", HIGH),
     ],
 )
@@ -108,10 +115,16 @@ def test_samples_that_lie_in_memory_are_little_work(dataset: str, level: ImpactL
 
 
 def test_a_dataset_that_is_converted_in_place() -> None:
-    text = "words = read(path)\nwords.map(convert, batched=True{lazy})\n"
+    text = "words = read(path)\nwords.map(convert{lazy})\n"
     loader = "loader = DataLoader(words, batch_size=8)\n" + dedent(LOOP.format(loader="loader"))
     assert one(text.format(lazy=", lazy=False") + loader)[0] is LOW
     assert one(text.format(lazy="") + loader)[0] is HIGH
+
+
+@pytest.mark.parametrize(("how", "level"), [(", batched=True", LOW), ("", HIGH)])
+def test_a_parameter_that_is_converted_in_place(how: str, level: ImpactLevel) -> None:
+    text = f"def train(words):\n    words.map(convert{how})\n    loader = DataLoader(words, batch_size=8)\n"
+    assert one(text + indent(dedent(LOOP.format(loader="loader")), "    ") + "\ntrain(read(path))\n")[0] is level
 
 
 def test_the_dataset_is_followed_through_names_and_parameters() -> None:

@@ -73,11 +73,17 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{SEGMENTATION}/core/train.py": {
         "PPF201": [262, 267],  # avg_loss += float(loss); avg_loss_list[i] += loss_list[i].numpy()
     },
+    f"{SEGMENTATION}/core/val.py": {
+        "PPF901": [200, 202],  # all logits and labels so far, at each batch of an evaluation
+    },
     f"{SEGMENTATION}/models/ginet.py": {
         "PPF306": [120, 131],  # word embeddings of width 300 under AMP; 84 nodes between two convolutions
     },
     f"{SEGMENTATION}/models/gscnn.py": {"PPF210": [171]},  # the images go to OpenCV and back in the forward pass
     f"{SEGMENTATION}/models/backbones/transformer_utils.py": {"PPF205": [36]},  # drop_path: 1 - self.drop_prob
+    f"{SEGMENTATION}/models/losses/cross_entropy_loss.py": {
+        "PPF905": [128],  # the weight of each pixel's class
+    },
     f"{SEGMENTATION}/models/losses/edge_attention_loss.py": {"PPF203": [73]},  # a minimum
     f"{SEGMENTATION}/models/losses/gscnn_dual_task_loss.py": {
         "PPF203": [129, 136],  # guards a division by a sum
@@ -98,6 +104,25 @@ READ: dict[str, dict[str, list[int]]] = {
 # What the fixes of these findings change, row by row.
 EDITED: dict[str, list[str]] = {
     f"{DETECTION}/engine/trainer.py": ["+    @paddle.no_grad()"],  # on slice_predict
+    f"{SEGMENTATION}/core/val.py": [
+        "+        label_all_parts = []",
+        "+        logits_all_parts = []",
+        "-                    if logits_all is None:",
+        "-                        logits_all = logits.numpy()",
+        "-                        label_all = label.numpy()",
+        "+                    if not logits_all_parts:",
+        "+                        logits_all_parts.append(logits.numpy())",
+        "+                        label_all_parts.append(label.numpy())",
+        "-                        logits_all = np.concatenate(",
+        "-                            [logits_all, logits.numpy()])  # (KN, C, H, W)",
+        "-                        label_all = np.concatenate([label_all, label.numpy()])",
+        "+                        logits_all_parts.append(logits.numpy())  # (KN, C, H, W)",
+        "+                        label_all_parts.append(label.numpy())",
+        "+        if logits_all_parts:",
+        "+            logits_all = np.concatenate(logits_all_parts)",
+        "+        if label_all_parts:",
+        "+            label_all = np.concatenate(label_all_parts)",
+    ],
     # Not core/train.py: behind `avg_loss += float(loss)` the step reads a list of losses, and would wait for that.
 }
 

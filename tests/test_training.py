@@ -34,7 +34,7 @@ def loop_rows(text: str) -> list[int]:
         "self.train_batch(x)",
         "gan.optimize_parameters()",
         "loss_scaler(loss, optimizer)",
-        "optimizer.step()\n    optimizer.clear_grad()",
+        "optimizer.step()\n    optimizer.clear_grad(set_to_zero=False)",
         "optimizer.clear_gradients()\n    opt.step()",
         "opt.zero_grad()\n    accelerator.backward(loss)",
         "if ready:\n        loss.backward()",
@@ -49,13 +49,13 @@ def test_what_makes_a_loop_train(body: str) -> None:
     "body",
     [
         "scheduler.step()",
-        "scheduler.step()\n    optimizer.clear_grad()",
+        "scheduler.step()\n    optimizer.clear_grad(set_to_zero=False)",
         "self.lr_scheduler.step()\n    x.clear_gradients()",
         "profiler.step()",
         "prof.step()",
         "pbar.step()",
         "optimizer.step()",
-        "optimizer.clear_grad()",
+        "optimizer.clear_grad(set_to_zero=False)",
         "env.step(action)\n    loss.backward()",
         "learn()",
         "minimize(loss)",
@@ -81,8 +81,12 @@ def test_what_does_not(body: str) -> None:
         ("for i in range(1000):\n    loss.backward()\n", [1]),
         ("for epoch, x in enumerate(loader):\n    loss.backward()\n", [1]),
         ("for x in loader:\n    for _ in range(5):\n        loss.backward()\n", [1]),
-        ("for x in loader:\n    for opt in optimizers:\n        opt.step()\n        opt.clear_grad()\n", [1]),
-        ("for x in loader:\n    loss.backward()\n    for p in params:\n        p.clear_grad()\n", [1]),
+        (
+            "for x in loader:\n    for opt in optimizers:\n"
+            "        opt.step()\n        opt.clear_grad(set_to_zero=False)\n",
+            [1],
+        ),
+        ("for x in loader:\n    loss.backward()\n    for p in params:\n        p.clear_grad(set_to_zero=False)\n", [1]),
         ("for split in splits:\n    for x in loader:\n        loss.backward()\n", [2]),
         ("for i in range(500):\n    for _ in range(n_critic):\n        loss.backward()\n    g.backward()\n", [1]),
         ("for x in a_loader:\n    x.backward()\nfor y in b_loader:\n    y.backward()\n", [1, 3]),
@@ -90,7 +94,8 @@ def test_what_does_not(body: str) -> None:
         ("with paddle.no_grad():\n    for x in loader:\n        loss.backward()\n", []),
         ("while True:\n    for x in loader:\n        loss.backward()\n", [2]),
         (
-            "for x in loader:\n    if i % 4 == 0:\n        opt.step()\n        opt.clear_grad()\n    loss.backward()\n",
+            "for x in loader:\n    if i % 4 == 0:\n"
+            "        opt.step()\n        opt.clear_grad(set_to_zero=False)\n    loss.backward()\n",
             [1],
         ),
         ("for x in loader:\n    pass\nelse:\n    loss.backward()\n", []),
@@ -118,7 +123,7 @@ def test_epoch_code_is_not_step_code() -> None:
                     loss = model(x).mean()
                     loss.backward()
                     optimizer.step()
-                    optimizer.clear_grad()
+                    optimizer.clear_grad(set_to_zero=False)
                     total += loss  #: PPF212
                 scheduler.step()
                 print(epoch, total.item())
@@ -177,7 +182,7 @@ def test_evaluation_called_from_the_step_loop_is_not_step_code() -> None:
                 loss = model(x).mean()
                 loss.backward()
                 optimizer.step()
-                optimizer.clear_grad()
+                optimizer.clear_grad(set_to_zero=False)
                 evaluate(model, valid_loader)
                 log_batch(loss)
         """
@@ -193,7 +198,7 @@ def test_a_step_function_is_step_code_where_a_loop_calls_it() -> None:
             loss = model(x).mean()
             loss.backward()
             optimizer.step()
-            optimizer.clear_grad()
+            optimizer.clear_grad(set_to_zero=False)
             return loss.item()  #: PPF201
 
         def main(model, loader, optimizer):
@@ -273,12 +278,12 @@ def test_code_after_a_loop_over_a_few_critics_is_still_the_step() -> None:
                     d_loss = critic(x).mean()
                     d_loss.backward()
                     d_opt.step()
-                    d_opt.clear_grad()
+                    d_opt.clear_grad(set_to_zero=False)
                     print(d_loss.item())  #: PPF202
                 g_loss = generator(x).mean()
                 g_loss.backward()
                 g_opt.step()
-                g_opt.clear_grad()
+                g_opt.clear_grad(set_to_zero=False)
                 print(g_loss.item())  #: PPF202
                 if i % 100 == 0:
                     print(g_loss.item())
@@ -297,7 +302,7 @@ def test_module_level_loops_train_too() -> None:
             loss = model(paddle.rand([4, 8])).mean()
             loss.backward()
             optimizer.step()
-            optimizer.clear_grad()
+            optimizer.clear_grad(set_to_zero=False)
             print(i, float(loss))  #: PPF202
         """
     )

@@ -30,6 +30,10 @@ _TRAINS = re.compile(r"\.(backward|minimize|fit|train_batch)\(|GradScaler|AmpSca
 
 _CONFIDENCE = {State.UNSET: Confidence.LOW, State.OPTIONAL: Confidence.MEDIUM, State.ON: Confidence.HIGH}
 
+_OFFERS = ("auto_cast", "amp_guard", "GradScaler", "AmpScaler", "amp_configs", "autocast", "use_amp", "amp_level")
+_LOW_PRECISION = ("fp16", "bf16", "float16", "bfloat16", "use_fp16", "amp")
+"""Words of a program that can train in less than float32, or does something with such tensors."""
+
 Symbol = tuple["FileIndex", str]
 """A top-level function or class of a file; ``""`` stands for the module's own code."""
 
@@ -38,6 +42,16 @@ Symbol = tuple["FileIndex", str]
 def amp_files(project: Project) -> Mapping[str, Confidence]:
     """The paths of the files whose layers are trained under AMP, and how sure that is."""
     return {file.path: confidence for file, confidence in _driven(project).items()}
+
+
+@query
+def is_offered_near(file: FileIndex) -> bool:
+    """Whether a program that a file is part of speaks of AMP at all, turned on or not: somebody has thought of it."""
+    if file.has_words(*_OFFERS, *_LOW_PRECISION):
+        return True
+    offering = file.project.mentions.of(*_OFFERS)
+    imports = Imports.of(file.project)
+    return bool(offering) and not imports.closure(imports.users([file])).isdisjoint(offering)
 
 
 @query

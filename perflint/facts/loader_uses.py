@@ -128,6 +128,12 @@ def reading(
     return LoaderReading(worth, work, path, line, has_no_gpu(file), work is not Work.SOME and is_toy(file))
 
 
+def feeds_training(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
+    """Whether a training loop is seen to draw from the loader that a call makes, whatever its samples are."""
+    uses = _Follower(scope, statement, frozenset()).of(file, scope, statement, call, 0)
+    return any(use.kind is BatchUse.TRAINS for use in uses)
+
+
 def _worth(use: _Use, predicts: bool) -> Worth:
     """What one use is worth; ``predicts``: names say that the loader is for predictions."""
     if use.kind is BatchUse.TRAINS:
@@ -447,7 +453,13 @@ def _sees(inner: Scope, outer: Scope, name: str) -> bool:
 
 
 def _is_global(scope: Scope, name: str) -> bool:
-    return any(isinstance(item.node, ast.Global) and name in item.node.names for item in scope.statements)
+    return name in scope.once("globals", lambda: _globals_of(scope))
+
+
+def _globals_of(scope: Scope) -> frozenset[str]:
+    """The names that a function says are global."""
+    nodes = (statement.node for statement in scope.statements)
+    return frozenset(name for node in nodes if isinstance(node, ast.Global) for name in node.names)
 
 
 def _is_for_others(file: FileIndex, name: str, is_read: bool) -> bool:

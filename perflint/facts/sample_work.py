@@ -1,8 +1,8 @@
 """How much work it takes to make the samples of a loader: workers have little to do where samples lie in memory.
 
-A list, a ``__getitem__`` that only takes an item of an array, random numbers for a demonstration, or PaddleNLP's
-``dataset.map(convert, lazy=False)``, which has converted all samples beforehand: nothing is left to do for a batch but
-to put it together.  A file that is read, a picture that is decoded, a text that ``__getitem__`` tokenizes are work.
+A list, a ``__getitem__`` that only takes an item of an array, random numbers for a demonstration, or
+``dataset.map(convert, batched=True)``, which has converted all samples beforehand: nothing is left to do for a batch
+but to put it together.  A file that is read, a picture that is decoded, a text that ``__getitem__`` tokenizes are work.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,6 +48,10 @@ _QUICK_METHODS = frozenset(
     | {"split", "strip", "lower", "join", "replace", "index", "startswith", "endswith"}
 )
 _QUICK = re.compile(r"(?:numpy|random|paddle)\.(?:\w+\.)*\w+$")
+_NEVER_STREAMED = frozenset({"num_proc", "load_from_cache_file", "cache_file_name", "keep_in_memory"})
+"""What Hugging Face's ``map`` takes for a dataset that lies on the disk, and for no other one."""
+_OF_COLUMNS = frozenset({"remove_columns", "input_columns", "fn_kwargs"})
+"""What Hugging Face's ``map`` takes, and PaddleNLP's does not."""
 _MAX_DEPTH = 8
 _MOST_PLACES = 200
 
@@ -148,6 +152,8 @@ class _Search:
             if name in bindings_of(inner):
                 return self._bound(file, inner, statement if inner is scope else None, name, depth)
             if name in all_parameters(inner):
+                if in_place := _mapped_before(inner, name, statement if inner is scope else None):
+                    return _mapped(in_place, file)
                 return self._once((inner, name), partial(self._parameter, file, inner, name, depth))
             inner = inner.parent
         module, _, last = file.names.resolve(name).rpartition(".")
@@ -157,13 +163,9 @@ class _Search:
         return self._name(there, there.scopes.module, None, last, depth + 1)
 
     def _bound(self, file: FileIndex, scope: Scope, at: Statement | None, name: str, depth: int) -> Work:
-        """What the assignments give that reach a statement, or all of them where none is given.
-
-        ``dataset.map(convert, lazy=False)`` of PaddleNLP changes the dataset itself.
-        """
-        in_place = [call for call in _maps_in_place(scope, name) if at is None or call.lineno < at.node.lineno]
-        if in_place:
-            return _mapped(in_place[-1])
+        """What the assignments give that reach a statement, or all of them where none is given."""
+        if in_place := _mapped_before(scope, name, at):
+            return _mapped(in_place, file)
         reaching_here = [found.statement for found in reaching.before(name, at, scope)] if at is not None else []
         statements = reaching_here or bindings_of(scope)[name]
         return _joined(
@@ -216,7 +218,7 @@ class _Search:
         """The work of what a call gives; ``place``: in the tuple that it returns."""
         name = dotted(call.func)
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("map", "apply"):
-            return _mapped(call)
+            return _mapped(call, file)
         if name is None or depth > _MAX_DEPTH:
             return Work.UNKNOWN
         qualified = file.names.resolve(name)
@@ -334,15 +336,28 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _maps_in_place(scope: Scope, name: str) -> Iterator[ast.Call]:
-    """The calls of ``map`` that are made for what they do to a name, in order."""
-    for statement in scope.statements:
-        call = statement.node.value if isinstance(statement.node, ast.Expr) else None
-        if isinstance(call, ast.Call) and dotted(call.func) == f"{name}.map":
-            yield call
+def _mapped_before(scope: Scope, name: str, at: Statement | None) -> ast.Call | None:
+    """The last ``dataset.map(convert)`` before a statement that stands by itself: PaddleNLP's changes the dataset."""
+    made = (statement.node.value for statement in scope.statements if isinstance(statement.node, ast.Expr))
+    calls = [call for call in made if isinstance(call, ast.Call) and dotted(call.func) == f"{name}.map"]
+    return next((call for call in reversed(calls) if at is None or call.lineno < at.node.lineno), None)
 
 
-def _mapped(call: ast.Call) -> Work:
-    """``dataset.map(convert)`` of PaddleNLP converts a sample when it is asked for, unless ``lazy=False``."""
-    lazy = argument_of(call, "lazy", 1)
-    return Work.NONE if isinstance(lazy, ast.Constant) and lazy.value is False else Work.UNKNOWN
+def _mapped(call: ast.Call, file: FileIndex) -> Work:
+    """The work that ``dataset.map(convert)`` leaves for a loader: none where it has converted all samples beforehand.
+
+    PaddleNLP does so with ``lazy=False``, with ``batched=True`` and with two workers or more; without them it converts
+    a sample when it is asked for.  Datasets of Hugging Face are converted beforehand, unless they are streamed.
+    """
+    said = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    lazy, workers = argument_of(call, "lazy", 1), said.get("num_workers")
+    if _is_constant(lazy, False) or not _NEVER_STREAMED.isdisjoint(said):
+        return Work.NONE
+    if isinstance(workers, ast.Constant) and isinstance(workers.value, int) and workers.value > 1:
+        return Work.NONE
+    is_whole = _is_constant(said.get("batched"), True) or not _OF_COLUMNS.isdisjoint(said)
+    return Work.NONE if is_whole and not file.has("treaming") else Work.UNKNOWN
+
+
+def _is_constant(node: ast.expr | None, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value

@@ -115,6 +115,17 @@ def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
     return sorted(dict.fromkeys(found), key=lambda aim: (_ORDER[aim.usage], aim.row))
 
 
+def usages_of_name(name: str, point: Point, scope: ScopeUses) -> list[Aim]:
+    """What the value is for that a name has after a statement, which fills it in place; empty where nothing shows it.
+
+    Args:
+        name: the name.
+        point: the statement.
+        scope: what the function does with its names.
+    """
+    return list(_Search(point, scope).after(name, point.statement))
+
+
 def _found(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
     """What the value of an expression is for within its function."""
     parents = _parents(point, node)
@@ -331,6 +342,10 @@ class _Search:
     def _is_in_loop(self, statement: Statement) -> bool:
         loop = self._point.loop
         return loop is None or loop.lineno < statement.node.lineno <= self._loop_end
+
+    def after(self, name: str, statement: Statement) -> Iterator[Aim]:
+        """What the places are for that read a name after a statement."""
+        return self._follow(name, None, statement, 0)
 
     def _follow(self, name: str, key: ast.expr | None, statement: Statement, depth: int) -> Iterator[Aim]:
         """What the places are for that read a name before it is bound again, or one item of what it names."""

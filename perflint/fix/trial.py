@@ -44,6 +44,7 @@ class Trials:
         tree: the same, parsed.
         limit: the columns that a row may have; None where the project does not say.
         is_taken: whether another file takes an imported name from this one.
+        is_loaded: whether another file that this one imports loads a package.
     """
 
     def __init__(
@@ -52,11 +53,13 @@ class Trials:
         tree: ast.Module,
         limit: int | None = None,
         is_taken: Callable[[str], bool] = lambda _: False,
+        is_loaded: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._limit = usual_limit(source.text) if limit is None else limit
         self._source = source
         self._tree = tree
         self._is_taken = is_taken
+        self._is_loaded = is_loaded
         self._outline = Outline(source, tree)
         self._left = _BUDGET + _BUDGET_PER_CHARACTER * len(source.text)
         self._verdicts: dict[Fix, Fix] = {}
@@ -103,7 +106,8 @@ class Trials:
     def _tidying(self, new: Messages, edits: Sequence[Edit], imports: Sequence[str]) -> list[Edit] | None:
         """The edits that take out the imports which nothing uses any more; None where something else is new."""
         names = [name for kind, name in new if kind == "UnusedImport" and not self._is_taken(name)]
-        extra = removals(self._source, self._tree, names, imports) if len(names) == len(new) else None
+        is_tidy = len(names) == len(new)
+        extra = removals(self._source, self._tree, names, imports, self._is_loaded) if is_tidy else None
         if extra is None or any(one.start < two.end and two.start < one.end for one in extra for two in edits):
             return None
         text = self._source.text

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath
 
 from perflint.findings import Edit, overlap
@@ -27,10 +27,21 @@ def unused_imports(before: Reading, after: Reading) -> list[str] | None:
     return [name for _, name in new] if all(kind == "UnusedImport" for kind, _ in new) else None
 
 
-def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iterable[str] = ()) -> list[Edit] | None:
+def removals(
+    source: Source,
+    tree: ast.Module,
+    names: Iterable[str],
+    added: Iterable[str] = (),
+    is_loaded: Callable[[str], bool] = lambda package: False,
+) -> list[Edit] | None:
     """The edits that take imports, as pyflakes names them, out of a file; None if one has to stay, or cannot be told.
 
-    ``added``: import statements that the file gets.
+    Args:
+        source: the file.
+        tree: of it.
+        names: the imports.
+        added: import statements that the file gets.
+        is_loaded: whether another file that this one imports loads a package.
     """
     if PurePath(source.path).name == "__init__.py":
         return None  # what a package imports, others take from it
@@ -39,7 +50,7 @@ def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iter
     new = [node for statement in added for node in _imports(ast.parse(statement))]
     for name in names:
         found = [(node, alias) for node in imports for alias in node.names if _spelling(node, alias) == name]
-        is_free = len(found) == 1 and _is_needless(*found[0], [*imports, *new])
+        is_free = len(found) == 1 and _is_needless(*found[0], [*imports, *new], is_loaded)
         edit = _removal(source, *found[0], is_first=not new) if is_free else None
         if edit is None:
             return None
@@ -67,10 +78,11 @@ def _imports(node: ast.AST) -> Iterator[_Import]:
                 yield from _imports(item)
 
 
-def _is_needless(node: _Import, alias: ast.alias, imports: Iterable[_Import]) -> bool:
+def _is_needless(node: _Import, alias: ast.alias, imports: Iterable[_Import], is_loaded: Callable[[str], bool]) -> bool:
     """Whether leaving a name out changes nothing: its package does nothing when it is imported, or still is."""
     others = {_package(other, item) for other in imports for item in other.names if item is not alias}
-    return _package(node, alias) in {"numpy", *sys.stdlib_module_names, *others}
+    package = _package(node, alias)
+    return package in {"numpy", *sys.stdlib_module_names, *others} or is_loaded(package)
 
 
 def _package(node: _Import, alias: ast.alias) -> str:

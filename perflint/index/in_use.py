@@ -26,6 +26,13 @@ _LISTINGS = ("__dict__", "getmembers")
 _SETTING_UP = ("sys.path.", "sys.setrecursionlimit", "warnings.", "logging.", "os.environ.", "matplotlib.use")
 _SETS_UP = frozenset({"seed", "enable_static", "disable_static", "set_printoptions", "switch_backend", "setNumThreads"})
 """Calls after which a module has still done nothing."""
+_MADE_UP = frozenset({"rand", "randn", "randint", "uniform", "normal", "ones", "zeros", "full", "summary"})
+"""What makes an input that says nothing: whoever hands that to a layer only looks whether the layer runs."""
+_IN_EARNEST = frozenset(
+    {"backward", "minimize", "step", "fit", "train", "train_batch", "evaluate", "test", "predict", "infer", "run"}
+    | {"main", "DataLoader", "load", "save", "export", "jit"}
+)
+"""What trains, reads or leaves something: a program, even if it starts with an input that is made up."""
 _RUN = (ast.Expr, ast.For, ast.While, ast.With)
 _QUOTES = ('"', "'")
 
@@ -46,6 +53,8 @@ class InUse(Part):
 
         if __name__ == "__main__":
             train(Net())
+
+    Nor does a trial use a layer: ``if __name__ == "__main__": print(Net()(paddle.rand([1, 3, 64, 64])).shape)``.
 
     In doubt a definition is used: one that a decorator may register, that a package exports, whose name stands in
     quotes anywhere, or that lies where code looks names up.
@@ -150,14 +159,14 @@ class InUse(Part):
 
     def _binds(self, other: FileIndex, name: str, file: FileIndex, definition: Definition) -> bool:
         """Whether an import of another file makes a name stand for a definition."""
-        return self._is_meant(other.names.resolve(name), other, file, definition)
+        return any(self._is_meant(meaning, other, file, definition) for meaning in other.names.meanings(name))
 
     def _is_member(self, node: ast.Attribute, other: FileIndex, file: FileIndex, definition: Definition) -> bool:
         """Whether ``module.Net`` may stand for a definition."""
         name = dotted(node)
         if name is None or not other.names.is_bound(name.partition(".")[0]):
             return True
-        return self._is_meant(other.names.resolve(name), other, file, definition)
+        return any(self._is_meant(meaning, other, file, definition) for meaning in other.names.meanings(name))
 
     def _is_meant(self, qualified: str, other: FileIndex, file: FileIndex, definition: Definition) -> bool:
         """Whether a qualified name in a file stands for a definition, or may do so by way of ``sys.path``."""
@@ -173,7 +182,9 @@ class InUse(Part):
             return True
         if holder is definition:
             return False
-        return self.is_used(other, holder) if holder is not None else not self.is_left_over(other)
+        if holder is not None:
+            return self.is_used(other, holder)
+        return not self.is_left_over(other) and not _is_in(load.statement, _trial(other))
 
     @query
     def _is_looked_up(self, file: FileIndex) -> bool:
@@ -197,10 +208,10 @@ def _by_package(project: Project) -> Mapping[tuple[str, ...], list[FileIndex]]:
 @query
 def _is_program(file: FileIndex) -> bool:
     """Whether a file does something when it runs, or holds settings alone, which programs load by their paths."""
-    if file.has("__main__"):
+    statements, trial = file.scopes.module.statements, _trial(file)
+    if trial is None and file.has("__main__"):
         return True
-    statements = file.scopes.module.statements
-    if any(map(_does_something, statements)):
+    if any(_does_something(statement) and not _is_in(statement, trial) for statement in statements):
         return True
     is_plain = len(file.scopes.scopes) == 1 and not file.scopes.classes and not file.is_package
     return is_plain and any(isinstance(statement.node, ast.Assign) for statement in statements)
@@ -211,12 +222,48 @@ def _runs_its_own(file: FileIndex) -> bool:
     """Whether a file is a program: a statement of its module, as ``main()``, runs what the file defines."""
     if file.is_quiet or file.has_words("fire"):  # `fire.Fire()` makes a command of each function
         return False
-    module = file.scopes.module
+    module, trial = file.scopes.module, _trial(file)
     return any(
-        load.scope is module and load.statement is not None and isinstance(load.statement.node, _RUN)
+        load.scope is module
+        and load.statement is not None
+        and isinstance(load.statement.node, _RUN)
+        and not _is_in(load.statement, trial)
         for name in {*module.functions, *file.scopes.classes}
         for load in file.loads.get(name, ())
     )
+
+
+@query
+def _trial(file: FileIndex) -> ast.If | None:
+    """The ``if __name__ == "__main__"`` of a file, where it only tries a class of the file with an input it makes up.
+
+    A function of the file that it calls has to give something back: ``main()`` alone may do anything.
+    """
+    if file.is_quiet or not file.has("__main__"):
+        return None
+    module = file.scopes.module
+    tests = [item.node for item in module.statements if isinstance(item.node, ast.If) and _asks_for_main(item.node)]
+    if len(tests) != 1 or tests[0].orelse:
+        return None
+    names = {_last(item) for item in walk(tests[0])}
+    if names.isdisjoint(_MADE_UP) or names.isdisjoint(file.scopes.classes) or not names.isdisjoint(_IN_EARNEST):
+        return None
+    alone = (item.value for item in walk(tests[0]) if isinstance(item, ast.Expr))
+    starts = any(isinstance(call, ast.Call) and dotted(call.func) in module.functions for call in alone)
+    return None if starts else tests[0]
+
+
+def _asks_for_main(node: ast.If) -> bool:
+    return isinstance(node.test, ast.Compare) and dotted(node.test.left) == "__name__"
+
+
+def _last(item: ast.AST) -> str:
+    """The name that a node is, or the one behind its last dot."""
+    return item.id if isinstance(item, ast.Name) else item.attr if isinstance(item, ast.Attribute) else ""
+
+
+def _is_in(statement: Statement | None, block: ast.If | None) -> bool:
+    return statement is not None and block is not None and (statement.node is block or statement.is_in(block))
 
 
 def _does_something(statement: Statement) -> bool:

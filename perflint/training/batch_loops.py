@@ -86,11 +86,16 @@ def gives_nothing(file: FileIndex, scope: Scope) -> bool:
     """Whether what a scope draws stays in it: a function returns and yields nothing, and is no training step."""
     if scope is file.scopes.module:
         return True
-    for statement in scope.statements:
-        if isinstance(statement.node, ast.Return) and not _is_none(statement.node.value):
-            return False
-    return not any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(scope.node)) and (
-        not TrainingCalls.of(file.project).trains(file, scope)
+    if scope.once("hands out", lambda: _hands_out(scope)):
+        return False
+    return not TrainingCalls.of(file.project).trains(file, scope)
+
+
+def _hands_out(scope: Scope) -> bool:
+    """Whether a function returns or yields a value."""
+    nodes = (statement.node for statement in scope.statements)
+    return any(isinstance(node, ast.Return) and not _is_none(node.value) for node in nodes) or any(
+        isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(scope.node)
     )
 
 

@@ -26,7 +26,7 @@ from perflint.dataflow.handed import Handed, Told, default_values, in_order, par
 from perflint.dataflow.object_fields import told_to_method
 from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
-from perflint.index.kinds import GUESS, UNKNOWN, UNKNOWN_TAG, Kind
+from perflint.index.kinds import GUESS, LAYER_TAG, LOADER_TAG, TENSOR_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
 from perflint.query import query
@@ -34,7 +34,7 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.decisions import is_for_another_program
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
-from perflint.syntax.vocabulary import decodes, is_trial, means_loss, means_scaler
+from perflint.syntax.vocabulary import decodes, evaluates, is_trial, means_loss, means_scaler
 from perflint.training import around, evidence, guards
 from perflint.training.clues import Clues
 from perflint.training.clues_ahead import clues_ahead, is_followed
@@ -80,6 +80,9 @@ class Look:
 
 
 _NOTHING = Look()
+_RESULTS = 2
+"""How many tensors a metric is handed at least: what the model gives, and what it should be."""
+
 _READS = frozenset({"item", "numpy", "tolist"})
 _CLOCKS = frozenset(
     {"time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns"}
@@ -209,7 +212,11 @@ class _Looking:
             target
             for target in self._targets(call, env)
             if target.scope is not scope
-            and is_followed(target.file, target.scope, _is_sure_step(scope, call, statement, target))
+            and is_followed(
+                target.file,
+                target.scope,
+                _is_sure_step(scope, call, statement, target) or self._compares_results(call, statement, target),
+            )
         ]
         if not targets or self._is_guarded(call, statement):
             return False
@@ -223,6 +230,23 @@ class _Looking:
             told = in_order(self._told_to(target.scope, call)) if target.bound else ()
             self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
+
+    def _compares_results(self, call: ast.Call, statement: Statement, target: Target) -> bool:
+        """Whether a function that is named for evaluation is handed what the step computed: ``m.evaluate(pred, gt)``.
+
+        Such a function works out metrics of the batch at hand.  One that is handed a model or a loader evaluates the
+        model on other data, and so does a method of the model.
+        """
+        name, owner = target.scope.name, target.scope.owner
+        if not target.sure or not evaluates(name) or "epoch" in name or is_trial(name) or len(call.args) < _RESULTS:
+            return False
+        if owner is not None and Modules.of(self._file.project).kind_of_instance(target.file, owner).tag == LAYER_TAG:
+            return False
+        arguments, keywords, _ = kinds_given(call, Evaluator(self._file, self._known_at(statement)))
+        given = [*arguments, *keywords.values()]
+        return sum(kind.tag == TENSOR_TAG for kind in given) >= _RESULTS and not any(
+            kind.tag in (LAYER_TAG, LOADER_TAG) for kind in given
+        )
 
     def _targets(self, call: ast.Call, env: Env) -> list[Target]:
         """What a call may reach: in a forward pass also what an object does when it is made, with what it is handed."""

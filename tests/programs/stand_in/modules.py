@@ -69,6 +69,13 @@ class _Scaler:
         return None
 
 
+class _DataParallel:
+    """With one process there is nothing to wrap a model in, so that it stays what it is."""
+
+    def __new__(cls, layers: Any, **_: Any) -> Any:
+        return layers
+
+
 def _seed(number: int) -> None:
     networks.Chance.numbers = np.random.RandomState(number)
 
@@ -99,7 +106,7 @@ def modules() -> dict[str, ModuleType]:
     found: dict[str, dict[str, Any]] = {
         "paddle": {
             "Tensor": Tensor,
-            "DataParallel": lambda layers, **_: layers,
+            "DataParallel": _DataParallel,
             "to_tensor": tensors.tensor_of,
             "full": _full,
             "zeros": lambda shape, dtype="float32": _full(shape, 0, dtype),

@@ -197,9 +197,15 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    """With a velocity for each parameter."""
+    """With a velocity for each parameter; ``use_multi_tensor`` says how Paddle launches the same update."""
 
-    def __init__(self, learning_rate: float = 0.001, momentum: float = 0.9, parameters: Iterable[Tensor] = ()) -> None:
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        momentum: float = 0.9,
+        parameters: Iterable[Tensor] = (),
+        use_multi_tensor: bool = False,
+    ) -> None:
         super().__init__(learning_rate, parameters)
         self._momentum = np.float32(momentum)
         self._velocity = [np.zeros_like(parameter.array) for parameter in self._parameter_list]

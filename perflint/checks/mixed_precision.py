@@ -1,0 +1,105 @@
+"""PPF301: a program that trains in float32, with nothing in it that could turn mixed precision on."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.checks.entry_advice import entry_at, model_of, paddle_in, places_beside, put_under, rows_of_their_own
+from perflint.facts import amp
+from perflint.facts.entry_points import EntryPoint, entries_of
+from perflint.facts.entry_work import DeviceWork, work_of
+from perflint.findings import Confidence, Fix, Level
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import check, statement_gate
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import plain_names
+from perflint.syntax.scopes import Statement, terminal
+
+CODE = "PPF301"
+_PADDLE = "2.3"
+"""The first Paddle whose ``auto_cast`` takes ``dtype``."""
+_ELSEWHERE = "the forward pass and the backward pass stand in different places, so a person has to put it there"
+_NUMPY = "NumPy has no bfloat16 and gets its bits as uint16, so cast what the host reads to float32 first"
+_IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
+"""Names of means, which ``auto_cast`` leaves in float32."""
+_READS = frozenset({"numpy", "tolist"})
+
+
+@statement_gate(CODE)
+def _in_float32(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    for entry in entries_of(file):
+        if trains_in_float32(entry):
+            yield entry.backward, Confidence.MEDIUM
+
+
+def trains_in_float32(entry: EntryPoint) -> bool:
+    """Whether a step spends its time on layers that Tensor Cores could do, and nothing near it speaks of AMP."""
+    if amp.is_offered_near(entry.file) or amp.is_offered_near(entry.driven_from):
+        return False
+    return bool(work_of(entry) - {DeviceWork.OTHER_CONVOLUTIONS})
+
+
+@check("Call")
+def no_mixed_precision(call: cst.Call, context: Context) -> None:
+    """Report the backward pass of a training step in float32."""
+    entry = entry_at(call, context, CODE)
+    if entry is None or not trains_in_float32(entry):
+        return
+    context.report(
+        CODE,
+        call,
+        _fix(entry),
+        related=places_beside(entry),
+        confidence=Confidence.MEDIUM,
+        claims=False,
+        model=model_of(entry),
+        scaler=_scaler(entry),
+    )
+
+
+def _scaler(entry: EntryPoint) -> str:
+    """What float16 takes beside ``auto_cast``, in the names of the step."""
+    loss = ast.unparse(entry.call.func.value) if isinstance(entry.call.func, ast.Attribute) else "loss"
+    steps = "; ".join(f"scaler.step({name})" for name in entry.optimizers or ("optimizer",))
+    return f"scaler.scale({loss}).backward(); {steps}; scaler.update()"
+
+
+def _fix(entry: EntryPoint) -> Fix:
+    rule = catalogue.shipped()[CODE]
+    reason = _obstacle(entry)
+    found = paddle_in(entry.file)
+    if reason or found is None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, reason or rule.fix_reason, paddle=_PADDLE)
+    name, imports = found
+    source = entry.file.source
+    header = f'with {name}.amp.auto_cast(dtype="bfloat16"):'
+    edits = tuple(put_under(source, entry.forward, header, entry.scope, entry.backward))
+    return Fix(rule.fix_title, edits, Level.UNSAFE, rule.fix_reason, imports, _PADDLE)
+
+
+def _obstacle(entry: EntryPoint) -> str:
+    """Why the lines cannot be written for the user, in words; ``""`` where they can."""
+    if not entry.forward or not entry.is_alone or any(_holds_backward(node) for node in entry.forward):
+        return _ELSEWHERE
+    if not rows_of_their_own(entry.forward, entry.scope.node):
+        return _ELSEWHERE
+    return _NUMPY if _reads_outputs(entry) else ""
+
+
+def _reads_outputs(entry: EntryPoint) -> bool:
+    """Whether a step reads on the host, with NumPy, what a model gives: no loss or other mean, which stay float32."""
+    outputs = {name for node in entry.forward[:1] for name in bound_by(node) if not _IN_FLOAT32.search(name)}
+    loop = entry.backward.loop
+    step = (each for each in entry.scope.statements if loop is None or each.is_in(loop))
+    reads = (call.func for each in step for call in each.calls if terminal(call) in _READS)
+    return any(not outputs.isdisjoint(plain_names(read)) for read in reads)
+
+
+def _holds_backward(node: ast.stmt) -> bool:
+    return any(isinstance(item, ast.Call) and terminal(item) == "backward" for item in ast.walk(node))

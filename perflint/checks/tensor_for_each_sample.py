@@ -1,0 +1,70 @@
+"""PPF106: a dataset that makes a Paddle tensor of each sample, where the loader would make one of a whole batch."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.facts.sample_tensors import SampleTensor, TensorSample, sample_tensors
+from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import check, row_gate
+
+CODE = "PPF106"
+_UNTYPED = (
+    "say what type the numbers have, as in `np.asarray({data}, dtype=...)`: NumPy makes float64 of Python's fractions"
+)
+_DRAWN = "what the other dataset gives may be tensors already: hand that on as it is, and make no tensor anew"
+_INDEXED = "some code takes samples out of the dataset by itself, and may call methods of tensors on them"
+_OF_IMAGES = "tensors of pictures"
+"""The event where the copy of the numbers takes the time."""
+
+
+@row_gate(CODE)
+def _rows(file: FileIndex) -> list[int]:
+    return [file.row(sample.tensors[0].call) for sample in sample_tensors(file)]
+
+
+@check("Call")
+def tensors_of_samples(call: cst.Call, context: Context) -> None:
+    """Report the first tensor that a dataset makes of a sample; the fix is about all of them."""
+    if CODE not in context.codes:
+        return
+    places = context.once(CODE, lambda: _by_place(context.file))
+    found = places.get(context.range(call))
+    if found is None:
+        return
+    rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
+    related = tuple(Related(context.file.path, row, "makes a tensor of the same sample") for row in rows)
+    count = "a tensor" if not rows else f"{len(rows) + 1} tensors"
+    confidence = Confidence.LOW if found.may_stay else Confidence.HIGH
+    event, fix = _OF_IMAGES if found.is_image else "", _fix(found, context.file)
+    context.report(CODE, call, fix, None, related, confidence, claims=False, event=event, count=count)
+
+
+def _by_place(file: FileIndex) -> dict[tuple[int, int], TensorSample]:
+    return {file.source.lines.span(sample.tensors[0].call): sample for sample in sample_tensors(file)}
+
+
+def _fix(found: TensorSample, file: FileIndex) -> Fix:
+    rule = catalogue.shipped()[CODE]
+    untyped = next((tensor for tensor in found.tensors if tensor.needs_type), None)
+    if untyped is not None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
+    if found.is_drawn or found.is_indexed:
+        return Fix(rule.fix_title, (), Level.DISPLAY, _DRAWN if found.is_drawn else _INDEXED)
+    names = file.names
+    numpy = next((name for name in ("np", "numpy") if names.is_bound(name) and names.resolve(name) == "numpy"), "")
+    imports = () if numpy else ("import numpy as np",)
+    edits = tuple(_edit(tensor, numpy or "np", file) for tensor in found.tensors)
+    return Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, imports)
+
+
+def _edit(tensor: SampleTensor, numpy: str, file: FileIndex) -> Edit:
+    source = file.source
+    data = source.text[slice(*source.lines.span(tensor.data))]
+    dtype = f', dtype="{tensor.dtype}"' if tensor.dtype else ""
+    return Edit(*source.lines.span(tensor.call), f"{numpy}.asarray({data}{dtype})")

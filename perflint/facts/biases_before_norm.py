@@ -1,0 +1,160 @@
+"""Which convolutions have a bias that the batch norm behind them takes away again with the mean."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, is_spread
+from perflint.syntax.scopes import Class, Statement
+from perflint.syntax.tree import walk
+
+_CONVOLUTIONS = frozenset(f"paddle.nn.Conv{size}D{kind}" for size in (1, 2, 3) for kind in ("", "Transpose"))
+BIAS_AT = dict.fromkeys(_CONVOLUTIONS, 9)
+"""Layers whose bias is added to large arrays, and the position of ``bias_attr``; the rows of ``Linear`` are few."""
+_NORMS = frozenset(
+    f"paddle.nn.{name}" for name in ("BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "SyncBatchNorm")
+)
+_SEQUENTIAL = frozenset({"paddle.nn.Sequential"})
+_A_NORM = re.compile(r"BatchNorm")
+_PARTS = ("body", "orelse", "finalbody")
+
+
+@dataclass(frozen=True)
+class Bias:
+    """A layer with a bias that is taken away again: the call that makes it, its statement, and the norm's call."""
+
+    layer: ast.Call
+    norm: ast.Call
+    statement: Statement
+
+
+@query
+def biases_before_norm(file: FileIndex) -> tuple[Bias, ...]:
+    """The layers of a file whose output goes into a batch norm and nowhere else, and that have a bias."""
+    if not file.has("paddle") or not file.matches(_A_NORM):
+        return ()
+    found = [*_in_sequences(file)]
+    owners = {scope.owner for scope in file.scopes.scopes if scope.owner is not None}
+    for owner in owners:
+        found += _in_class(file, owner)
+    return tuple({item.layer: item for item in found}.values())
+
+
+def _in_sequences(file: FileIndex) -> Iterator[Bias]:
+    """The neighbours in ``nn.Sequential(nn.Conv2D(...), nn.BatchNorm2D(...))``."""
+    for scope in file.scopes.scopes:
+        for statement in scope.statements:
+            for call in statement.calls:
+                if file.names.resolve(dotted(call.func) or "") not in _SEQUENTIAL:
+                    continue
+                layers = [_named(argument) for argument in call.args]
+                for one, other in pairwise(layers):
+                    if _has_bias(file, one) and _is_norm(file, other):
+                        assert isinstance(one, ast.Call) and isinstance(other, ast.Call)
+                        yield Bias(one, other, statement)
+
+
+def _named(argument: ast.expr) -> ast.expr:
+    """The layer of ``("conv", nn.Conv2D(...))``, and of an argument without a name."""
+    return argument.elts[1] if isinstance(argument, ast.Tuple) and len(argument.elts) == 2 else argument
+
+
+def _has_bias(file: FileIndex, node: ast.expr | None) -> bool:
+    """Whether a call makes a layer with a bias of which nothing is said."""
+    if not isinstance(node, ast.Call) or is_spread(node):
+        return False
+    position = BIAS_AT.get(file.names.resolve(dotted(node.func) or ""))
+    if position is None or argument_of(node, "bias", None) is not None:
+        return False
+    return argument_of(node, "bias_attr", position) is None
+
+
+def _is_norm(file: FileIndex, node: ast.expr | None) -> bool:
+    """Whether a call makes a batch norm that takes the mean of each batch."""
+    if not isinstance(node, ast.Call) or is_spread(node):
+        return False
+    is_one = file.names.resolve(dotted(node.func) or "") in _NORMS
+    return is_one and argument_of(node, "use_global_stats", None) is None
+
+
+def _in_class(file: FileIndex, owner: Class) -> Iterator[Bias]:
+    """The layers that a class holds, and calls with a batch norm right behind."""
+    made = {name: value for name, [(value, _), *others] in owner.attributes.items() if not others}
+    biased = {name: value for name, value in made.items() if _has_bias(file, value)}
+    norms = {name: value for name, value in made.items() if _is_norm(file, value)}
+    if not biased or not norms:
+        return
+    methods = [scope.node for scope in owner.methods.values()]
+    reads = Counter(name for node in methods for item in walk(node) if (name := _own_attribute(item)))
+    makers = _makers(owner)
+    for first, second in _calls_in_turn(methods, set(biased), set(norms)):
+        layer, norm = biased[first], norms[second]
+        if reads[first] == 1 and isinstance(layer, ast.Call) and isinstance(norm, ast.Call) and layer in makers:
+            yield Bias(layer, norm, makers[layer])
+
+
+def _makers(owner: Class) -> dict[ast.Call, Statement]:
+    """The calls in the methods of a class, each with its statement."""
+    return {call: one for scope in owner.methods.values() for one in scope.statements for call in one.calls}
+
+
+def _own_attribute(item: ast.AST) -> str:
+    """The attribute of ``self`` that an expression reads, ``""`` for any other."""
+    is_read = isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Load)
+    return item.attr if is_read and isinstance(item, ast.Attribute) and dotted(item.value) == "self" else ""
+
+
+def _calls_in_turn(methods: Iterable[ast.AST], first: set[str], second: set[str]) -> Iterator[tuple[str, str]]:
+    """The layers of which one is called with what another one gives: ``self.bn(self.conv(x))``, or in two rows."""
+    for method in methods:
+        for item in walk(method):
+            if isinstance(item, ast.Call) and _called(item) in second and item.args:
+                given = _called(item.args[0])
+                if given in first:
+                    yield given, _called(item)
+            for part in _PARTS:
+                block = getattr(item, part, None)
+                if isinstance(block, list):
+                    yield from _rows_in_turn(method, block, first, second)
+
+
+def _rows_in_turn(
+    method: ast.AST, block: list[ast.stmt], first: set[str], second: set[str]
+) -> Iterator[tuple[str, str]]:
+    """``x = self.conv(x)`` and ``x = self.bn(x)`` below it, where nothing else reads what the first one gives."""
+    for one, other in pairwise(block):
+        if not isinstance(one, ast.Assign) or _called(one.value) not in first or len(one.targets) != 1:
+            continue
+        call = _call_of(other, second)
+        name = one.targets[0].id if isinstance(one.targets[0], ast.Name) else None
+        if call is None or name is None or dotted(call.args[0]) != name:
+            continue
+        is_replaced = isinstance(other, ast.Assign) and [dotted(target) for target in other.targets] == [name]
+        reads = sum(
+            isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load) for item in walk(method)
+        )
+        in_row = sum(isinstance(item, ast.Name) and item.id == name for item in walk(other)) - is_replaced
+        if (is_replaced and in_row == 1) or reads == 1:
+            yield _called(one.value), _called(call)
+
+
+def _call_of(statement: ast.stmt, names: set[str]) -> ast.Call | None:
+    """The call of one of some layers in a statement, itself or inside of others: ``F.relu(self.bn(x))``."""
+    value = statement.value if isinstance(statement, (ast.Assign, ast.Return, ast.Expr)) else None
+    calls = [item for item in walk(value) if isinstance(item, ast.Call)] if value is not None else []
+    found = [call for call in calls if _called(call) in names and call.args]
+    return found[0] if len(found) == 1 else None
+
+
+def _called(node: ast.AST) -> str:
+    """The name of the layer of ``self`` that a call calls, ``""`` for anything else."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return func.attr if isinstance(func, ast.Attribute) and dotted(func.value) == "self" else ""

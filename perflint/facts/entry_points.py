@@ -1,0 +1,335 @@
+"""Training entry points: the places where programs take their training steps, each with the parts of its step.
+
+In ``for x, y in loader: loss = net(x, y); loss.backward(); opt.step()`` the entry point is ``loss.backward()``, its
+model ``net``, and its optimizer ``opt``.  Where the loop calls a function that makes the backward pass, the entry
+point is in that function.  Loops that are copies of each other are one entry point, as are the functions that one loop
+calls.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from perflint.dataflow.call_graph import CallGraph, Certainty
+from perflint.dataflow.values import Values
+from perflint.facts.devices import has_no_gpu
+from perflint.facts.toys import is_toy
+from perflint.index.in_use import InUse
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.project import FileIndex, Project
+from perflint.query import query
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import is_no_training, is_trial, makes, means_loss, means_model
+from perflint.training import looks
+from perflint.training.evidence import steps_environment, takes_optimizer_step
+
+_FAR = 3
+"""How many calls lie between a step loop and its backward pass, at most."""
+_SAME = 0.8
+"""The share of their calls that two neighbouring programs have in common where one is a copy of the other."""
+_SMALL_DATA = ("MNIST", "FashionMNIST", "UCIHousing", "mnist", "uci_housing", "Iris", "load_iris", "load_digits")
+"""Data of exercises: what trains on them is done in a minute."""
+_ACTING = ("gym", "parl", "gymnasium", "paddlescience", "deepxde", "paddle_quantum")
+"""Packages of programs whose steps are not bound by layers: they play games, or solve equations."""
+_OPTIMIZER = re.compile(r"(?:opt\w*|adamw?|sgd|momentum|solver)$", re.IGNORECASE)
+_SCORES = re.compile(r"loss|criteri|metric|acc(?:uracy)?$|score|cost|entropy|mse", re.IGNORECASE)
+"""Names of layers that score what a model gives."""
+_HIGHER = ("create_graph", "double_grad", "hessian", "Hessian", "jvp", "vjp")
+_PREPARING = frozenset(
+    {
+        "to_tensor",
+        "to_variable",
+        "cast",
+        "astype",
+        "reshape",
+        "transpose",
+        "unsqueeze",
+        "squeeze",
+        "next",
+        "len",
+        "cuda",
+    }
+    | {
+        "float",
+        "int",
+        "array",
+        "asarray",
+        "range",
+        "list",
+        "tuple",
+        "dict",
+        "zip",
+        "items",
+        "keys",
+        "values",
+        "to",
+        "Tensor",
+    }
+)
+_NO_MODELS = frozenset({"clear_grad", "clear_gradients", "train", "eval", "state_dict", "parameters", "to_tensor"})
+
+
+@dataclass(frozen=True, eq=False)
+class EntryPoint:
+    """Where a program takes its training steps.
+
+    Attributes:
+        file: the file of the backward pass.
+        scope: the function of the backward pass.
+        backward: the statement ``loss.backward()``.
+        call: the call in it.
+        loop: the step loop, in ``driver`` of the file ``driven_from``.
+        forward: the neighbouring statements before the backward pass that work out the loss, in order; empty where
+            they stand elsewhere.
+        models: what is called for it, as written: ``net``, ``self.model``.
+        others: places of the same kind, which this one stands for.
+    """
+
+    file: FileIndex
+    scope: Scope
+    backward: Statement
+    call: ast.Call
+    loop: Loop
+    driven_from: FileIndex
+    driver: Scope
+    forward: tuple[ast.stmt, ...]
+    models: tuple[str, ...]
+    others: tuple[tuple[FileIndex, ast.AST], ...] = ()
+
+    @property
+    def loss(self) -> str:
+        """What the backward pass begins with, as written; ``""`` for an expression."""
+        owner = self.call.func.value if isinstance(self.call.func, ast.Attribute) else None
+        return (dotted(owner) or "") if owner is not None else ""
+
+    @cached_property
+    def model_call(self) -> tuple[Statement, ast.Call] | None:
+        """The first call of a model before the backward pass, with its statement; None where none is known."""
+        inside = {item for node in self.forward for item in ast.walk(node)}
+        for statement in self.scope.statements:
+            for call in statement.calls if statement.node in inside else ():
+                if (dotted(call.func) or "").removesuffix(".forward") in self.models:
+                    return statement, call
+        return None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the step has no other backward pass."""
+        return sum(terminal(call) == "backward" for call in self.scope.calls) == 1
+
+    @property
+    def is_in_loop(self) -> bool:
+        """Whether the backward pass stands in the step loop itself, not in a function that the loop calls."""
+        return self.scope is self.driver
+
+    @property
+    def optimizers(self) -> tuple[str, ...]:
+        """What takes steps beside the backward pass, as written: ``opt`` of ``opt.step()``."""
+        loop = self.backward.loop
+        return tuple(
+            dict.fromkeys(
+                dotted(call.func.value) or ""
+                for statement in self.scope.statements
+                if statement.loop is loop
+                for call in statement.calls
+                if takes_optimizer_step(call) and isinstance(call.func, ast.Attribute)
+                if _OPTIMIZER.search(dotted(call.func.value) or "")
+            )
+        )
+
+
+@query
+def entry_points(project: Project) -> Sequence[EntryPoint]:
+    """The entry points of all programs of a project that are worth advice, one for all that are alike."""
+    groups: dict[object, list[EntryPoint]] = {}
+    for file in project.mentions.of("backward"):
+        if not _is_left_out(file):
+            for entry in _in(file):
+                groups.setdefault(entry.loop, []).append(entry)
+    alike: list[list[EntryPoint]] = []
+    for group in groups.values():
+        known = next((each for each in alike if _are_copies(each[0], group[0])), None)
+        if known is None:
+            alike.append(group)
+        else:
+            known.extend(group)
+    return [_one_of(group) for group in alike]
+
+
+@query
+def entries_of(file: FileIndex) -> Sequence[EntryPoint]:
+    """Those with their backward pass in a file."""
+    if not file.has_words("backward") or _is_left_out(file):
+        return ()
+    return [entry for entry in entry_points(file.project) if entry.file is file]
+
+
+def _one_of(group: list[EntryPoint]) -> EntryPoint:
+    first, *rest = group
+    others = tuple((other.file, other.call) for other in rest)
+    return replace(first, others=others)
+
+
+@query
+def _is_left_out(file: FileIndex) -> bool:
+    """Whether what a file trains is an exercise, a test, or nothing that runs on a GPU."""
+    if file.is_quiet or file.is_offline or file.is_foreign or file.is_static or file.has_words(*_SMALL_DATA):
+        return True
+    if file.has_words(*_HIGHER) or "fluid" in file.words or any(p in _ACTING for p in file.names.packages):
+        return True
+    return is_toy(file) or has_no_gpu(file) or InUse.of(file.project).is_left_over(file)
+
+
+def _in(file: FileIndex) -> Iterator[EntryPoint]:
+    """The first backward pass of each step of a file."""
+    seen: set[tuple[Scope, Loop | None]] = set()
+    for scope, statement, call in file.calls_named("backward"):
+        if not isinstance(call.func, ast.Attribute) or (scope, statement.loop) in seen:
+            continue
+        if is_trial(scope.name) or is_no_training(scope.name) or _acts(scope):
+            continue
+        driven = _driver(file, scope, statement, 0)
+        if driven is not None and not _acts(driven[1]) and not _is_left_out(driven[0]):
+            seen.add((scope, statement.loop))
+            forward, models = forward_of(file, scope, statement, call)
+            yield EntryPoint(file, scope, statement, call, driven[2], driven[0], driven[1], forward, models)
+
+
+def _acts(scope: Scope) -> bool:
+    """Whether a function steps an environment: reinforcement learning."""
+    return scope.once(_acts, lambda: steps_environment(scope))
+
+
+def _driver(file: FileIndex, scope: Scope, statement: Statement, depth: int) -> tuple[FileIndex, Scope, Loop] | None:
+    """The step loop around a statement, here or where the function is called."""
+    loops = frozenset(looks.step_loops(file, scope))
+    found: tuple[FileIndex, Scope, Loop] | None = None
+    for link in statement.around:
+        if isinstance(link.node, LOOPS) and link.branch == "body" and link.node in loops:
+            found = file, scope, link.node
+    if found is not None or depth >= _FAR or isinstance(scope.node, ast.Module):
+        return found
+    for site in CallGraph.of(file.project).each(file, scope, Certainty.OVERRIDE):
+        if not site.file.is_quiet and site.scope is not scope:
+            found = _driver(site.file, site.scope, site.statement, depth + 1)
+            if found is not None:
+                return found
+    return None
+
+
+def forward_of(
+    file: FileIndex, scope: Scope, statement: Statement, call: ast.Call
+) -> tuple[tuple[ast.stmt, ...], tuple[str, ...]]:
+    """The statements before a backward pass that work out its loss, and the models that they call.
+
+    They begin with the first call of a model, or of anything else that is more than a tensor made of the batch.
+    """
+    for block, upper in _blocks(scope, statement):
+        before = block[: block.index(upper)] if upper in block else []
+        places = _leading_to(call, before)
+        models = {
+            place: [name for name in _called_in(before[place]) if _is_model(file, scope, name)] for place in places
+        }
+        first = next((place for place in places if models[place]), None)
+        if first is None:
+            first = next((place for place in places if not all(map(_prepares, _called_in(before[place])))), None)
+        if first is not None:
+            names = (name for found in models.values() for name in found)
+            return tuple(before[first : places[-1] + 1]), tuple(dict.fromkeys(names))
+    return (), ()
+
+
+def _blocks(scope: Scope, statement: Statement) -> Iterator[tuple[list[ast.stmt], ast.stmt]]:
+    """The blocks around a statement up to the body of the innermost loop, each with its statement that leads there."""
+    upper = statement.node
+    for link in statement.around:
+        yield link.block, upper
+        if isinstance(link.node, LOOPS):
+            return
+        if link.branch != "after":
+            upper = link.node
+    yield scope.node.body, upper
+
+
+def _models_in(file: FileIndex, scope: Scope, node: ast.stmt) -> Iterator[str]:
+    return (name for name in _called_in(node) if _is_model(file, scope, name))
+
+
+def _leading_to(call: ast.Call, before: Sequence[ast.stmt]) -> list[int]:
+    """Which of some statements give values that the loss of a backward pass is worked out from, in order."""
+    wanted, found = plain_names(call.func), list[int]()
+    if "self" in wanted:
+        wanted = (wanted - {"self"}) | {dotted_loss(call)}
+    for place in reversed(range(len(before))):
+        bound = _bound_below(before[place])
+        if not bound.isdisjoint(wanted):
+            wanted |= plain_names(before[place]) - {"self"}
+            found.append(place)
+    return found[::-1]
+
+
+def _prepares(name: str) -> bool:
+    """Whether a call only brings data into shape, or to the device."""
+    return name.rpartition(".")[2] in _PREPARING
+
+
+def dotted_loss(call: ast.Call) -> str:
+    """The name that ``backward`` is called on: ``loss``, also in ``(loss / 4).backward()``."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    names = [name for item in walk(owner) if (name := dotted(item))] if owner is not None else []
+    return next((name for name in names if means_loss(name)), names[0] if names else "")
+
+
+def _bound_below(node: ast.stmt) -> set[str]:
+    """The names that a statement binds, those in its blocks among them."""
+    return {name for item in ast.walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
+
+
+def _called_in(node: ast.stmt) -> Iterator[str]:
+    for item in ast.walk(node):
+        if isinstance(item, ast.Call):
+            name = dotted(item.func)
+            if name is not None:
+                yield name.removesuffix(".forward")
+
+
+def _is_model(file: FileIndex, scope: Scope, name: str) -> bool:
+    """Whether a call of this name runs a model: it is a layer of the project, or is named like one."""
+    last = name.rpartition(".")[2]
+    if last in _NO_MODELS or makes(last):
+        return False
+    node = ast.parse(name, mode="eval").body
+    kind = Values.of(file.project).lasting_kind(file, scope, node)
+    if kind.tag == LAYER_TAG:
+        return _SCORES.search(last) is None
+    return means_model(last) and name not in file.names.bound
+
+
+def _are_copies(first: EntryPoint, second: EntryPoint) -> bool:
+    """Whether two programs train alike: in one file, in steps of one shape, or with nearly the same calls."""
+    if first.file is second.file or _shape(first) == _shape(second):
+        return True
+    if first.file.parts[:-1] != second.file.parts[:-1]:
+        return False
+    one, other = (frozenset(filter(None, map(terminal, each.scope.calls))) for each in (first, second))
+    return len(one & other) >= _SAME * len(one | other)
+
+
+def _shape(entry: EntryPoint) -> str:
+    """What a step looks like without its names and numbers: the calls around its backward pass, in order."""
+    return entry.scope.once((_shape, entry.backward.loop), lambda: _calls_around(entry.backward, entry.scope))
+
+
+def _calls_around(statement: Statement, scope: Scope) -> str:
+    loop = statement.loop
+    steps = scope.statements_in(loop) if loop is not None else scope.statements
+    return " ".join(
+        f"{type(each.node).__name__}:{','.join(sorted(filter(None, map(terminal, each.calls))))}" for each in steps
+    )

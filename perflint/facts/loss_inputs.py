@@ -1,0 +1,216 @@
+"""Which losses are handed a softmax or a sigmoid that one call would compute together with the loss."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, is_spread
+from perflint.syntax.reaching import sole_at, value_of
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.tree import walk
+
+
+class LossForm(Enum):
+    """What is computed in two calls."""
+
+    LIKELIHOOD = "log_softmax"
+    PROBABILITIES = "softmax"
+    BINARY = "sigmoid"
+    TWICE = "a second softmax"
+
+
+@dataclass(frozen=True)
+class TwoCalls:
+    """A loss, and the call that gives what it is handed.
+
+    Attributes:
+        loss: the call of the loss.
+        given: its first argument.
+        activation: the softmax or the sigmoid.
+        shaped_by: the call that says along which axis: ``activation``, or the one that makes its layer.
+        logits: what that is given.
+        statement: where the loss stands.
+        scope: the function.
+        binding: ``p = softmax(x)``, where a name stands between the two.
+        made: the call that makes the layer whose call ``loss`` is; None where it is a function of Paddle.
+        form: what is computed in two calls.
+    """
+
+    loss: ast.Call
+    given: ast.expr
+    activation: ast.Call
+    shaped_by: ast.Call
+    logits: ast.expr
+    statement: Statement
+    scope: Scope
+    binding: Statement | None
+    made: ast.Call | None
+    form: LossForm
+
+    @property
+    def settings(self) -> ast.Call:
+        """The call that says how the loss is computed: that of the function, or the one that makes the layer."""
+        return self.made or self.loss
+
+
+_FUNCTIONAL = "paddle.nn.functional"
+_ACTIVATIONS = {
+    **{f"{_FUNCTIONAL}.{name}": name for name in ("softmax", "log_softmax", "sigmoid")},
+    "paddle.sigmoid": "sigmoid",
+    "paddle.nn.Softmax": "softmax",
+    "paddle.nn.LogSoftmax": "log_softmax",
+    "paddle.nn.Sigmoid": "sigmoid",
+}
+_LOSSES = {
+    f"{_FUNCTIONAL}.nll_loss": "nll",
+    "paddle.nn.NLLLoss": "nll",
+    f"{_FUNCTIONAL}.cross_entropy": "cross entropy",
+    "paddle.nn.CrossEntropyLoss": "cross entropy",
+    f"{_FUNCTIONAL}.binary_cross_entropy": "binary",
+    "paddle.nn.BCELoss": "binary",
+}
+_FORMS = {("nll", "log_softmax"): LossForm.LIKELIHOOD, ("binary", "sigmoid"): LossForm.BINARY}
+_FUSED = {
+    LossForm.LIKELIHOOD: frozenset({"cross_entropy", "CrossEntropyLoss"}),
+    LossForm.BINARY: frozenset({"binary_cross_entropy_with_logits", "BCEWithLogitsLoss"}),
+}
+_USE_SOFTMAX = {True: 7, False: 5}
+"""The position of ``use_softmax``: in the function, which takes ``input`` and ``label`` first, and in the layer."""
+_A_LOSS = re.compile(r"\b(?:nll_loss|NLLLoss|cross_entropy|CrossEntropyLoss|binary_cross_entropy|BCELoss)\b")
+_AN_ACTIVATION = re.compile(r"softmax|sigmoid", re.IGNORECASE)
+
+
+@query
+def losses_in_two_calls(file: FileIndex) -> tuple[TwoCalls, ...]:
+    """The losses of a file that are handed a softmax or a sigmoid of Paddle."""
+    if not file.has("paddle") or not file.matches(_A_LOSS) or not file.matches(_AN_ACTIVATION):
+        return ()
+    return tuple(
+        found
+        for scope in file.scopes.scopes
+        for statement in scope.statements
+        for call in statement.calls
+        if (found := _two_calls(file, scope, statement, call)) is not None
+    )
+
+
+def _two_calls(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> TwoCalls | None:
+    loss = _reached(file, scope, statement, call, _LOSSES)
+    given = argument_of(call, "input", 0)
+    if loss is None or given is None or loss.way is _Way.METHOD or is_spread(call):
+        return None
+    binding, activation = _computed_by(scope, statement, given)
+    by = _reached(file, scope, binding or statement, activation, _ACTIVATIONS) if activation is not None else None
+    form = _form(loss, by) if by is not None else None
+    if activation is None or by is None or form is None or _is_beside_the_fused_one(statement, form):
+        return None
+    logits = _input_of(activation, by)
+    made = loss.made if loss.way is _Way.LAYER else None
+    return TwoCalls(call, given, activation, by.made, logits, statement, scope, binding, made, form) if logits else None
+
+
+def _computed_by(scope: Scope, statement: Statement, given: ast.expr) -> tuple[Statement | None, ast.Call | None]:
+    """The call that gives a value, and the assignment through which it does."""
+    if not isinstance(given, ast.Name):
+        return None, given if isinstance(given, ast.Call) else None
+    binding = sole_at(given.id, statement, scope)
+    value = value_of(binding) if binding is not None else None
+    return (binding, value) if isinstance(value, ast.Call) else (None, None)
+
+
+class _Way(Enum):
+    """How code calls what Paddle computes: ``F.sigmoid(x)``, ``nn.Sigmoid()(x)`` or ``x.sigmoid()``."""
+
+    FUNCTION = 0
+    LAYER = 1
+    METHOD = 2
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """What a call computes; ``made`` is the call that has the settings: the call itself, or that of the layer."""
+
+    kind: str
+    made: ast.Call
+    way: _Way
+
+
+def _reached(
+    file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, wanted: Mapping[str, str]
+) -> _Reached | None:
+    """Which of some computations a call is, and in which way it is written."""
+    name = dotted(call.func) or ""
+    qualified = file.names.resolve(name)
+    if qualified in wanted and qualified.rpartition(".")[2][0].islower():
+        return _Reached(wanted[qualified], call, _Way.FUNCTION)
+    first = name.partition(".")[0]
+    is_method = isinstance(call.func, ast.Attribute) and first != "self" and not file.names.is_bound(first)
+    if is_method and f"{_FUNCTIONAL}.{terminal(call)}" in wanted:
+        return _Reached(wanted[f"{_FUNCTIONAL}.{terminal(call)}"], call, _Way.METHOD)
+    layer = _layer_called(scope, statement, call)
+    made = file.names.resolve(dotted(layer.func) or "") if layer is not None else ""
+    return _Reached(wanted[made], layer, _Way.LAYER) if layer is not None and made in wanted else None
+
+
+def _layer_called(scope: Scope, statement: Statement, call: ast.Call) -> ast.Call | None:
+    """The call that makes what a call calls: ``nn.Softmax()`` for ``self.softmax(x)``, where nothing else may."""
+    if isinstance(call.func, ast.Call):
+        return call.func
+    name = dotted(call.func) or ""
+    values: list[ast.expr | None] = []
+    if name.startswith("self.") and name.count(".") == 1 and scope.owner is not None:
+        values = [value for value, _ in scope.owner.attributes.get(name[5:], ())]
+    elif isinstance(call.func, ast.Name):
+        binding = sole_at(name, statement, scope)
+        values = [value_of(binding)] if binding is not None else []
+    made = values[0] if len(values) == 1 else None
+    return made if isinstance(made, ast.Call) else None
+
+
+def _form(loss: _Reached, by: _Reached) -> LossForm | None:
+    """What a loss and the call that gives its input compute together, None where one call would not."""
+    if loss.kind != "cross entropy" or by.kind != "softmax":
+        return _FORMS.get((loss.kind, by.kind))
+    flag = argument_of(loss.made, "use_softmax", _USE_SOFTMAX[loss.way is _Way.FUNCTION])
+    if flag is None:
+        return LossForm.TWICE
+    if not isinstance(flag, ast.Constant):
+        return None
+    return LossForm.TWICE if flag.value else LossForm.PROBABILITIES
+
+
+def _input_of(activation: ast.Call, by: _Reached) -> ast.expr | None:
+    """What a softmax or a sigmoid is computed of."""
+    if is_spread(activation):
+        return None
+    if by.way is _Way.METHOD:
+        return activation.func.value if isinstance(activation.func, ast.Attribute) else None
+    return argument_of(activation, "x", 0)
+
+
+def _is_beside_the_fused_one(statement: Statement, form: LossForm) -> bool:
+    """Whether the other arm of a test has the loss in one call, as where a device does not have that kernel."""
+    fused = _FUSED.get(form, frozenset())
+    for link in statement.around:
+        if isinstance(link.node, ast.If):
+            other = link.node.orelse if link.branch == "body" else link.node.body
+            if any(isinstance(item, ast.Call) and terminal(item) in fused for part in other for item in walk(part)):
+                return True
+    return False
+
+
+def is_called_once(file: FileIndex, found: TwoCalls) -> bool:
+    """Whether the layer of a loss is read nowhere else in the file, so that it may become another one."""
+    function = found.loss.func
+    if found.made is None or function is found.made:
+        return True
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    loads = file.loads_named(name)
+    return sum(isinstance(function, ast.Attribute) or load.scope is found.scope for load in loads) == 1

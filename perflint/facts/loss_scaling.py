@@ -1,0 +1,97 @@
+"""How a program trains under AMP: which scalers of the loss it always uses, and what all of its ``auto_cast`` say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from perflint.facts import amp
+from perflint.facts.programs import files_with, is_always_reached
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of
+from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.tree import string_of
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+AUTO_CAST, DECORATE, SCALER = "paddle.amp.auto_cast", "paddle.amp.decorate", "paddle.amp.GradScaler"
+POSITIONS = {AUTO_CAST: {"level": 3, "dtype": 4}, DECORATE: {"level": 2, "dtype": 3}}
+_DYNAMIC = 6
+"""The place of the parameter that says whether a scaler adapts its factor; it does by default."""
+_HALF_NAMES = frozenset({"auto_cast", "amp_guard", "autocast", "decorate", "amp_decorate", "amp_configs", "half"})
+_HALF = re.compile(r"float16|fp16|bf16|\bamp_(?!scaler)|['\"]O[12]['\"]|\bautocast")
+_CONVERTED = re.compile(
+    r"\.(?:half|bfloat16|float16|to_|_to_impl|_transform)\(|set_default_dtype|default_dtype|from_pretrained|convert_dtype"
+    r"|\.(?:to|astype|cast)\([^)]*16|MixPrecision|amp_configs|\.amp\s*=|decorate\("
+)
+
+
+@query
+def scalers(file: FileIndex) -> list[tuple[Scope, Statement, ast.Call]]:
+    """The statements of a file that make a scaler which scales a loss by a fixed number, whatever the user chooses.
+
+    One with dynamic scaling turns itself off at its first ``scale`` outside of float16, with a warning: so do Paddle
+    2.5 to 3.3.1 (``AmpScaler.scale``).
+    """
+    return list(_scalers(file))
+
+
+def _scalers(file: FileIndex) -> Iterator[tuple[Scope, Statement, ast.Call]]:
+    for scope, statement, call in amp.amp_calls(file.scopes.scopes, file.names):
+        if file.names.resolve(dotted(call.func) or "") != SCALER or not _is_on(argument_of(call, "enable", 0)):
+            continue
+        if not _is_off(argument_of(call, "use_dynamic_loss_scaling", _DYNAMIC)):
+            continue
+        node = statement.node
+        name = dotted(node.targets[0]) if isinstance(node, ast.Assign) and node.value is call else None
+        if name and is_always_reached(file, scope, statement) and file.matches(_scaled_by(name)):
+            yield scope, statement, call
+
+
+def _scaled_by(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(name)}\.scale\(")
+
+
+def _is_on(enable: ast.expr | None) -> bool:
+    return enable is None or (isinstance(enable, ast.Constant) and enable.value is True)
+
+
+def _is_off(enable: ast.expr | None) -> bool:
+    return isinstance(enable, ast.Constant) and not enable.value
+
+
+@query
+def has_no_half(file: FileIndex) -> bool:
+    """Whether nothing in the programs that load a file speaks of half precision but its scalers."""
+    return not any(one.matches(_HALF) or not _HALF_NAMES.isdisjoint(one.loads) for one in files_with(file))
+
+
+@query
+def has_only_bfloat16(file: FileIndex) -> bool:
+    """Whether the programs that load a file turn AMP on, and each time in bfloat16, as a plain value."""
+    found = False
+    for one in files_with(file):
+        for _, _, call in amp.amp_calls(one.scopes.scopes, one.names) if amp.mentions_amp(one) else ():
+            name = one.names.resolve(dotted(call.func) or "")
+            if name == SCALER or (name == AUTO_CAST and _is_off(argument_of(call, "enable", 0))):
+                continue
+            if name not in POSITIONS or value_of(call, name, "dtype") != "bfloat16":
+                return False
+            found = found or name == AUTO_CAST
+    return found
+
+
+@query
+def keeps_float32(file: FileIndex) -> bool:
+    """Whether nothing in the programs that load a file may make the weights of a model half as long."""
+    return not any(one.matches(_CONVERTED) for one in files_with(file))
+
+
+def value_of(call: ast.Call, name: str, parameter: str) -> str | None:
+    """The plain text that ``auto_cast`` or ``decorate`` is handed for a parameter."""
+    given = argument_of(call, parameter, POSITIONS[name][parameter])
+    return string_of(given) if given is not None else None

@@ -1,0 +1,174 @@
+"""Which products with one-hot rows only look numbers up: ``matmul(one_hot(ids, n), table)`` gives rows of the table."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from perflint.dataflow.call_graph import CallGraph, Certainty
+from perflint.facts.gradients_off import NoGrad
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, is_spread
+from perflint.syntax.reaching import sole_at, value_of
+from perflint.syntax.scopes import Scope, Statement, headers, own_parts, terminal
+from perflint.syntax.tree import walk
+from perflint.training.predicting import only_predicts
+
+_ONE_HOT = frozenset({"paddle.nn.functional.one_hot"})
+_PRODUCTS = frozenset({"paddle.matmul", "paddle.mm"})
+_A_ONE_HOT = re.compile(r"\bone_hot\b")
+_CASTS = frozenset({"astype", "cast"})
+_UPDATES = frozenset({"step", "minimize"})
+_SOFTMAX = frozenset({"log_softmax", "softmax"})
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """A product that looks numbers up.
+
+    Attributes:
+        node: the product, or the sum of it.
+        one_hot: the call that makes the one-hot rows.
+        table: what they are multiplied with.
+        is_row: whether whole rows of the table come out, and not one number of each of its rows.
+        is_turned: whether the table is transposed.
+        statement: where the product stands.
+        scope: the function.
+        binding: ``rows = one_hot(...)``, where a name stands between.
+        is_of_classes: whether the table has one number for each class, as ``self.weight`` of a loss has.
+        is_of_a_loss: whether the numbers are a softmax of the same size as the one-hot rows, or its logarithm, which
+            cost more than the product.
+    """
+
+    node: ast.expr
+    one_hot: ast.Call
+    table: ast.expr
+    is_row: bool
+    is_turned: bool
+    statement: Statement
+    scope: Scope
+    binding: Statement | None
+    is_of_classes: bool = False
+    is_of_a_loss: bool = False
+
+
+@query
+def look_ups(file: FileIndex) -> tuple[LookUp, ...]:
+    """The products of a file with one-hot rows that only look numbers up."""
+    if not file.has("paddle") or not file.matches(_A_ONE_HOT):
+        return ()
+    return tuple(
+        found
+        for scope in file.scopes.scopes
+        for statement in scope.statements
+        for header in headers(statement.node)
+        for node in walk(header)
+        if (found := _product(file, scope, statement, node) or _sum(file, scope, statement, node)) is not None
+        and _matters(file, found)
+    )
+
+
+def _matters(file: FileIndex, found: LookUp) -> bool:
+    """Whether training may run a product again and again: not with gradients off, nor once in an ``__init__``."""
+    no_grad = NoGrad.of(file.project)
+    if no_grad.over_statement(file, found.scope, found.statement) or no_grad.over_scope(file, found.scope):
+        return False
+    return not only_predicts(file) and not _runs_once(file, found.scope)
+
+
+def _runs_once(file: FileIndex, scope: Scope) -> bool:
+    """Whether all calls of a function are in an ``__init__``: what it makes there is a constant."""
+    if scope.name == "__init__":
+        return True
+    sites = CallGraph.of(file.project).calls(file, scope, Certainty.NAME)
+    return bool(sites) and all(site.scope.name == "__init__" for site in sites)
+
+
+def asks_for_gradients_of_inputs(scope: Scope) -> bool:
+    """Whether a function asks for gradients to look at them: it calls ``backward``, and has no optimizer.
+
+    So does one that explains a prediction: ``loss.backward()``, and then ``gradients = features.grad``.
+    """
+    parts = [part for statement in scope.statements for part in own_parts(statement.node)]
+    asked = {item.attr for part in parts for item in walk(part) if isinstance(item, ast.Attribute)}
+    return "backward" in asked and not asked.isdisjoint(("grad", "gradient")) and asked.isdisjoint(_UPDATES)
+
+
+def _product(file: FileIndex, scope: Scope, statement: Statement, node: ast.AST) -> LookUp | None:
+    """``matmul(one_hot(ids, n), table)`` and ``one_hot(ids, n) @ table``."""
+    is_turned = False
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        left, table = node.left, node.right
+    elif (
+        isinstance(node, ast.Call) and file.names.resolve(dotted(node.func) or "") in _PRODUCTS and not is_spread(node)
+    ):
+        given = [argument_of(node, name, at) for at, name in enumerate(("x", "y", "transpose_x", "transpose_y"))]
+        if given[0] is None or given[1] is None or _may_be_true(given[2]):
+            return None
+        left, table, is_turned = given[0], given[1], _may_be_true(given[3])
+    else:
+        return None
+    binding, rows = _one_hot(file, scope, statement, left)
+    return LookUp(node, rows, table, True, is_turned, statement, scope, binding) if rows is not None else None
+
+
+def _sum(file: FileIndex, scope: Scope, statement: Statement, node: ast.AST) -> LookUp | None:
+    """``(one_hot(ids, n) * x).sum(-1)``, which gives one number of each row of ``x``."""
+    if not isinstance(node, ast.Call) or terminal(node) != "sum" or is_spread(node):
+        return None
+    is_function = file.names.resolve(dotted(node.func) or "") == "paddle.sum"
+    summed = argument_of(node, "x", 0) if is_function else getattr(node.func, "value", None)
+    axis = argument_of(node, "axis", 1 if is_function else 0)
+    if not isinstance(summed, ast.BinOp) or not isinstance(summed.op, ast.Mult) or axis is None:
+        return None
+    others = [name for name in ("dtype", "keepdim") if argument_of(node, name, None) is not None]
+    if others or len(node.args) > 1 + is_function:
+        return None
+    for one, other in ((summed.left, summed.right), (summed.right, summed.left)):
+        binding, rows = _one_hot(file, scope, statement, one)
+        if rows is not None:
+            of_classes, of_a_loss = _is_of_classes(scope, statement, other), _is_of_a_loss(scope, statement, other)
+            return LookUp(node, rows, other, False, False, statement, scope, binding, of_classes, of_a_loss)
+    return None
+
+
+def _behind(scope: Scope, statement: Statement, node: ast.expr) -> ast.expr:
+    """What a name stands for, where one assignment gives it its value."""
+    binding = sole_at(node.id, statement, scope) if isinstance(node, ast.Name) else None
+    return (value_of(binding) if binding is not None else None) or node
+
+
+def _is_of_classes(scope: Scope, statement: Statement, node: ast.expr) -> bool:
+    """Whether this is an attribute that the function does not bind: it is the same for all samples."""
+    name = dotted(_behind(scope, statement, node)) or ""
+    return name.startswith("self.") and name.count(".") == 1 and name not in bindings_of(scope)
+
+
+def _is_of_a_loss(scope: Scope, statement: Statement, node: ast.expr) -> bool:
+    """Whether this is ``F.log_softmax(x)``, or a softmax."""
+    made = _behind(scope, statement, node)
+    return isinstance(made, ast.Call) and terminal(made) in _SOFTMAX
+
+
+def _may_be_true(node: ast.expr | None) -> bool:
+    return node is not None and not (isinstance(node, ast.Constant) and not node.value)
+
+
+def _one_hot(
+    file: FileIndex, scope: Scope, statement: Statement, node: ast.expr
+) -> tuple[Statement | None, ast.Call | None]:
+    """The call of ``one_hot`` that gives a value, with or without another dtype, and the assignment in between."""
+    binding = None
+    if isinstance(node, ast.Name):
+        binding = sole_at(node.id, statement, scope)
+        node = (value_of(binding) if binding is not None else None) or node
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS:
+        if file.names.is_bound((dotted(node.func) or "").partition(".")[0]):
+            break
+        node = node.func.value
+    is_one = isinstance(node, ast.Call) and file.names.resolve(dotted(node.func) or "") in _ONE_HOT
+    return (binding, node) if is_one and isinstance(node, ast.Call) and not is_spread(node) else (None, None)

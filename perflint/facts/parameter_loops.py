@@ -1,0 +1,222 @@
+"""Loops over the parameters of a network that clip their gradients, or add up a penalty on them, in Python."""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+
+from perflint.facts.differentiated import feeding_backward, uncut
+from perflint.facts.gradients_off import NoGrad
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.bindings import bound_by, definitions_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_parameters
+from perflint.training.steps import Point, of_point
+
+_GRADIENTS = frozenset({"grad", "_grad_ivar"})
+_IN_PLACE = frozenset({"scale_", "multiply_", "mul_", "clip_", "set_value", "copy_", "assign"})
+_NORMS = frozenset({"norm", "p_norm", "sqrt", "rsqrt", "_squared_l2_norm", "squared_l2_norm"})
+_SQUARES = frozenset({"square", "_squared_l2_norm", "squared_l2_norm"})
+_LISTS = frozenset({"parameters", "named_parameters", "state_dict"})
+
+
+class Clip(Enum):
+    """How gradients are clipped, and the class of Paddle that does so in the optimizer."""
+
+    NORM = "ClipGradByGlobalNorm"
+    VALUE = "ClipGradByValue"
+
+
+class Penalty(Enum):
+    """What a loss adds up of each weight, and the parameter of an optimizer that has the same gradient."""
+
+    SQUARES = "weight_decay=c"
+    SIZES = "weight_decay=paddle.regularizer.L1Decay(c)"
+
+
+def clips(point: Point) -> Clip | None:
+    """How a loop at a statement clips the gradients of parameters, one after the other; None where it does not."""
+    return _clips(point.file, point.scope).get(point.statement.node)
+
+
+@query
+def _clips(file: FileIndex, scope: Scope) -> dict[ast.stmt, Clip]:
+    """The loops of a function that clip gradients."""
+    if not file.has(".grad") and not file.has("_grad_ivar"):
+        return {}
+    norms = scope.once(_norms, lambda: _norms(scope))
+    found: dict[ast.stmt, Clip] = {}
+    for statement in scope.statements:
+        loop = statement.loop
+        if isinstance(loop, ast.For) and is_over_parameters(loop.iter, scope):
+            how = _clipping(statement.node, norms)
+            if how is not None:
+                found[loop] = how
+    return found
+
+
+def _norms(scope: Scope) -> frozenset[str]:
+    """Names of a function whose value is worked out from the norm of gradients."""
+    found: set[str] = set()
+    for statement in scope.statements:
+        parts = [item for part in own_parts(statement.node) for item in walk(part)]
+        is_norm = any(map(_is_power, parts)) and any(map(_is_gradient, parts))
+        if is_norm or any(isinstance(item, ast.Name) and item.id in found for item in parts):
+            found.update(bound_by(statement.node))
+    return frozenset(found)
+
+
+def _is_power(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return terminal(node) in _NORMS | _SQUARES
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+
+
+def _is_gradient(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in _GRADIENTS
+
+
+def _clipping(node: ast.stmt, norms: frozenset[str]) -> Clip | None:
+    """How a statement inside of a loop over parameters changes a gradient; an average over ranks is no clipping."""
+    value = _new_gradient(node)
+    if value is None:
+        return None
+    items = [item for part in value for item in walk(part)]
+    if any(isinstance(item, ast.Name) and item.id in norms for item in items):
+        return Clip.NORM
+    is_clipped = any(isinstance(item, ast.Call) and terminal(item) in ("clip", "clip_") for item in items)
+    return Clip.VALUE if is_clipped else None
+
+
+def _new_gradient(node: ast.stmt) -> list[ast.expr] | None:
+    """What a statement makes of a gradient: ``p.grad.scale_(c)``, ``p.grad *= c``, ``p.grad = p.grad * c``."""
+    if isinstance(node, ast.AugAssign):
+        return [node.value] if isinstance(node.op, ast.Mult) and _holds_gradient(node.target) else None
+    if isinstance(node, ast.Assign):
+        return [node.value] if all(map(_holds_gradient, node.targets)) else None
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    changes = call.func.attr in _IN_PLACE and _holds_gradient(call.func.value)
+    return [call] if changes else None
+
+
+def _holds_gradient(target: ast.expr) -> bool:
+    return any(map(_is_gradient, walk(target)))
+
+
+@of_point
+def penalty(point: Point, parameters: ast.Call) -> Penalty | None:
+    """What a step adds to its loss of each weight that ``model.parameters()`` gives; None where it adds nothing."""
+    node, scope = point.statement.node, point.scope
+    if NoGrad.of(point.file.project).over_statement(point.file, scope, point.statement):
+        return None
+    if isinstance(node, ast.For) and any(item is parameters for item in walk(node.iter)):
+        inside = (item for item in scope.statements if item.loop is node and _is_added(item, scope))
+        return next(filter(None, (_of_weights(item.node, node.target) for item in inside)), None)
+    if not _is_added(point.statement, scope):
+        return None
+    for item in walk(node):
+        if isinstance(item, (ast.GeneratorExp, ast.ListComp)) and _draws(item, parameters):
+            return _power(item.elt, _weights(item.generators[0].target))
+    return None
+
+
+def _draws(node: ast.GeneratorExp | ast.ListComp, parameters: ast.Call) -> bool:
+    return len(node.generators) == 1 and any(item is parameters for item in walk(node.generators[0].iter))
+
+
+def _is_added(statement: Statement, scope: Scope) -> bool:
+    """Whether what a statement works out goes into a backward pass of its function, or is returned by a loss."""
+    if isinstance(statement.node, ast.Return):
+        return True
+    bound = set(bound_by(statement.node))
+    return bool(bound) and not bound.isdisjoint(scope.once(_wanted, lambda: _wanted(scope)))
+
+
+def _wanted(scope: Scope) -> frozenset[str]:
+    """Names whose graph a function differentiates or returns, be it through others."""
+    wanted = set(feeding_backward(scope))
+    for statement in reversed(scope.statements):
+        node = statement.node
+        returns = isinstance(node, ast.Return)
+        binds = isinstance(node, (ast.Assign, ast.AugAssign)) and not wanted.isdisjoint(bound_by(node))
+        if returns or binds:
+            wanted.update(item.id for item in walk(node) if isinstance(item, ast.Name))
+    return frozenset(wanted)
+
+
+def _of_weights(node: ast.stmt, target: ast.expr) -> Penalty | None:
+    is_sum = isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        name = dotted(node.targets[0])
+        is_sum = any(isinstance(item, ast.Name) and item.id == name for item in walk(node.value))
+    value = node.value if is_sum and isinstance(node, (ast.AugAssign, ast.Assign)) else None
+    return _power(value, _weights(target)) if value is not None else None
+
+
+def _weights(target: ast.expr) -> str:
+    """The name of the weight: the last one of ``name, p``."""
+    last = target.elts[-1] if isinstance(target, ast.Tuple) and target.elts else target
+    return last.id if isinstance(last, ast.Name) else ""
+
+
+def _power(value: ast.expr, weight: str) -> Penalty | None:
+    """What is added up of a weight: its squares, or its sizes.  A norm that is not squared is something else."""
+    for item in walk(value):
+        if _is_square(item, weight):
+            return Penalty.SQUARES
+        if isinstance(item, ast.Call) and terminal(item) == "abs" and _is_of(_subject(item), weight):
+            return Penalty.SIZES
+    return None
+
+
+def _is_square(node: ast.AST, weight: str) -> bool:
+    if isinstance(node, ast.Call):
+        squares = terminal(node) in _SQUARES or (terminal(node) == "pow" and any(map(_is_two, arguments_of(node))))
+        return squares and _is_of(_subject(node), weight)
+    if not isinstance(node, ast.BinOp):
+        return False
+    if isinstance(node.op, ast.Pow):
+        return _is_two(node.right) and _is_of(node.left, weight)
+    return isinstance(node.op, ast.Mult) and all(
+        isinstance(side, ast.Name) and side.id == weight for side in (node.left, node.right)
+    )
+
+
+def _subject(call: ast.Call) -> ast.expr | None:
+    """What a function or a method works on: ``p`` of ``p.abs()``, and of ``paddle.abs(p)``."""
+    return next(iter(arguments_of(call)), None) if _is_function(call) else call.func.value  # type: ignore[attr-defined]
+
+
+def _is_function(call: ast.Call) -> bool:
+    given = next(iter(arguments_of(call)), None)
+    return not isinstance(call.func, ast.Attribute) or (given is not None and not isinstance(given, ast.Constant))
+
+
+def _is_of(value: ast.expr | None, weight: str) -> bool:
+    """Whether a value is made of a weight alone, and not of its gradient or its distance from something."""
+    return value is not None and {dotted(name) for name in uncut(value)} == {weight}
+
+
+def _is_two(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in (2, 2.0)
+
+
+def is_over_parameters(drawn: ast.expr, scope: Scope) -> bool:
+    """Whether a loop draws parameters: ``model.parameters()``, or what is made of them or named after them."""
+    for item in walk(drawn):
+        if isinstance(item, ast.Call) and terminal(item) in _LISTS:
+            return True
+        if isinstance(item, (ast.Name, ast.Attribute)):
+            name = dotted(item) or ""
+            last = name.rpartition(".")[2]
+            made = definitions_of(scope).get(name)
+            calls = (call for call in walk(made) if isinstance(call, ast.Call)) if made is not None else ()
+            if last in _LISTS or means_parameters(last) or any(terminal(call) in _LISTS for call in calls):
+                return True
+    return False

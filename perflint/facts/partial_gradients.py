@@ -1,0 +1,174 @@
+"""Gradients that several passes add up before the optimizer steps, and that all ranks exchange after each pass.
+
+``if (step + 1) % k == 0: optimizer.step()`` takes the gradients of ``k`` passes.  A model in ``paddle.DataParallel``
+exchanges them after each of these, but for those whose forward pass runs under ``model.no_sync()``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from perflint.dataflow.settled import Known
+from perflint.facts.entry_points import forward_of
+from perflint.facts.programs import files_with
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import Place, Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_accumulation, means_epoch, means_model
+from perflint.training.counting import as_remainder, remainder_of
+from perflint.training.evidence import CLEARS, scales_loss, takes_optimizer_step
+from perflint.training.steps import Point, of_point
+
+WRAPPERS = ("DataParallel", "distributed_model")
+_FLEET = "paddle.distributed.fleet.distributed_model"
+_WRAPPERS = frozenset({"paddle.DataParallel", "paddle.distributed.parallel.DataParallel", _FLEET})
+_BY_HAND = ("no_sync", "fused_allreduce_gradients", "apply_collective_grads")
+_OTHER_WAYS = ("hybrid_configs", "pipeline_configs", "sharding_configs", "group_sharded_parallel", "gradient_merge")
+"""Words of programs in which ``fleet`` does more than data parallelism."""
+_EXCHANGES = re.compile(rf"^[^#\n]*\.(?:{'|'.join(_BY_HAND)})\b", re.MULTILINE)
+_MORE = re.compile(rf"^[^#\n]*\b(?:{'|'.join(_OTHER_WAYS)})\b", re.MULTILINE)
+
+
+class PartialGradients(NamedTuple):
+    """A backward pass whose gradients wait for those of others.
+
+    ``test``: where it holds, the optimizer steps.  ``wrapper``: the call that wraps the model, in ``wrapped_in``.
+    """
+
+    test: ast.expr
+    wrapper: ast.Call
+    wrapped_in: FileIndex
+
+
+@of_point
+def partial_gradients(point: Point, call: ast.Call) -> PartialGradients | None:
+    """What is known of a backward pass of a step that exchanges gradients before they are complete; None for others."""
+    file = point.file
+    if not _goes_back(call) or file.is_static or not file.project.mentions.of(*WRAPPERS):
+        return None
+    test = _accumulation(point, call) if not _goes_around(point, call) else None
+    wrapper = _wrapper(file) if test is not None else None
+    return PartialGradients(test, *wrapper) if test is not None and wrapper is not None else None
+
+
+def _goes_around(point: Point, call: ast.Call) -> bool:
+    """Whether a forward pass calls other methods of the model, which the wrapper lacks: ``model.training_loss(x)``."""
+    forward, models = forward_of(point.file, point.scope, point.statement, call)
+    called = (dotted(item.func) for node in forward for item in walk(node) if isinstance(item, ast.Call))
+    methods = [name for name in called if name and _is_method_of_model(name)]
+    return bool(methods) and all(map(_is_method_of_model, models))
+
+
+def _is_method_of_model(name: str) -> bool:
+    owner, _, last = name.rpartition(".")
+    return last != "forward" and means_model(owner.rpartition(".")[2])
+
+
+def _goes_back(call: ast.Call) -> bool:
+    return (terminal(call) == "backward" and isinstance(call.func, ast.Attribute)) or scales_loss(call)
+
+
+@query
+def _wrapper(file: FileIndex) -> tuple[ast.Call, FileIndex] | None:
+    """The call by which a program that loads a file trains on several ranks; None where it takes care of gradients."""
+    mentions, program = file.project.mentions, files_with(file)
+    if any(other in program and other.matches(_EXCHANGES) for other in mentions.of(*_BY_HAND)):
+        return None
+    others = (other for other in mentions.of(*WRAPPERS) if other in program and not other.is_quiet)
+    found = [(call, other, name) for other in others for call, name in _wrappings(other)]
+    by_fleet = any(name == _FLEET for _, _, name in found)
+    if by_fleet and any(other in program and other.matches(_MORE) for other in mentions.of(*_OTHER_WAYS)):
+        return None
+    return next(((call, other) for call, other, _ in found), None)
+
+
+def _wrappings(file: FileIndex) -> Iterator[tuple[ast.Call, str]]:
+    for last in WRAPPERS:
+        for _, _, call in file.calls_named(last):
+            name = file.names.resolve(dotted(call.func) or "")
+            if name in _WRAPPERS:
+                yield call, name
+
+
+def _accumulation(point: Point, call: ast.Call) -> ast.expr | None:
+    """The test of the steps on which the optimizer takes what a backward pass and others have added up."""
+    inside = _pass(point)
+    told = _handed_test(call) if scales_loss(call) else None
+    if told is not None:
+        return told if _is_first(point.statement, inside) else None
+    if scales_loss(call) or not _is_first(point.statement, inside):
+        return None
+    tests = [_test_around(point, each) for each in inside if any(map(takes_optimizer_step, each.calls))]
+    cleared = (each for each in inside if any(terminal(one) in CLEARS for one in each.calls))
+    if not tests or any(_test_around(point, each) is None for each in cleared):
+        return None
+    return next(iter(tests)) if all(test is not None for test in tests) else None
+
+
+def _pass(point: Point) -> Sequence[Statement]:
+    """The statements of a function that belong to a pass of its step loop; all of them where the loop is elsewhere."""
+    return point.scope.statements_in(point.loop) if point.loop is not None else point.scope.statements
+
+
+def _is_first(statement: Statement, inside: Sequence[Statement]) -> bool:
+    """Whether a backward pass is the first of a step, and any others stand in other branches."""
+    others = [each for each in inside if each is not statement and any(map(_goes_back, each.calls))]
+    return all(each.start > statement.start and _are_apart(each, statement) for each in others)
+
+
+def _are_apart(one: Statement, other: Statement) -> bool:
+    """Whether two statements stand in different branches of one ``if``."""
+    branches: dict[ast.stmt, str] = {link.node: link.branch for link in other.around if isinstance(link.node, ast.If)}
+    return any(branches.get(link.node, link.branch) != link.branch for link in one.around)
+
+
+def _handed_test(call: ast.Call) -> ast.expr | None:
+    """The test that a helper is handed: ``scaler(loss, optimizer, update_grad=(step + 1) % k == 0)``."""
+    for value in arguments_of(call):
+        if any(_accumulates(found) for found in map(as_remainder, _expressions(value)) if found is not None):
+            return value
+    return None
+
+
+def _expressions(node: ast.expr) -> Iterator[ast.expr]:
+    return (item for item in walk(node) if isinstance(item, ast.expr))
+
+
+def _accumulates(remainder: ast.BinOp) -> bool:
+    return any(map(means_accumulation, names_in(remainder.right)))
+
+
+def _test_around(point: Point, statement: Statement) -> ast.expr | None:
+    """The test by a remainder of the steps that a statement stands under, and the backward pass does not."""
+    around_pass = {(link.node, link.branch) for link in point.statement.around}
+    for link in statement.around:
+        if link.node is point.loop:
+            return None
+        if (link.node, link.branch) not in around_pass and _spaces_passes(link, point):
+            assert isinstance(link.node, ast.If)
+            return link.node.test if link.branch == "body" else ast.UnaryOp(ast.Not(), link.node.test)
+    return None
+
+
+def _spaces_passes(link: Place, point: Point) -> bool:
+    if not isinstance(link.node, ast.If):
+        return False
+    definitions = Known(point.file, point.scope)
+    remainders = (remainder_of(item, definitions) for item in _expressions(link.node.test))
+    return any(found is not None and _counts_passes(found, definitions) for found in remainders)
+
+
+def _counts_passes(remainder: ast.BinOp, definitions: Known) -> bool:
+    """Whether a remainder is that of a count of passes, by a number that is not always 1."""
+    counted = [name for name in names_in(remainder.left) if name != "self"]
+    if not counted or any(map(means_epoch, counted)):
+        return False
+    name = dotted(remainder.right)
+    every = definitions.get(name, remainder.right) if name else remainder.right
+    return not (isinstance(every, ast.Constant) and every.value == 1)

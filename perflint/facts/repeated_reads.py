@@ -1,0 +1,155 @@
+"""Files that a dataset reads anew for each sample, although they are the same ones each time.
+
+``pd.read_csv(self.annotations)`` in ``__getitem__`` parses the whole table for one row of it.  A path in which the
+index has a part, as ``self.files[index]``, is another file each time.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from perflint.facts.dataset_methods import sample_methods
+from perflint.index.hierarchy import Hierarchy
+from perflint.query import query
+from perflint.syntax import reaching
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, argument_of
+from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.tree import walk
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_READS = re.compile(
+    r"numpy\.(?:load|loadtxt|genfromtxt|fromfile)$|pandas\.read_\w+$|json\.load$|pickle\.load$|h5py\.File$|lmdb\.open$"
+    r"|paddle\.load$|scipy\.io\.loadmat$|yaml\.(?:safe_)?load$|joblib\.load$|cv2\.imread$|PIL\.Image\.open$"
+    r"|(?:skimage\.io|imageio|matplotlib\.(?:pyplot|image))\.imread$|xml\.etree\.ElementTree\.parse$|open$"
+)
+_WORDS = ("load", "open", "imread", "read_csv", "loadtxt", "File", "genfromtxt", "fromfile", "loadmat", "parse")
+_SAME = re.compile(r"os\.path\.\w+$|os\.fspath$|pathlib\.(?:Pure)?Path$|(?:str|int|len|list|sorted|tuple)$")
+_SAME_METHODS = frozenset({"format", "join", "joinpath", "lower", "upper", "replace", "strip", "with_suffix"})
+_UNKNOWN = (ast.Lambda, ast.Await, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_DEEPEST = 6
+
+
+@query
+def repeated_reads(file: FileIndex) -> tuple[ast.Call, ...]:
+    """The calls of a file's datasets that read one and the same file for each sample."""
+    if not file.has_words(*_WORDS):
+        return ()
+    methods = [scope for method in sample_methods(file) for scope in _with_helpers(method)]
+    return tuple(call for scope in dict.fromkeys(methods) for call in _of_method(file, scope))
+
+
+def _with_helpers(method: Scope) -> list[Scope]:
+    """A method, and those of its class that it runs: ``self.load(index)``."""
+    own = method.owner.methods if method.owner is not None else {}
+    found = [method]
+    for scope in found:
+        called = [dotted(call.func) or "" for call in scope.calls]
+        helpers = [own[name[5:]] for name in called if name.startswith("self.") and name[5:] in own]
+        found += [helper for helper in dict.fromkeys(helpers) if helper not in found]
+    return found
+
+
+def _of_method(file: FileIndex, scope: Scope) -> Iterator[ast.Call]:
+    """The outermost such calls: ``json.load(open(path))`` is one read, and so is what reads an open file."""
+    jumps = any(isinstance(call.func, ast.Attribute) and call.func.attr == "seek" for call in scope.calls)
+    for statement in scope.statements:
+        if jumps or _is_kept(statement) or any(map(_asks_for_kept, _tests(statement))):
+            continue
+        inside: set[ast.AST] = set()
+        for call in statement.calls:
+            if call not in inside and _reads_the_same(file, scope, statement, call):
+                yield call
+                inside.update(walk(call))
+
+
+def _reads_the_same(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
+    qualified = file.names.resolve(dotted(call.func) or "")
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if not _READS.match(qualified) or not values:
+        return False
+    if qualified == "numpy.load" and argument_of(call, "mmap_mode", 1) is not None:
+        return False
+    return all(_is_same(file, scope, statement, value, 0) for value in values)
+
+
+def _is_same(file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> bool:
+    """Whether an expression has the same value for each sample, as far as the class shows."""
+    if depth > _DEEPEST:
+        return False
+    return all(_is_same_part(file, scope, statement, item, depth) for item in walk(node))
+
+
+def _is_same_part(file: FileIndex, scope: Scope, statement: Statement, item: ast.AST, depth: int) -> bool:
+    if isinstance(item, ast.Name):
+        return _is_same_name(file, scope, statement, item.id, depth)
+    if isinstance(item, ast.Call):
+        return _gives_the_same(file, item)
+    if isinstance(item, ast.Attribute) and dotted(item.value) == "self" and scope.owner is not None:
+        return item.attr in _SAME_METHODS or _is_set_at_the_start(file, scope, item.attr)
+    return not isinstance(item, _UNKNOWN)
+
+
+def _is_same_name(file: FileIndex, scope: Scope, statement: Statement, name: str, depth: int) -> bool:
+    """Whether a name stands for the same each time; not what an open file is bound to, whose opening is the finding."""
+    if name == "self" or hasattr(builtins, name):
+        return True
+    if name in all_parameters(scope):
+        return False
+    bindings = [binding.statement for binding in reaching.before(name, statement, scope)]
+    if bindings:
+        return all(_is_same_binding(file, scope, binding, depth) for binding in bindings)
+    return len(bindings_of(file.scopes.module).get(name, ())) == 1 or file.names.is_bound(name)
+
+
+def _is_same_binding(file: FileIndex, scope: Scope, statement: Statement, depth: int) -> bool:
+    node = statement.node
+    is_plain = isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+    if not isinstance(node, ast.Assign) or not is_plain:
+        return False
+    opens = isinstance(node.value, ast.Call) and _READS.match(file.names.resolve(dotted(node.value.func) or ""))
+    return not opens and _is_same(file, scope, statement, node.value, depth + 1)
+
+
+def _is_set_at_the_start(file: FileIndex, scope: Scope, name: str) -> bool:
+    """Whether ``__init__`` alone gives an attribute its value."""
+    assert scope.owner is not None
+    lineage = Hierarchy.of(file.project).lineage(file, scope.owner)
+    setters = [method.name for _, owner in lineage for _, method in owner.attributes.get(name, ())]
+    return bool(setters) and all(setter == "__init__" for setter in setters)
+
+
+def _gives_the_same(file: FileIndex, call: ast.Call) -> bool:
+    """Whether a call gives the same for the same arguments."""
+    qualified = file.names.resolve(dotted(call.func) or "")
+    if _SAME.match(qualified) or _READS.match(qualified):
+        return True
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _SAME_METHODS
+
+
+def _tests(statement: Statement) -> Iterator[ast.expr]:
+    return (link.node.test for link in statement.around if isinstance(link.node, ast.If))
+
+
+def _asks_for_kept(test: ast.expr) -> bool:
+    """Whether a test asks the object for what it has read already: ``if self.file is None``."""
+    return any(
+        (isinstance(item, ast.Compare) and any(isinstance(operator, (ast.Is, ast.NotIn)) for operator in item.ops))
+        or (isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not))
+        for item in walk(test)
+    )
+
+
+def _is_kept(statement: Statement) -> bool:
+    """Whether a statement keeps what it reads in the object: ``self.file = h5py.File(path)``."""
+    targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
+    return any(
+        isinstance(item, ast.Attribute) and dotted(item.value) == "self" for target in targets for item in walk(target)
+    )

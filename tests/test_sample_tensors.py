@@ -1,0 +1,150 @@
+"""Which tensors of a dataset PPF106 speaks of, and which edits it offers."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflint.findings import Confidence, Finding, ImpactLevel, Level
+from tests.support import check
+
+DATASET = """\
+import numpy as np
+import paddle
+from paddle.vision.transforms import {imported}
+
+
+class Points(paddle.io.Dataset):
+    def __len__(self):
+        return len(self.points)
+
+    def __getitem__(self, index):
+        {body}
+"""
+LOADER = """\
+import paddle
+from points import Points
+
+loader = paddle.io.DataLoader(Points(){given})
+for x, y in loader:
+    print(x)
+"""
+RETURN = 'return paddle.to_tensor(self.points[index], dtype="float32"), self.labels[index]'
+
+
+def _found(*body: str, imported: str = "Resize", program: str = LOADER.replace("{given}", "")) -> list[Finding]:
+    text = DATASET.format(body="\n        ".join(body), imported=imported)
+    return check({"points.py": text, "train.py": program}, "PPF106", min_confidence=Confidence.LOW)
+
+
+def test_a_tensor_beside_a_number_is_made_an_array() -> None:
+    (found,) = _found(RETURN)
+    assert found.fix is not None and found.impact is not None
+    assert (found.fix.level, found.impact.level, found.confidence) == (
+        Level.UNSAFE,
+        ImpactLevel.MEDIUM,
+        Confidence.HIGH,
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ('label = paddle.to_tensor(self.labels[index], dtype="int64")', "return paddle.reshape(self.x, [-1]), label"),
+        (
+            "sample = {}",
+            "for scale in range(4):",
+            '    sample["k", scale] = paddle.to_tensor(self.k)',
+            "self.mix(sample)",
+            'sample["depth"] = paddle.to_tensor(self.depth[index])',
+            "return sample",
+        ),
+    ],
+)
+def test_nothing_is_won_where_another_part_stays_a_tensor(body: tuple[str, ...]) -> None:
+    assert _found(*body) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (
+            "x = self.transform(self.points[index])",
+            'return x, paddle.to_tensor(self.labels[index], dtype="int64")',
+        ),
+        (
+            "x, y = self.transform(self.points[index], self.labels[index])",
+            'return x, paddle.to_tensor(y, dtype="int64")',
+        ),
+    ],
+)
+def test_what_a_transform_gives_may_be_a_tensor(body: tuple[str, ...]) -> None:
+    assert [one.confidence for one in _found(*body)] == [Confidence.LOW]
+    assert _found(*body, imported="ToTensor") == []
+
+
+def test_a_sample_of_another_dataset_may_be_a_tensor_already() -> None:
+    (found,) = _found("x, y = self.dataset[self.order[index]]", 'return paddle.to_tensor(x, dtype="float32"), y')
+    assert found.fix is not None
+    assert not found.fix.edits and "hand that on as it is" in found.fix.reason
+
+
+def test_code_that_indexes_the_dataset_may_count_on_tensors() -> None:
+    program = "from points import Points\n\npoints = Points()\nprint(points[0][0].unsqueeze(0))\n"
+    (found,) = _found(RETURN, program=program)
+    assert found.fix is not None
+    assert not found.fix.edits and "by itself" in found.fix.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "count"), [("", 1), (", collate_fn=None", 1), (", collate_fn=padded", 0), (", 8, collate_fn=Pad()", 0)]
+)
+def test_a_function_of_its_own_collates_in_another_file(given: str, count: int) -> None:
+    assert len(_found(RETURN, program=LOADER.replace("{given}", given))) == count
+
+
+def test_the_loader_of_another_dataset_says_nothing() -> None:
+    program = "import paddle\nfrom points import Points\n\nloader = paddle.io.DataLoader(Words(), collate_fn=padded)\n"
+    assert len(_found(RETURN, program=program)) == 1
+
+
+def test_a_part_that_is_returned_twice_is_still_returned() -> None:
+    (found,) = _found(
+        'x = paddle.to_tensor(self.points[index], dtype="float32")',
+        'y = paddle.to_tensor(self.labels[index], dtype="int64")',
+        "if self.is_train:",
+        "    return x, y",
+        "return x, y, y",
+    )
+    assert "2 tensors" in found.message
+
+
+def test_a_tensor_that_a_return_works_with_stays() -> None:
+    body = ("x = paddle.to_tensor(self.points[index])", "if self.flat:", "    return x.unsqueeze(0)", "return x")
+    assert _found(*body) == []
+
+
+@pytest.mark.parametrize(
+    "data", ["self.images[index]", "np.transpose(self.points[index], (2, 0, 1))", "self.read(img_path)"]
+)
+def test_pictures_take_the_time_of_their_copies(data: str) -> None:
+    (found,) = _found(f'return paddle.to_tensor({data}, dtype="float32"), self.labels[index]')
+    assert found.impact is not None
+    assert found.impact.level is ImpactLevel.LOW
+
+
+def test_the_import_of_paddle_goes_where_another_module_loads_it() -> None:
+    base = "import paddle\n\n\nclass Base(paddle.io.Dataset):\n    pass\n"
+    text = """\
+    import numpy as np
+    import paddle
+
+    from base import Base
+
+
+    class Points(Base):
+        def __getitem__(self, index):
+            return paddle.to_tensor(np.load(self.paths[index]))
+    """
+    (found,) = check({"points.py": text, "base.py": base}, "PPF106")
+    assert found.fix is not None
+    assert [edit.content for edit in found.fix.edits] == ["", "np.asarray(np.load(self.paths[index]))"]
