@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from perflint import catalogue
 from perflint.catalogue import CatalogueError, Rule
 from perflint.commands import CommandError
+from perflint.commands.rule_search import search
 from perflint.output import rule_page
 from perflint.output.console import Console
 from perflint.output.json_text import json_text
@@ -17,8 +18,10 @@ from perflint.output.json_text import json_text
 def run(options: argparse.Namespace) -> int:
     """Print one rule, all rules (``--all``) or, without either, one line for each.
 
+    Words that are no rule stand for those they lead to (``rule_search``), of which one line each is printed.
+
     Raises:
-        CommandError: there is no such rule, or the installation lacks the rule files.
+        CommandError: the words lead to no rule, or the installation lacks the rule files.
     """
     console = Console()
     try:
@@ -26,32 +29,59 @@ def run(options: argparse.Namespace) -> int:
     except CatalogueError as error:
         raise CommandError(str(error)) from error
     as_json = options.output_format == "json"
-    if options.rule:
-        rule = _find(options.rule, rules)
+    wanted = " ".join(options.rule)
+    rule = _named(wanted, rules)
+    if rule is not None:
         console.write(_dump(rule_page.data(rule)) if as_json else rule_page.text(rule))
-    elif as_json:
-        console.write(_dump([rule_page.data(rule) for rule in rules.values()]))
-    elif options.all:
-        console.write("\n".join(map(rule_page.text, rules.values())))
     else:
-        console.write("".join(_index(rules)))
+        _write_several(_found(wanted, rules) if wanted else [*rules.values()], options, console)
+    if not (wanted or as_json or options.all):
+        console.write("".join(_groups()))
     console.close()
     return 0
 
 
-def _find(wanted: str, rules: Mapping[str, Rule]) -> Rule:
-    by_word = {word: rule for rule in rules.values() for word in (rule.code, rule.name)}
-    rule = by_word.get(wanted.upper()) or by_word.get(wanted.lower())
-    if rule is None:
-        near = get_close_matches(wanted, by_word, n=1)
+def _write_several(rules: Sequence[Rule], options: argparse.Namespace, console: Console) -> None:
+    if options.output_format == "json":
+        console.write(_dump([rule_page.data(rule) for rule in rules]))
+    elif options.all:
+        console.write("\n".join(map(rule_page.text, rules)))
+    else:
+        console.write("".join(_index(rules)))
+
+
+def _named(wanted: str, rules: Mapping[str, Rule]) -> Rule | None:
+    """The rule of a code or a name."""
+    by_word = _by_word(rules)
+    return by_word.get(wanted.upper()) or by_word.get(wanted.lower())
+
+
+def _by_word(rules: Mapping[str, Rule]) -> dict[str, Rule]:
+    return {word: rule for rule in rules.values() for word in (rule.code, rule.name)}
+
+
+def _found(wanted: str, rules: Mapping[str, Rule]) -> list[Rule]:
+    groups = catalogue.groups()
+    found = search(wanted, rules, groups)
+    if not found:
+        near = get_close_matches(wanted, [*_by_word(rules), *groups], n=1)
         hint = f"did you mean {near[0]}?" if near else "`perflint rule` lists them all."
-        raise CommandError(f"there is no rule {wanted!r}: {hint}")
-    return rule
+        raise CommandError(f"there is no rule {wanted!r}, and none is about such a call or symptom: {hint}")
+    return found
 
 
-def _index(rules: Mapping[str, Rule]) -> Iterator[str]:
-    width = max((len(rule.name) for rule in rules.values()), default=0)
-    for rule in rules.values():
+def _groups() -> Iterator[str]:
+    """The groups, below the list of all rules."""
+    groups = catalogue.groups()
+    width = max(map(len, groups), default=0)
+    yield "\nGroups, for --select and the like:\n"
+    for group in groups.values():
+        yield f"{group.name:<{width}}  {group.about}\n"
+
+
+def _index(rules: Sequence[Rule]) -> Iterator[str]:
+    width = max((len(rule.name) for rule in rules), default=0)
+    for rule in rules:
         state = "on " if rule.default else "off"
         yield f"{rule.code}  {state}  {rule.name:<{width}}  {' '.join(rule.summary.split())}\n"
 

@@ -1,0 +1,75 @@
+"""Rules by what a user has at hand: a Paddle call, a group, or what they see while they train."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from perflint.catalogue import Group, Rule
+
+_ENOUGH = 0.6
+"""How much a symptom has to have in common with what is asked for (``_share``)."""
+_STEM = 5
+"""Words with as many letters in common at their beginning are taken for one: "utilisation" and "utilization"."""
+_WORDS = re.compile(r"[a-z0-9_.]+|[\u4e00-\u9fff]+")
+
+
+def search(wanted: str, rules: Mapping[str, Rule], groups: Mapping[str, Group]) -> list[Rule]:
+    """The rules that some words lead to, those that are on by default first; none where nothing fits.
+
+    The words may be a group (``io``), a call of Paddle (``paddle.io.DataLoader``, or the end of it: ``DataLoader``), a
+    part of a rule's name (``workers``), or what a user sees (``reader_cost high``).
+    """
+    asked = wanted.strip().lower()
+    found = _in_groups([asked], rules) or _about_call(asked, rules) or _named(asked, rules)
+    found = found or _in_groups(_with_symptom(asked, groups), rules)
+    return sorted(found, key=lambda rule: not rule.default)
+
+
+def _in_groups(names: Iterable[str], rules: Mapping[str, Rule]) -> list[Rule]:
+    wanted = set(names)
+    return [rule for rule in rules.values() if wanted.intersection(rule.groups)]
+
+
+def _about_call(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
+    """The rules about a call, by all of its name or by its last parts."""
+    asked = asked.removesuffix("()")
+    return [
+        rule
+        for rule in rules.values()
+        if any(
+            f".{call.lower()}".endswith(f".{asked}")
+            for call in (*rule.calls, *(each.call or each.item_of for each in rule.match))
+        )
+    ]
+
+
+def _named(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
+    """The rules in whose name all the words stand."""
+    words = set(re.split(r"[\s-]+", asked))
+    return [rule for rule in rules.values() if words <= set(rule.name.split("-"))]
+
+
+def _with_symptom(asked: str, groups: Mapping[str, Group]) -> list[str]:
+    """The groups of the symptoms that hold most of the words; several, where they fit alike."""
+    shares = {name: max((_share(asked, each) for each in group.symptoms), default=0) for name, group in groups.items()}
+    best = max(shares.values(), default=0)
+    return [name for name, share in shares.items() if share == best] if best >= _ENOUGH else []
+
+
+def _share(asked: str, symptom: str) -> float:
+    """How many words two texts have in common, as a share of the words of the longer one."""
+    words, held = _WORDS.findall(asked), _WORDS.findall(symptom.lower())
+    if not words:
+        return 0.0
+    alike = (max((_likeness(word, other) for other in held), default=0.0) for word in words)
+    return sum(alike) / max(len(words), len(held))
+
+
+def _likeness(word: str, other: str) -> float:
+    """How much of two words is the same: from 0 to 1."""
+    if word[0] > "\u3000":  # Chinese, which has no spaces between its words
+        part, whole = sorted((word, other), key=len)
+        return len(part) / len(whole) if part in whole else 0.0
+    same_stem = len(word) >= _STEM and word[:_STEM] == other[:_STEM]
+    return float(same_stem or word.removesuffix("s") == other.removesuffix("s"))
