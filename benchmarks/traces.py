@@ -5,6 +5,9 @@ python benchmarks/traces.py CHECKOUTS [--only NAME] [--python EXE] [--page]
 CHECKOUTS holds a git checkout of each repository, by its name, at the commit that docs/traces.md names.  perflint
 checks a copy with all rules.  Then the script runs in the copy, unchanged, on small data made there, while a tracer
 notes the events of each step and their lines, and lines and findings are compared.
+
+With ``--fixed`` all fixes of all rules are made in the copy first, the unsafe ones too, and the script has to train as
+many steps as without them; benchmarks/results/fixed_scripts.json says how many fixes that were.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from trace_parts.scripts import BY_NAME, SCRIPTS, Traced
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "traces.json"
+FIXED = ROOT / "benchmarks" / "results" / "fixed_scripts.json"
 LIMIT_S = 300
+_ALL = ["--select", "ALL", "--min-impact", "low", "--min-confidence", "low", "--no-cache", "--exit-zero", "--quiet"]
 
 
 class TraceError(Exception):
@@ -34,11 +39,15 @@ class TraceError(Exception):
 
 def check(copy: Path) -> Findings:
     """What perflint finds in a copy with all rules, however sure it is and however little it costs."""
-    command = [sys.executable, "-m", "perflint", "check", "--select", "ALL", "--no-cache", "--exit-zero", "--quiet"]
-    command += ["--min-impact", "low", "--min-confidence", "low", "--output-format", "json", "."]
+    found = json.loads(_perflint(copy, "--output-format", "json"))
+    return Findings([Found.from_json(each, copy) for each in found], copy)
+
+
+def _perflint(copy: Path, *options: str) -> str:
+    """What ``perflint check`` prints of a copy."""
+    command = [sys.executable, "-m", "perflint", "check", *_ALL, *options, "."]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=True)
-    return Findings([Found.from_json(each, copy) for each in json.loads(done.stdout)], copy)
+    return subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=True).stdout
 
 
 def trace(script: Traced, copy: Path, findings: Findings, python: str) -> dict[str, Any]:
@@ -97,6 +106,24 @@ def traced(script: Traced, checkouts: Path, python: str) -> dict[str, Any]:
         }
 
 
+def fixed(script: Traced, checkouts: Path, python: str) -> dict[str, int]:
+    """Make all fixes in a copy of a script's repository, and train it: the steps, and what was changed.
+
+    Raises:
+        TraceError: it ended before it had trained two steps.
+    """
+    with tempfile.TemporaryDirectory(prefix="traces-") as folder:
+        copy = Path(folder).resolve() / script.name
+        copied(script, checkouts, copy)
+        before = {path: path.read_bytes() for path in copy.rglob("*.py")}
+        found = len(json.loads(_perflint(copy, "--output-format", "json")))
+        _perflint(copy, "--fix", "--unsafe-fixes")
+        changed = sum(path.read_bytes() != text for path, text in before.items())
+        left = check(copy)
+        steps = trace(script, copy, left, python)["steps"]
+        return {"steps": steps, "findings": found, "findings_left": len(left.found), "files_changed": changed}
+
+
 def as_text(kept: dict[str, Any]) -> str:
     """As JSON, with a row for each line and each finding."""
     parts = []
@@ -118,8 +145,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("checkouts", type=Path, metavar="CHECKOUTS")
     parser.add_argument("--only", choices=BY_NAME, action="append", help="trace this script (may be repeated)")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with Paddle and what the scripts need")
+    parser.add_argument("--fixed", action="store_true", help="train with all fixes made; trace nothing")
     parser.add_argument("--page", action="store_true", help="write the page again and trace nothing")
     options = parser.parse_args(arguments)
+    if options.fixed:
+        return _train_fixed([script for script in SCRIPTS if script.name in (options.only or BY_NAME)], options)
     kept: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
     failed = 0
     for script in [] if options.page else SCRIPTS:
@@ -133,6 +163,22 @@ def main(arguments: list[str]) -> int:
             continue
         RESULT.write_text(as_text({name: kept[name] for name in BY_NAME if name in kept}), encoding="utf-8")
     PAGE.write_text(page(kept), encoding="utf-8")
+    return failed
+
+
+def _train_fixed(scripts: list[Traced], options: argparse.Namespace) -> int:
+    """Train scripts with all fixes made, and keep the counts; 1 if one does not train."""
+    kept: dict[str, dict[str, int]] = json.loads(FIXED.read_text(encoding="utf-8")) if FIXED.exists() else {}
+    failed = 0
+    for script in scripts:
+        try:
+            kept[script.name] = fixed(script, options.checkouts, options.python)
+        except (CheckoutError, TraceError, subprocess.TimeoutExpired) as error:
+            print(error, file=sys.stderr)
+            failed = 1
+            continue
+        print(script.name, *(f"{what}: {count}" for what, count in kept[script.name].items()), flush=True)
+        FIXED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return failed
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from perflint.bench.runner.hooks import after_import, hook
 from perflint.bench.runner.running import run_as_main
+from perflint.bench.runner.watched_calls import watch, watch_curves
 
-from .patches import patch, patch_curves, when_imported
 from .tracer import Tracer
 
 
@@ -20,15 +20,15 @@ def run(plan_file: str) -> None:
     tracer = Tracer(plan)
 
     def imported(paddle: object) -> None:
-        patch(paddle, tracer)
+        watch(paddle, tracer)
         hook(paddle, tracer)
         for line in plan["shims"]:
             exec(line, {"paddle": paddle})
 
     for line in plan["before"]:
         exec(line, {})
-    after_import(imported)
-    when_imported(("visualdl", "tensorboardX"), lambda module: patch_curves(module, tracer))
+    after_import("paddle", imported)
+    watch_curves(tracer)
     try:
         run_as_main(plan["script"], plan["arguments"])
     except Exception:

@@ -1,13 +1,14 @@
 """What a training does with the host, step by step and line by line, while it runs.
 
-``Tracer`` is the recorder of ``perflint bench`` (which finds the steps), and notes events as well: a read on the host,
-a tensor made of host data, a wait for the loader, a save, a log call.  The line of an event is that of the innermost
-frame in the project; the frames around it are noted too, since a finding may name a call further out.
+``Tracer`` is the recorder of ``perflint bench`` (which finds the steps), and hears of the calls that ``perflint
+profile`` times: a read on the host, a tensor made of host data, a wait for the loader, a save, a log call.  The line of
+an event is that of the innermost frame in the project; the frames around it are noted too, since a finding may name a
+call further out.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import sys
 import threading
 from collections import Counter
@@ -15,14 +16,17 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from perflint.bench.runner import surroundings
-from perflint.bench.runner.recorder import Recorder
+from perflint.bench.runner import step_kinds, surroundings
+from perflint.bench.runner.watcher import WatchedCall, Watcher
 
 Place = tuple[str, int]
 """A file of the project, seen from its root, and a line."""
 
 _DEPTH = 12
 """Frames of the project that an event keeps."""
+
+_NAMES = {step_kinds.READ: "host read", step_kinds.SIZED: "sized by values", step_kinds.COPY: "to_tensor"}
+"""What a trace calls some kinds of calls; the others have one name everywhere."""
 
 
 class Event(NamedTuple):
@@ -47,12 +51,11 @@ class Event(NamedTuple):
     grad: bool
 
 
-class Tracer(Recorder):
+class Tracer(Watcher):
     """Notes the events of each step; ``write`` puts them into the plan's result file."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         super().__init__(plan)
-        self.root = plan["copy"] + os.sep
         self.inside = threading.local()
         self.watched: dict[str, set[int]] = {name: set(rows) for name, rows in plan["watched"].items()}
         self.counts: Counter[Event] = Counter()
@@ -61,52 +64,43 @@ class Tracer(Recorder):
         self.lines: set[tuple[Place, str]] = set()
         self.codes: dict[CodeType, bool] = {}
         self.pending: list[Event] = []
-        self.made: dict[int, Place] = {}
-        self.evaluating = self.exhausted = self.last_batch = False
-        self.trained: set[int] = set()
+        self.exhausted = self.last_batch = False
 
     @property
     def phase(self) -> str:
         """Where the training is just now."""
         return "evaluation" if self.evaluating else "epoch end" if self.exhausted else "step"
 
+    def around(self, call: WatchedCall, function: Any, arguments: Any, keywords: Any) -> Any:
+        """Note a wrapped call, unless it is a part of another one."""
+        if getattr(self.inside, "deep", 0):
+            return function(*arguments, **keywords)  # what a noted call does itself is that call's event
+        note = call.note(*arguments, **keywords) if call.note else ""
+        self.event(_NAMES.get(call.kind, call.kind), call.what, note, call.direct)
+        if call.kind == step_kinds.LOG:
+            return function(*arguments, **keywords)  # what it prints may be a tensor, whose read is an event of its own
+        self.inside.deep = 1
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            self.inside.deep = 0
+
     def event(self, kind: str, what: str, note: str = "", direct: bool = False) -> None:
         """Note an event; ``direct``: only if the project itself has called it, and no library in between."""
         if not self.is_here:
             return
-        stack, via = self.frames()
+        stack, via = self.frames(_DEPTH)
         if not stack or (direct and via):
             return
         if threading.current_thread() is not threading.main_thread():
             note = f"{note}, in the loader's thread".lstrip(", ")
         grad = bool(self.paddle and self.paddle.is_grad_enabled())
-        self.pending.append(Event(kind, what, via, stack, note, self.phase, grad))
-
-    def frames(self) -> tuple[tuple[Place, ...], str]:
-        """The frames of the project, the innermost first, and the library function that this one has called."""
-        found: list[Place] = []
-        via = ""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and len(found) < _DEPTH:
-            name = frame.f_code.co_filename
-            if name.startswith(self.root):
-                found.append((name[len(self.root) :], frame.f_lineno))
-            elif not found and "site-packages" in name:
-                via = f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"
-            frame = frame.f_back
-        return tuple(found), via
-
-    def made_loader(self, loader: Any) -> None:
-        """A loader has been made: where."""
-        stack, _ = self.frames()
-        if stack:
-            self.made[id(loader)] = stack[0]
+        self.pending.append(Event(kind, what, via, tuple(stack), note, self.phase, grad))
 
     def read(self, function: Any, owner: Any) -> Any:
         """Call a function of the loader: a wait for it, where it is called from the project."""
         if not self._reading and self.is_here:
-            loader = getattr(owner, "_traced_loader", owner)
-            made = self.made.get(id(loader), ("?", 0))
+            loader, made = self.loader_of(owner)
             self.exhausted = self.exhausted and self.evaluating
             self.event(
                 "loader wait", "DataLoader", f"{getattr(loader, 'num_workers', '?')} workers@{made[0]}:{made[1]}"
@@ -122,7 +116,7 @@ class Tracer(Recorder):
 
     def taken(self, iterator: Any) -> None:
         """A batch has been read to train on: was it the last one?"""
-        loader = getattr(iterator, "_traced_loader", None)
+        loader = getattr(iterator, "_watched_loader", None)
         if loader is None:
             return
         iterator._taken = getattr(iterator, "_taken", 0) + 1
@@ -133,7 +127,6 @@ class Tracer(Recorder):
 
     def _end(self, optimizer: Any) -> None:
         done = self._seen["steps"]
-        self.trained |= {id(parameter) for parameter in _parameters(optimizer)}
         super()._end(optimizer)
         if self._seen["steps"] != done:
             self.commit(self._seen["steps"])
@@ -176,11 +169,6 @@ class Tracer(Recorder):
                 self.lines.add((place, self.phase + grad))
         return self.line
 
-    def modes(self, layer: Any, training: bool) -> None:
-        """``train()`` or ``eval()`` of a layer: of the model that is trained, it says which phase this is."""
-        if self.is_here and self.trained & {id(each) for each in layer.parameters()}:
-            self.evaluating = not training
-
     def finish(self, status: str) -> None:
         """Commit what the last step has done, then end."""
         sys.settrace(None)
@@ -190,8 +178,6 @@ class Tracer(Recorder):
 
     def write(self, status: str) -> None:
         """Put what was seen into the result file."""
-        import json
-
         events = [
             {**event._asdict(), "times": self.counts[event], "in_steps": sorted(self.steps_of[event])}
             for event in self.counts
@@ -201,12 +187,6 @@ class Tracer(Recorder):
         result = {"status": status, "steps": self._seen["steps"], "events": events, "ran": ran, "loaders": made}
         result["files"] = [*surroundings.files(self._plan["copy"]), self._plan["script"][len(self.root) :]]
         Path(self._plan["result"]).write_text(json.dumps(result), encoding="utf-8")
-
-
-def _parameters(optimizer: Any) -> list[Any]:
-    """The parameters of an optimizer, of its groups if it has any."""
-    found = getattr(optimizer, "_parameter_list", None) or []
-    return [each for item in found for each in (item["params"] if isinstance(item, dict) else [item])]
 
 
 def _trace_frames_now(tracer: Tracer) -> None:

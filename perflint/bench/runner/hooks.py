@@ -2,7 +2,8 @@
 
 - ``DataLoader.__iter__`` and the ``__next__`` of what it returns: the time spent there, and the size of the batch;
 - ``Tensor.backward``: the loss;
-- ``Optimizer.step`` and ``minimize``, and those of ``GradScaler``: the end of a step.
+- ``Optimizer.step`` and ``minimize``, and those of ``GradScaler``: the end of a step;
+- ``Executor.run`` of static graphs (``static_graphs``).
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ from types import ModuleType
 from typing import Any
 
 from .recorder import Recorder
+from .static_graphs import hook_static
 
 
-def after_import(then: Callable[[Any], None]) -> None:
-    """Call ``then`` with Paddle once it is imported: not sooner, since the script may set variables before."""
-    sys.meta_path.insert(0, _AfterImport(then))
+def after_import(name: str, then: Callable[[Any], None]) -> None:
+    """Call ``then`` with a package once the script has imported it: not sooner, since it may set variables before."""
+    sys.meta_path.insert(0, _AfterImport(name, then))
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    def __init__(self, then: Callable[[Any], None]) -> None:
-        self.then = then
+    def __init__(self, name: str, then: Callable[[Any], None]) -> None:
+        self.name, self.then = name, then
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
-        if fullname != "paddle":
+        if fullname != self.name:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
         if spec and spec.loader and hasattr(spec.loader, "exec_module"):
@@ -48,6 +50,7 @@ def hook(paddle: Any, recorder: Recorder) -> None:
     _hook_backward(paddle.Tensor, recorder)
     _hook_optimizer(paddle.optimizer.Optimizer, recorder)
     _hook_scaler(paddle.amp.GradScaler, recorder)
+    hook_static(paddle, recorder)
 
 
 def _hook_loader(loader: Any, recorder: Recorder) -> None:

@@ -12,21 +12,29 @@ from pathlib import Path
 from typing import Any
 
 from . import surroundings
+from .heartbeat import Heartbeat
+
+SPAWNED = "spawned"
+"""The status of a run that was ended where it would have started others, at the line ``where``."""
 
 
 class Recorder:
     """What has been seen so far.  ``write`` puts it into the plan's result file.
 
-    A step ends when the optimizer has stepped.  Of several optimizers the first one that steps counts.
+    A step ends when the optimizer has stepped, or when an executor has run a static graph that trains.  Of several
+    optimizers, or graphs, the first one that steps counts.
     """
 
     def __init__(self, plan: dict[str, Any]) -> None:
         """Start with nothing seen; ``plan`` is what ``perflint.bench.child`` has written."""
         self.paddle: Any = None
         self.hooked: list[str] = []
+        self.where = self.started = ""
+        self.before_end: Callable[[], None] = lambda: None
         self._plan = plan
+        self._beat = Heartbeat(Path(plan["beat"])) if "beat" in plan else None
         self._pid = os.getpid()
-        self._seen = {"batches": 0, "backward": 0, "steps": 0}
+        self._seen = {"batches": 0, "backward": 0, "runs": 0, "steps": 0}
         self._ends: list[float] = []
         self._readers: list[float] = []
         self._samples: list[int] = []
@@ -67,20 +75,53 @@ class Recorder:
         """A batch has been read."""
         self._seen["batches"] += 1
         self._size = _size(data)
+        self._tell()
 
     def backward(self, tensor: Any) -> None:
-        """Somebody calls ``backward`` on a tensor: what was read last is trained on, and counts once.
+        """Somebody calls ``backward`` on a tensor.
 
         The loss stays on the device until the measured steps are over: reading it would make the device wait.
         """
-        self._seen["backward"] += 1
-        self._count += self._size
-        self._size = 0
         one = all(length == 1 for length in tensor.shape)
-        self._backward.append(tensor.detach() if one else None)
+        self.trained_on(tensor.detach() if one else None)
+
+    def trained_on(self, loss: Any, data: Any = None) -> None:
+        """What was read last is trained on, and counts once; ``data`` counts where no loader has read anything."""
+        self._seen["backward"] += 1
+        self._count += self._size or _size(data)
+        self._size = 0
+        self._backward.append(loss)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._beat:
+            self._beat.note(self._seen["batches"], self._seen["backward"], self._seen["steps"])
 
     def step(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
         """Call a function that steps; once it has returned, a step is over."""
+        if surroundings.is_static(self.paddle):  # this adds the step to a graph, which an executor runs later
+            return function(*arguments, **keywords)
+        return self.stepped(function, optimizer, arguments, keywords)
+
+    def predict(self, function: Any, arguments: Any, keywords: Any) -> Any:
+        """Call an executor with a static graph that does not train: one that starts, or evaluates."""
+        self._seen["runs"] += 1
+        return function(*arguments, **keywords)
+
+    def execute(self, function: Any, program: Any, arguments: Any, keywords: Any) -> Any:
+        """Call an executor with a static graph that trains; once it has returned, a step is over."""
+        self._seen["runs"] += 1
+        return self.stepped(function, program, arguments, keywords)
+
+    def stepped(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
+        """Call a function; where it is the outermost one that steps, a step is over when it returns.
+
+        Args:
+            function: what steps.
+            optimizer: the optimizer, or the static graph; steps of others than the first one do not count.
+            arguments: what the function is called with.
+            keywords: the same by name.
+        """
         self._inside += 1
         try:
             return function(*arguments, **keywords)
@@ -96,6 +137,7 @@ class Recorder:
         elif known is not optimizer:
             return
         self._seen["steps"] += 1
+        self._tell()
         done, first = self._seen["steps"], self._plan["warmup"]
         last = first + self._plan["steps"]
         if done in (first, last):
@@ -111,6 +153,7 @@ class Recorder:
     def finish(self, status: str) -> None:
         """Write the result, end the loader's processes, and this one."""
         self.write(status)
+        self.before_end()
         for iterator in list(self._iterators):
             close = getattr(iterator, "_try_shutdown_all", None)
             if close:
@@ -121,8 +164,17 @@ class Recorder:
 
     def write(self, status: str) -> None:
         """Put what was seen into the result file, whole."""
-        result = {
+        target = Path(self._plan["result"])
+        beside = target.with_suffix(".part")
+        beside.write_text(json.dumps(self.result(status)), encoding="utf-8")
+        beside.replace(target)
+
+    def result(self, status: str) -> dict[str, Any]:
+        """What was seen, as it is written: ``status`` says how the run has ended."""
+        return {
             "status": status,
+            "where": self.where,
+            "started": self.started,
             "hooked": self.hooked,
             "seen": self._seen,
             "files": surroundings.files(self._plan["copy"]),
@@ -130,10 +182,6 @@ class Recorder:
             "machine": surroundings.machine(self.paddle),
             "steps": self._steps(),
         }
-        target = Path(self._plan["result"])
-        beside = target.with_suffix(".part")
-        beside.write_text(json.dumps(result), encoding="utf-8")
-        beside.replace(target)
 
     def _steps(self) -> dict[str, Any]:
         first = self._plan["warmup"]
@@ -151,6 +199,8 @@ class Recorder:
 def _size(data: Any) -> int:
     """The length of the first array in a batch; 0 where there is none."""
     shape = getattr(data, "shape", None)
+    if callable(shape):  # of a static graph's tensor
+        shape = shape()
     if shape is not None:
         return int(shape[0]) if len(shape) else 1
     parts = data.values() if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else ()

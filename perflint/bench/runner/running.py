@@ -8,11 +8,15 @@ import random
 import runpy
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .hooks import after_import, hook
+from .profiled_calls import watch_pauses, watch_steps
+from .profiler import Profiler
 from .recorder import Recorder
+from .several import hook_spawn, note_scripts, noting_errors, of_this_rank, wait_for_others
 from .write_guard import guard
 
 
@@ -22,8 +26,10 @@ def run(plan_file: str) -> None:
     Args:
         plan_file: the JSON file that ``perflint.bench.child`` has written.
     """
-    plan = json.loads(Path(plan_file).read_text(encoding="utf-8"))
-    recorder = Recorder(plan)
+    plan = of_this_rank(json.loads(Path(plan_file).read_text(encoding="utf-8")))
+    profiler = Profiler(plan) if plan.get("profile") else None
+    recorder = profiler or Recorder(plan)
+    recorder.before_end = partial(wait_for_others, plan)
     guard(plan["copy"], plan["original"])
 
     def stopped(*_: Any) -> None:
@@ -35,11 +41,18 @@ def run(plan_file: str) -> None:
         if plan["seed"] is not None:
             _seed(paddle, plan["seed"])
         hook(paddle, recorder)
+        hook_spawn(paddle, recorder, plan["copy"])
+        if profiler:
+            watch_steps(paddle, profiler)
         signal.signal(signal.SIGTERM, stopped)  # again: Paddle has taken the signal for itself
 
     signal.signal(signal.SIGTERM, stopped)
-    after_import(imported)
-    run_as_main(plan["script"], plan["arguments"])
+    after_import("paddle", imported)
+    note_scripts(recorder, plan["copy"])
+    if profiler:
+        watch_pauses(profiler)
+    with noting_errors(plan):
+        run_as_main(plan["script"], plan["arguments"])
     if recorder.is_here:
         recorder.finish("ended")
 

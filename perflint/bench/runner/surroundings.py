@@ -21,6 +21,12 @@ def _on_gpu(paddle: Any) -> bool:
     return device(paddle).startswith("gpu")
 
 
+def is_static(paddle: Any) -> bool:
+    """Whether operators are added to a static graph just now, and not computed."""
+    dynamic = getattr(paddle, "in_dynamic_mode", None)
+    return dynamic is not None and not dynamic()
+
+
 def wait(paddle: Any) -> None:
     """Wait until a GPU has done what is queued, which belongs to the steps that have queued it."""
     if _on_gpu(paddle):

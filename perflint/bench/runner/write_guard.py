@@ -36,7 +36,7 @@ def guard(copy: str, original: str) -> None:
             if not flags & os.O_TRUNC:
                 shutil.copyfile(real, path)
             return
-        raise PermissionError(f"perflint bench keeps {real} as it is: write to a path seen from the working directory")
+        raise PermissionError(f"perflint keeps {real} as it is: write to a path seen from the working directory")
 
     sys.addaudithook(look)
 

@@ -1,0 +1,206 @@
+"""Where the time of a step goes: a clock that is always charged to the wrapped call that is running."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import step_kinds, surroundings
+from .sampler import Sampler
+from .watcher import WatchedCall, Watcher
+
+_INSIDE = frozenset(
+    {step_kinds.FORWARD, step_kinds.EVALUATE, step_kinds.BACKWARD, step_kinds.OPTIMIZER, step_kinds.LOG}
+)
+"""Kinds whose calls are charged without the other wrapped calls that they make: a read in a forward pass is a read.
+
+All others are charged whole: ``float(loss)`` calls ``numpy`` inside, and is one read.
+"""
+
+_PART_OF = {
+    step_kinds.FORWARD: (step_kinds.EVALUATE, step_kinds.BACKWARD),  # what is computed again to save memory
+    step_kinds.EVALUATE: (step_kinds.FORWARD, step_kinds.BACKWARD),
+    step_kinds.SLEEP: (step_kinds.LOG,),  # a log that waits for its server
+    step_kinds.COLLECT: (step_kinds.LOG,),
+}
+"""Kinds whose calls are parts of those that they are made in, beside those in calls of their own kind."""
+
+AFTER = "after this line"
+"""The note of code that is known by the wrapped call before it."""
+
+
+class Spent(NamedTuple):
+    """What time is charged to.
+
+    Attributes:
+        kind: one of ``step_kinds``.
+        what: the function, such as ``Tensor.numpy``.
+        via: the function of a library that the project has called, where that has called it; else "".
+        path: the file of the project whose line is running, "/" between its parts; "" where there is none.
+        line: that line, from 1.
+        note: more about it, such as the number of workers of a loader.
+        evaluating: whether the model that is trained was in evaluation mode.
+    """
+
+    kind: str
+    what: str
+    via: str
+    path: str
+    line: int
+    note: str
+    evaluating: bool
+
+
+class Profiler(Watcher):
+    """Charges each moment of the thread that trains: to the innermost wrapped call, or to the code after the last."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        """Start with nothing seen."""
+        self._thread = threading.get_ident()
+        self._running: list[Spent] = []
+        self._whole = False
+        self._mark = time.perf_counter()
+        self._after = _after("", 0)
+        self._seconds: dict[Spent, float] = {}
+        self._times: dict[Spent, int] = {}
+        self._all_seconds: dict[Spent, float] = {}
+        self._all_times: dict[Spent, int] = {}
+        self._sampler = Sampler(self, self._thread)
+        super().__init__(plan)
+
+    @property
+    def between(self) -> Spent | None:
+        """What is charged while no wrapped call is running; None while one is, or perflint itself is at work."""
+        return None if self._running or self._whole else self._after
+
+    def around(self, call: WatchedCall, function: Any, arguments: Any, keywords: Any) -> Any:
+        """Call a wrapped function and charge its time, unless it is a part of what another one is charged for."""
+        elsewhere = threading.get_ident() != self._thread or not self.is_here
+        if elsewhere or self._whole or self._is_part(call.kind):
+            return function(*arguments, **keywords)
+        return self._timed(self._spent(call, arguments, keywords), function, arguments, keywords)
+
+    def _is_part(self, kind: str) -> bool:
+        """Whether calls of a kind are charged to one that is running, such as layers in layers."""
+        around = _PART_OF.get(kind, ())
+        return any(each.kind == kind or each.kind in around for each in self._running)
+
+    def _spent(self, call: WatchedCall, arguments: Any, keywords: Any) -> Spent:
+        stack, via = self.frames(1)
+        path, line = stack[0] if stack else ("", 0)
+        kind = step_kinds.EVALUATE if call.kind == step_kinds.FORWARD and self.evaluating else call.kind
+        note = call.note(*arguments, **keywords) if call.note else ""
+        return Spent(kind, call.what, via, path, line, note, self.evaluating)
+
+    def _timed(self, spent: Spent, function: Any, arguments: Any, keywords: Any) -> Any:
+        self._charge(time.perf_counter())
+        self._running.append(spent)
+        self._times[spent] = self._times.get(spent, 0) + 1
+        self._whole = spent.kind not in _INSIDE
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            self._charge(time.perf_counter())
+            self._running.pop()
+            self._whole = False
+            self._after = _after(spent.path, spent.line)
+
+    def _charge(self, now: float) -> None:
+        """Charge the time since the last charge."""
+        spent = self._running[-1] if self._running else self._after
+        self._seconds[spent] = self._seconds.get(spent, 0.0) + now - self._mark
+        self._mark = now
+
+    def read(self, function: Any, owner: Any) -> Any:
+        """Call a function of the loader, and charge the wait for it."""
+        loader, made = self.loader_of(owner)
+        workers = getattr(loader, "num_workers", None)
+        where = f", made at {made[0]}:{made[1]}" if made[1] else ""
+        note = ("" if workers is None else f"{workers} workers") + where
+        what = "iter(DataLoader)" if function.__name__ == "__iter__" else "DataLoader"
+        call = WatchedCall(step_kinds.READER, what, note=lambda *_: note)
+        return self.around(call, super().read, (function, owner), {})
+
+    def step(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
+        """Call a function of an optimizer, and charge it; the end of the step is no part of that."""
+        what = f"{type(arguments[0]).__name__}.{function.__name__}"
+        return super().step(
+            self._charging(WatchedCall(step_kinds.OPTIMIZER, what), function), optimizer, arguments, keywords
+        )
+
+    def execute(self, function: Any, program: Any, arguments: Any, keywords: Any) -> Any:
+        """Call an executor, and charge it: forward, backward and optimizer are one there."""
+        call = WatchedCall(
+            step_kinds.FORWARD, "Executor.run", note=lambda *_, **__: "the whole graph: backward and optimizer too"
+        )
+        return super().execute(self._charging(call, function), program, arguments, keywords)
+
+    def predict(self, function: Any, arguments: Any, keywords: Any) -> Any:
+        """Call an executor with a graph that does not train, and charge that."""
+        function = self._charging(WatchedCall(step_kinds.EVALUATE, "Executor.run"), function)
+        return super().predict(function, arguments, keywords)
+
+    def _charging(self, call: WatchedCall, function: Any) -> Any:
+        def charged(*arguments: Any, **keywords: Any) -> Any:
+            return self.around(call, function, arguments, keywords)
+
+        return charged
+
+    def _end(self, optimizer: Any) -> None:
+        whole, self._whole = self._whole, True  # what perflint does itself at the end of a step is no event
+        try:
+            super()._end(optimizer)
+        finally:
+            self._whole = whole
+
+    def _next_step(self) -> None:
+        if self._seen["steps"]:
+            self._charge(self._ends[-1])
+            if self._seen["steps"] > self._plan["warmup"]:
+                _add(self._all_seconds, self._seconds)
+                _add(self._all_times, self._times)
+            elif self._seen["steps"] == self._plan["warmup"]:
+                self._sampler.start()
+        self._seconds, self._times = {}, {}
+        super()._next_step()
+
+    def finish(self, status: str) -> None:
+        """Write the result and end, as the recorder does."""
+        self._whole = True
+        super().finish(status)
+
+    def result(self, status: str) -> dict[str, Any]:
+        """What was seen, with what the measured steps were spent on."""
+        spent = [
+            {**key._asdict(), "seconds": seconds, "times": self._all_times.get(key, 0)}
+            for key, seconds in self._all_seconds.items()
+        ]
+        root, script = Path(self._plan["copy"]), self._plan["script"]
+        files = {*surroundings.files(self._plan["copy"]), script[len(self.root) :]}
+        return {
+            **super().result(status),
+            "profile": {
+                "spent": spent,
+                "sampled": [[*place, count] for place, count in self._sampler.counts.items()],
+                "sha256": {
+                    Path(file).as_posix(): hashlib.sha256((root / file).read_bytes()).hexdigest()
+                    for file in sorted(files)
+                    if (root / file).is_file()
+                },
+            },
+        }
+
+
+@functools.cache  # "cache" came with Python 3.9
+def _after(path: str, line: int) -> Spent:
+    """What is charged with the code after a call on this line, until the next call."""
+    return Spent(step_kinds.OTHER, "other code", "", path, line, AFTER, False)
+
+
+def _add(total: dict[Any, Any], more: dict[Any, Any]) -> None:
+    for key, value in more.items():
+        total[key] = total.get(key, 0) + value

@@ -1,0 +1,191 @@
+"""Wraps what reads, copies, waits, saves and logs, so that a watcher hears of each call.
+
+What an old Paddle does not have yet is passed over.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import logging
+from typing import Any
+
+from . import step_kinds
+from .hooks import after_import
+from .watcher import WatchedCall, Watcher
+
+READS = (
+    "numpy",
+    "item",
+    "tolist",
+    "__float__",
+    "__int__",
+    "__long__",
+    "__bool__",
+    "__nonzero__",
+    "__index__",
+    "__array__",
+    "__format__",
+    "__str__",
+    "__repr__",
+    "cpu",
+    "gradient",
+    "get_value",
+    "__dlpack__",
+)
+"""Methods of a tensor that need its value on the host."""
+
+SIZED = ("nonzero", "masked_select", "unique", "unique_consecutive")
+"""Functions and methods whose result has a size that depends on the values: the host reads it."""
+
+WAITS = ("synchronize", "empty_cache")
+
+_CURVES = ("add_scalar", "add_scalars", "add_image", "add_histogram", "add_text", "add_figure")
+_WRITERS = {"visualdl": "LogWriter", "tensorboardX": "SummaryWriter"}
+
+
+def watch(paddle: Any, watcher: Watcher) -> None:
+    """Wrap Paddle, ``print`` and ``logging``."""
+    tensor = paddle.Tensor
+    for name in READS:
+        wrap(watcher, tensor, name, WatchedCall(step_kinds.READ, f"Tensor.{name}"))
+    for name in SIZED:
+        for owner, title in ((paddle, "paddle"), (named(paddle, "tensor"), "paddle"), (tensor, "Tensor")):
+            wrap(watcher, owner, name, WatchedCall(step_kinds.SIZED, f"{title}.{name}"))
+    _where(watcher, paddle, tensor)
+    _masks(watcher, paddle, tensor)
+    wrap(watcher, paddle, "to_tensor", WatchedCall(step_kinds.COPY, "paddle.to_tensor", direct=True, note=_made_of))
+    for place in ("", "framework", "framework.io"):
+        wrap(watcher, named(paddle, place), "save", WatchedCall(step_kinds.SAVE, "paddle.save"))
+    wrap(watcher, named(paddle, "jit"), "save", WatchedCall(step_kinds.SAVE, "paddle.jit.save"))
+    for place in ("device", "device.cuda"):
+        for name in WAITS:
+            wrap(watcher, named(paddle, place), name, WatchedCall(step_kinds.WAIT, f"paddle.{place}.{name}"))
+    wrap(watcher, builtins, "print", WatchedCall(step_kinds.LOG, "print", direct=True))
+    wrap(watcher, logging.Logger, "_log", WatchedCall(step_kinds.LOG, "logging"))
+    layer = named(paddle, "nn.Layer")
+    for name in ("train", "eval"):
+        _mode(watcher, layer, name)
+    _loaders(watcher, paddle.io.DataLoader)
+
+
+def watch_curves(watcher: Watcher) -> None:
+    """Wrap the writers of curves, such as ``visualdl.LogWriter``, once they are imported."""
+
+    def imported(module: Any) -> None:
+        title = _WRITERS[module.__name__]
+        for name in _CURVES:
+            wrap(watcher, getattr(module, title, None), name, WatchedCall(step_kinds.LOG, f"{title}.{name}"))
+
+    for package in _WRITERS:
+        after_import(package, imported)
+
+
+def named(owner: Any, path: str) -> Any:
+    """``named(paddle, "device.cuda")``; None where there is no such thing."""
+    for name in filter(None, path.split(".")):
+        owner = getattr(owner, name, None)
+    return owner
+
+
+def wrap(watcher: Watcher, owner: Any, name: str, call: WatchedCall) -> None:
+    """Let the calls of a function go through the watcher; nothing happens where there is none, or where they do.
+
+    Args:
+        watcher: its ``around`` gets each call.
+        owner: a module or a class.
+        name: that of the function, or method, there.
+        call: what the watcher is told.
+    """
+    function = getattr(owner, name, None)
+    if function is None or getattr(function, "_watched", False):
+        return
+
+    @functools.wraps(function)
+    def watched(*arguments: Any, **keywords: Any) -> Any:
+        return watcher.around(call, function, arguments, keywords)
+
+    watched._watched = True  # type: ignore[attr-defined]  # a function takes any attribute
+    setattr(owner, name, watched)
+
+
+def _made_of(data: Any = None, *_: Any, **__: Any) -> str:
+    """What a tensor is made of: "a number", "an array", "a list"."""
+    if isinstance(data, (bool, int, float)):
+        return "a number"
+    size = getattr(data, "size", None)
+    if isinstance(size, int):
+        return "an array"
+    return f"a {type(data).__name__}"
+
+
+def _where(watcher: Watcher, paddle: Any, tensor: Any) -> None:
+    """``paddle.where(condition)`` alone gives places, as many as there are."""
+    function = getattr(paddle, "where", None)
+    if function is None:
+        return
+    call = WatchedCall(step_kinds.SIZED, "paddle.where")
+
+    @functools.wraps(function)
+    def where(condition: Any, x: Any = None, y: Any = None, *rest: Any, **keywords: Any) -> Any:
+        if x is None and y is None:
+            return watcher.around(call, function, (condition, x, y, *rest), keywords)
+        return function(condition, x, y, *rest, **keywords)
+
+    paddle.where = where
+    tensor.where = where
+
+
+def _masks(watcher: Watcher, paddle: Any, tensor: Any) -> None:
+    """``x[mask]``, and ``x[mask] = value``."""
+
+    def is_mask(item: Any) -> bool:
+        parts = item if isinstance(item, tuple) else (item,)
+        return any(isinstance(part, tensor) and part.dtype == paddle.bool for part in parts)
+
+    def through(name: str, what: str) -> None:
+        function = getattr(tensor, name, None)
+        if function is None:
+            return
+        call = WatchedCall(step_kinds.SIZED, what)
+
+        def indexed(self: Any, item: Any, *value: Any) -> Any:
+            if is_mask(item):
+                return watcher.around(call, function, (self, item, *value), {})
+            return function(self, item, *value)
+
+        setattr(tensor, name, indexed)
+
+    through("__getitem__", "Tensor[mask]")
+    through("__setitem__", "Tensor[mask] = ...")
+
+
+def _mode(watcher: Watcher, layer: Any, name: str) -> None:
+    function = getattr(layer, name, None)
+    if function is None:
+        return
+
+    @functools.wraps(function)
+    def mode(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        result = function(self, *arguments, **keywords)
+        watcher.modes(self, bool(self.training))
+        return result
+
+    setattr(layer, name, mode)
+
+
+def _loaders(watcher: Watcher, loader: Any) -> None:
+    make, begin = loader.__init__, loader.__iter__
+
+    @functools.wraps(make)
+    def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807  # its name in Paddle
+        make(self, *arguments, **keywords)
+        watcher.made_loader(self)
+
+    @functools.wraps(begin)
+    def __iter__(self: Any) -> Any:  # noqa: N807  # its name in Paddle
+        iterator = begin(self)
+        iterator._watched_loader = self
+        return iterator
+
+    loader.__init__, loader.__iter__ = __init__, __iter__
