@@ -72,3 +72,18 @@ def test_who_has_decided_what_sigterm_does_is_left_alone() -> None:
 def test_a_command_that_was_terminated_says_so_by_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "_run", lambda _: signal.raise_signal(signal.SIGTERM))
     assert cli.main(["check"]) == 143
+
+
+def test_a_closed_terminal_ends_a_command_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "_run", lambda _: signal.raise_signal(signal.SIGHUP))
+    assert cli.main(["check"]) == 129
+
+
+def test_nohup_is_heeded() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with in_order():
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

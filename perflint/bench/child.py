@@ -1,31 +1,45 @@
-"""Runs a script once, through ``runner``, in a process group of its own that is ended with the run."""
+"""Runs a script once, through ``runner``, and ends it with all its processes."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import signal
-import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from perflint.bench import failures
+from perflint.bench.interrupts import held
 from perflint.bench.plan import Outcome, Plan, RunFailed
+from perflint.bench.rank_sums import together
 from perflint.bench.results import Steps
+from perflint.bench.runner import heartbeat
+from perflint.bench.stalls import Call, StallWatch, stack
+from perflint.bench.supervised import Supervised
 
-_RUNNER = Path(__file__).with_name("runner")
-_GRACE = 5.0
-"""Seconds that a process has to write what it has seen before it is killed."""
-_TAIL = 15
-"""Lines of a failed script's errors that are shown."""
+Waiting = Callable[[str], None]
+"""Told what a person who waits should know."""
+_RUNNER = Path(__file__).with_name("runner") / "__main__.py"
+_LOOK = 0.1
+"""Seconds from one look at the script to the next."""
+_BEAT, _RESULT, _ERROR = "beat-0.bin", "result-0.json", "error-0.txt"
+"""What a rank writes, with its number in the place of 0."""
+_LOGS = "ranks"
 
 
 class OutOfTime(RunFailed):
     """The time limit came before the run was over."""
 
 
-def run(plan: Plan, copy: Path, scratch: Path, seconds: float, lock: int | None = None) -> Outcome:
+class Stalled(RunFailed):
+    """The script has stopped getting on."""
+
+
+def run(
+    plan: Plan, copy: Path, scratch: Path, seconds: float, lock: int | None = None, waiting: Waiting | None = None
+) -> Outcome:
     """Run the script of a plan in a copy of the project.
 
     Args:
@@ -34,55 +48,115 @@ def run(plan: Plan, copy: Path, scratch: Path, seconds: float, lock: int | None 
         scratch: a directory outside of the copy for what the runner needs, and for the script's temporary files.
         seconds: how long it may take.
         lock: a handle that its processes keep open as long as they live.
+        waiting: told when nothing happens for a while.
 
     Raises:
         OutOfTime: it took longer.
+        Stalled: nothing happened any more.
         RunFailed: the script failed, or made too few steps.
+        OSError: the interpreter cannot be started.
     """
-    result, log = scratch / "result.json", scratch / "log.txt"
     file, temporary = scratch / "plan.json", scratch / "tmp"
     temporary.mkdir()
-    file.write_text(json.dumps(_data(plan, copy, result)), encoding="utf-8")
+    file.write_text(json.dumps(_data(plan, copy, scratch)), encoding="utf-8")
     start = time.monotonic()
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [plan.python, str(_RUNNER), str(file)],
-            cwd=copy / plan.directory,
-            env=_environment(plan, copy, temporary),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            pass_fds=() if lock is None or os.name != "posix" else (lock,),
+    script: Supervised | None = None
+    try:
+        script = Supervised(
+            [plan.python, *_launcher(plan, scratch), str(_RUNNER), str(file)],
+            scratch,
+            copy / plan.directory,
+            _environment(plan, copy, temporary),
+            lock,
         )
-        try:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(seconds, 0.0))
-            in_time = process.returncode is not None
-        finally:
-            _end(process)
-    seen = json.loads(result.read_text(encoding="utf-8")) if result.exists() else None
-    if not in_time:
-        raise OutOfTime(_too_slow(plan, seen, log))
-    if seen is None or process.returncode:
-        raise RunFailed(_failure(plan, process.returncode, log))
-    if not seen["steps"]["batch_s"]:
-        raise RunFailed(_no_steps(plan, seen))
-    steps = Steps.from_json(seen["steps"])
-    return Outcome(steps, seen["versions"], seen["machine"], seen["files"], time.monotonic() - start)
+        problem = _watched(plan, script, copy, scratch, start + seconds, waiting)
+    finally:
+        if script is not None:
+            with held():
+                script.end()
+    if problem is not None:
+        raise problem
+    results = _results(scratch)
+    status = script.status()
+    if status or not results:
+        raise RunFailed(failures.of_exit(plan, status, _said(scratch)))
+    if not all(result["steps"]["batch_s"] for result in results):
+        raise RunFailed(failures.of_no_steps(plan, results))
+    steps = together([Steps.from_json(result["steps"]) for result in results])
+    first, took = results[0], time.monotonic() - start
+    return Outcome(steps, first["versions"], first["machine"], first["files"], took, first.get("profile"))
 
 
-def _data(plan: Plan, copy: Path, result: Path) -> dict[str, Any]:
+def _watched(
+    plan: Plan, script: Supervised, copy: Path, scratch: Path, end: float, waiting: Waiting | None
+) -> RunFailed | None:
+    """Wait until a script ends; why it has to be ended, if it does not end by itself."""
+    watch = StallWatch(plan.stall_limit, time.monotonic())
+    while not script.has_ended:
+        now = time.monotonic()
+        watch.look([heartbeat.read(file) for file in _files(scratch, _BEAT)], now)
+        if now >= end:
+            return OutOfTime(failures.of_time(plan, watch, _calls(scratch, copy), _said(scratch)))
+        if watch.hangs(now):
+            calls = _calls(scratch, copy)
+            return Stalled(failures.of_stall(plan, watch, now, calls, script.started(), _said(scratch)))
+        news = watch.news(now)
+        if news and waiting:
+            waiting(news)
+        time.sleep(_LOOK)
+    return None
+
+
+def _data(plan: Plan, copy: Path, scratch: Path) -> dict[str, Any]:
     return {
         "script": str(copy / plan.script),
         "arguments": plan.arguments,
         "warmup": plan.warmup,
         "steps": plan.steps,
         "seed": plan.seed,
-        "result": str(result),
+        "result": str(scratch / _RESULT),
+        "beat": str(scratch / _BEAT),
+        "error": str(scratch / _ERROR),
+        "is_launched": bool(plan.launch),
         "copy": os.path.realpath(copy),
         "original": os.path.realpath(plan.root),
+        "profile": plan.profile,
     }
+
+
+def _launcher(plan: Plan, scratch: Path) -> list[str]:
+    """What stands between the interpreter and the script where several processes are started."""
+    if not plan.launch:
+        return []
+    module, *arguments = plan.launch
+    has_logs = any(argument.startswith("--log_dir") for argument in arguments)
+    logs = ["--log_dir", str(scratch / _LOGS)] if module == "paddle.distributed.launch" and not has_logs else []
+    return ["-m", module, *logs, *arguments]
+
+
+def _files(scratch: Path, name: str) -> list[Path]:
+    """The files of all ranks, by rank."""
+    return sorted(scratch.glob(name.replace("0", "*")), key=lambda path: int(path.stem.rpartition("-")[2]))
+
+
+def _results(scratch: Path) -> list[dict[str, Any]]:
+    return [json.loads(file.read_text(encoding="utf-8")) for file in _files(scratch, _RESULT)]
+
+
+def _calls(scratch: Path, copy: Path) -> list[list[Call]]:
+    """What each rank is doing."""
+    found: list[list[Call]] = []
+    for file in _files(scratch, _BEAT):
+        found.append([])
+        with contextlib.suppress(OSError):
+            found[-1] = stack(file, copy)
+    return found
+
+
+def _said(scratch: Path) -> list[str]:
+    """What the script has printed last; of several ranks, the error of the one that has failed first."""
+    errors = sorted(_files(scratch, _ERROR), key=lambda path: path.stat().st_mtime_ns)
+    return failures.last_lines(errors[0] if errors else scratch / "log.txt")
 
 
 def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
@@ -99,50 +173,3 @@ def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
 def _moved(entry: str, root: Path, copy: Path) -> str:
     real = Path(os.path.realpath(entry))
     return str(copy / real.relative_to(root)) if real.is_relative_to(root) else str(real)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process, with its loaders (their batches in shared memory would stay), and kill what is left of it."""
-    if process.poll() is None:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE)
-    with contextlib.suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:  # on Windows, where there are no groups to kill
-            process.kill()
-    process.wait()
-
-
-def _said(log: Path) -> str:
-    """The last line of the output, which tells most, and those before it."""
-    lines = log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
-    before = "".join(f"\n{line}" for line in lines[:-1])
-    return (lines[-1] if lines else "nothing") + (f"\nbefore that:{before}" if before else "")
-
-
-def _failure(plan: Plan, status: int, log: Path) -> str:
-    said = _said(log)
-    if "No module named 'paddle'" in said:
-        return f"{plan.python} has no Paddle: name the interpreter that trains with --python"
-    return f"{plan.script} failed (exit status {status}): {said}"
-
-
-def _too_slow(plan: Plan, seen: dict[str, Any] | None, log: Path) -> str:
-    more = "allow more with --time-limit, or measure fewer steps with --steps"
-    if seen is None:
-        return f"{plan.script} was still at work at the time limit; {more}. It said last: {_said(log)}"
-    done, wanted = seen["seen"]["steps"], plan.warmup + plan.steps
-    return f"{plan.script} had made {done} of {wanted} steps at the time limit; {more}"
-
-
-def _no_steps(plan: Plan, seen: dict[str, Any]) -> str:
-    if not seen["hooked"]:
-        return f"{plan.script} never imported paddle, so there is nothing to measure: name the script that trains"
-    count = seen["seen"]
-    what = f"{count['steps']} optimizer steps, {count['batches']} batches, {count['backward']} calls of backward"
-    return (
-        f"{plan.script} made no step after the {plan.warmup} of the warm-up (--warmup) before it ended; "
-        f"seen were {what}; watched were {', '.join(seen['hooked'])}"
-    )

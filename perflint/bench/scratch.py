@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from perflint.bench.interrupts import held
 from perflint.files.leftovers import Lock, take_lock
 
 _PREFIX = "perflint-bench-"
@@ -33,14 +34,21 @@ def scratch() -> Iterator[tuple[Path, int]]:
     Raises:
         OSError: there is no room.
     """
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
-        place = Path(name).resolve()
-        lock = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
+    made: tempfile.TemporaryDirectory[str] | None = None
+    lock = -1
+    try:
+        with held():
+            made = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+            place = Path(made.name).resolve()
+            lock = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             take_lock(lock)
-            yield place, lock
-        finally:
-            os.close(lock)
+        yield place, lock
+    finally:
+        with held():
+            if made is not None:
+                made.cleanup()
+            if lock >= 0:
+                os.close(lock)
 
 
 def sweep() -> None:

@@ -1,4 +1,4 @@
-"""Ends a command in order when it is asked to stop, by Ctrl-C or by SIGTERM."""
+"""Ends a command in order when it is asked to stop: by Ctrl-C, SIGTERM or SIGHUP."""
 
 from __future__ import annotations
 
@@ -17,31 +17,50 @@ if TYPE_CHECKING:  # no such class is there when the program runs
     from sys import UnraisableHookArgs
 
 
+_NAMES = ("SIGTERM", "SIGHUP")
+
+
 class Terminated(KeyboardInterrupt):
-    """The process was asked to end (SIGTERM), as CI systems do with jobs that nobody waits for any more."""
+    """The process was asked to end.
+
+    CI systems send SIGTERM to jobs that nobody waits for any more, and a terminal that is closed sends SIGHUP;
+    ``number`` says which it was.
+    """
+
+    number = int(signal.SIGTERM)
+
+
+class HungUp(Terminated):
+    """The terminal was closed."""
+
+    number = int(getattr(signal, "SIGHUP", signal.SIGTERM))
 
 
 @contextmanager
 def in_order() -> Iterator[None]:
-    """Let SIGTERM raise `Terminated`, as Ctrl-C raises ``KeyboardInterrupt``, and see to it that neither gets lost.
+    """Let these signals raise `Terminated`, as Ctrl-C raises ``KeyboardInterrupt``, and see to it that none gets lost.
 
     Temporary files are removed and worker processes ended on the way out.  Who has decided otherwise what a SIGTERM
-    does, and threads, which get no signals, are left alone.
+    does (or a SIGHUP: ``nohup`` does), and threads, which get no signals, are left alone.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
-    signal.signal(signal.SIGTERM, _stop)
+    numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, _stop)
     try:
         with _heard():
             yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    raise Terminated
+    raise Terminated if number == signal.SIGTERM else HungUp
 
 
 @contextmanager

@@ -50,6 +50,7 @@ _TEXTS = (
     "x = 1\n",
 )
 _FILLING = "# a row that makes the file long enough to be written in pieces\n"
+_PACKAGE = str(Path(cache.__file__).parents[1])
 _LONGEST = 60.0
 """Seconds that a run may take before it counts as one that waits for ever."""
 
@@ -206,8 +207,10 @@ class Round:
             yield f"exit status {status}: {error}"
         if status == 2 and "a worker process was" not in error:
             yield f"a worker that was killed is not told: {error}"
-        started = status == -signal.SIGINT  # Python tells of a Ctrl-C while it starts, before perflint can do anything
-        if ("Traceback" in error or "internal error" in error) and not started:
+        # Python tells of a Ctrl-C while it starts, before perflint can do anything: it dies of the signal, or ends
+        # with 1 ("Could not import runpy module") and a traceback without a file of perflint.
+        in_start = sent is signal.SIGINT and (status == -sent or _PACKAGE not in error)
+        if ("Traceback" in error or "internal error" in error) and not in_start:
             yield f"exit status {status}: {error}"
 
     def _whole(self) -> Iterator[str]:
