@@ -15,6 +15,13 @@ DEVICES: tuple[Device, ...] = ("cpu", "gpu", "stand-in-gpu")
 PADDLE_DEVICES: tuple[Device, ...] = ("cpu", "gpu")
 """Those on which Paddle itself is measured; no other says what a rule is worth."""
 
+PHASES = (
+    *("reader", "forward", "backward", "optimizer"),
+    *("read", "sized", "wait", "copy", "save", "log", "collect", "sleep", "evaluate", "other"),
+)
+"""What a step's time can go to, in the words of ``perflint profile``: ``read`` is that of a tensor on the host,
+``sized`` an operation whose result has a size that depends on values, ``copy`` is one to the device, and ``other`` what
+is none of them."""
 
 MEDIUM_FROM_MS = 0.1
 HIGH_FROM_MS = 2.5

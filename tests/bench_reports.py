@@ -1,8 +1,10 @@
-"""Made-up bench reports whose figures can be worked out by hand."""
+"""Made-up bench reports whose figures can be worked out by hand, and repositories to measure in."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from perflint.bench.results import BenchReport, Comparison, Steps, Variant
@@ -23,8 +25,8 @@ def run(seconds: Sequence[float], reader: float = 0.0, **changes: Any) -> Steps:
     return Steps(**{**values, **changes})
 
 
-def variant(name: str, *runs: Steps, places: Sequence[str] = ()) -> Variant:
-    return Variant(name=name, codes=[], places=list(places), runs=list(runs))
+def variant(name: str, *runs: Steps, places: Sequence[str] = (), fixes: Sequence[str] = (), event: str = "") -> Variant:
+    return Variant(name=name, codes=[], places=list(places), runs=list(runs), fixes=list(fixes), event=event)
 
 
 def before() -> Variant:
@@ -37,8 +39,8 @@ def after(name: str = FIX) -> Variant:
     return variant(name, run([0.1] * 4, 0.02), run([0.15] * 4, 0.02))
 
 
-def compared(low: float, high: float, name: str = FIX, same_losses: bool | None = True) -> Comparison:
-    """A comparison whose ratio lies in the middle of its interval."""
+def compared(low: float, high: float, name: str = FIX, same_losses: bool | None = True, **changes: Any) -> Comparison:
+    """A comparison whose ratio lies in the middle of its interval, and whose milliseconds nobody knows."""
     return Comparison(
         variant=name,
         ips_before=40.0,
@@ -47,6 +49,7 @@ def compared(low: float, high: float, name: str = FIX, same_losses: bool | None 
         low=low,
         high=high,
         same_losses=same_losses,
+        **changes,
     )
 
 
@@ -85,3 +88,20 @@ def degenerate() -> dict[str, BenchReport]:
         "not a number": report([variant("before", run([0.1], losses=[float("nan")]))]),
         "many variants": report([before(), *(after(f"fix {at}") for at in range(12))]),
     }
+
+
+def git(directory: Path, *arguments: str) -> None:
+    """Run git as somebody who can commit."""
+    who = ("-c", "user.name=A", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *arguments], cwd=directory, check=True, capture_output=True)
+
+
+def committed(directory: Path, **files: str) -> Path:
+    """A repository with these Python files in its one commit."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (directory / f"{name}.py").write_text(text)
+    git(directory, "init", "-q")
+    git(directory, "add", ".")
+    git(directory, "commit", "-qm", "first")
+    return directory

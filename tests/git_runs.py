@@ -28,7 +28,15 @@ def start(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make an empty repository the current directory, without the user's settings."""
     for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
         monkeypatch.setenv(name, "/dev/null")
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NO_COLOR", "FORCE_COLOR", "PERFLINT_DEBUG"):
+    for name in (
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "CLICOLOR_FORCE",
+        "PERFLINT_DEBUG",
+    ):
         monkeypatch.delenv(name, raising=False)
     place.mkdir()
     monkeypatch.chdir(place)

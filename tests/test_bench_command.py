@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from perflint.bench.results import BenchReport
+from tests.bench_reports import committed, git
 
 ROOT = Path(__file__).resolve().parents[1]
 PATH = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "bench_paddle")))
@@ -69,6 +72,11 @@ def failed(directory: Path, *arguments: str) -> str:
     return found.stderr
 
 
+def said(report: BenchReport) -> list[str]:
+    """The notes but for the one about findings that were left out."""
+    return [note for note in report.notes if " not measured: " not in note]
+
+
 def names(report: BenchReport) -> list[str]:
     return [variant.name for variant in report.variants]
 
@@ -84,7 +92,7 @@ def test_steps_samples_and_losses_of_each_run(tmp_path: Path) -> None:
         assert all(0 <= reader <= batch for reader, batch in zip(run.reader_s, run.batch_s, strict=True))
     assert report.comparisons[0].same_losses is True
     assert report.versions["paddle"] == "0.0, made up for tests"
-    assert report.notes == []
+    assert report.notes == ["1 finding was not measured: 1 needs --unsafe-fixes (PPF101 train.py:3)."]
 
 
 def test_a_gpu_is_waited_for_twice_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,12 +142,12 @@ def test_what_is_linked_is_not_written(tmp_path: Path, file: str) -> None:
         with (directory / name).open("wb") as out:
             out.truncate(200 << 20)  # takes no room: nothing is written
     start = (directory / file).stat()
-    assert measured(directory, "train.py").notes == [
+    assert said(measured(directory, "train.py")) == [
         "Linked into the copies rather than copied: data.bin, out/data.bin."
     ]
     assert (directory / file).stat().st_size == start.st_size
     project(directory, train=f"open({str(directory / file)!r}, 'ab')\n" + SCRIPT)
-    assert f"perflint bench keeps {directory / file} as it is" in failed(directory, "train.py")
+    assert f"perflint keeps {directory / file} as it is" in failed(directory, "train.py")
 
 
 def test_fixes_are_made_where_the_script_runs(tmp_path: Path) -> None:
@@ -162,7 +170,7 @@ def test_many_fixes_are_measured_by_rule(tmp_path: Path) -> None:
 
 def test_a_short_script_is_compared_over_what_it_does(tmp_path: Path) -> None:
     report = measured(project(tmp_path / "p", train=SCRIPT.replace("100", "20")), "train.py")
-    assert report.notes == ["The script made 2 of the 6 steps to be measured."]
+    assert said(report) == ["The script made 2 of the 6 steps to be measured."]
 
 
 def test_what_comes_after_the_steps_is_not_run(tmp_path: Path) -> None:
@@ -193,13 +201,23 @@ def test_the_seeds_are_fixed_unless_somebody_minds(tmp_path: Path) -> None:
     ("text", "arguments", "said"),
     [
         ("import paddle\nraise RuntimeError('no data at /x')\n" + SCRIPT, (), "RuntimeError: no data at /x"),
-        (SCRIPT, ("--warmup", "30"), "made no step after the 30 of the warm-up"),
-        (SCRIPT, ("--warmup", "30"), "seen were 20 optimizer steps, 20 batches, 20 calls of backward"),
+        (SCRIPT, ("--warmup", "30"), "train.py made 20 steps and ended, and the 30 of the warm-up come before"),
+        (SCRIPT, ("--warmup", "30"), "or lower --warmup (with 19 one step is measured)"),
+        (SCRIPT.replace("100", "5"), ("--warmup", "2"), "made 1 step and ended, and the 2 of the warm-up come before"),
+        (
+            "import paddle\nfor (batch,) in paddle.io.DataLoader(range(4)):\n    paddle.mean(batch).backward()\n"
+            "if not batch:\n" + "".join(f"    {row}\n" for row in SCRIPT.splitlines()),
+            (),
+            "seen were 4 batches and 4 calls of backward",
+        ),
         ("if False:\n" + "".join(f"    {row}\n" for row in SCRIPT.splitlines()), (), "never imported paddle"),
         ("print(1)\n", (), "nothing to compare: no fix applies"),
         (SCRIPT, ("--python", "/no/such/python"), "could not be run"),
         (SCRIPT, ("--json", "/no/such/folder/report.json"), "/no/such/folder/report.json cannot be written"),
         (SCRIPT, ("--rounds", "2"), "2 is too small: at least 3"),
+        (SCRIPT, ("--until", "5"), "'5' should be a percentage above 0%, up to 100%, such as 5%"),
+        (SCRIPT, ("--fail-under", "-1"), "'-1' should be a ratio of ips above 0, such as 1.05"),
+        (SCRIPT, ("--fix", "PPF201:12"), "PPF201:12: nothing is found there in what the script runs; near it: PPF201:"),
     ],
 )
 def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str, arguments: tuple[str, ...], said: str) -> None:
@@ -234,7 +252,7 @@ def test_what_fails_keeps_the_others_from_nothing(tmp_path: Path) -> None:
     report = measured(project(tmp_path / "p", train=script + LOOP.replace("total", "again")), "train.py")
     assert names(report) == ["before", "PPF201 train.py:13"]
     assert [item.variant for item in report.comparisons] == ["PPF201 train.py:13"]
-    assert report.notes == [
+    assert said(report) == [
         f"Left out: with {name}: train.py failed (exit status 1): RuntimeError: changed"
         for name in ("PPF201 train.py:19", "all fixes")
     ]
@@ -255,7 +273,7 @@ def test_an_interpreter_without_paddle(tmp_path: Path) -> None:
 def test_the_time_limit(tmp_path: Path) -> None:
     slow = SCRIPT.replace("    loss.backward()\n", "    loss.backward()\n    time.sleep(1)\n")
     directory = project(tmp_path / "p", train="import time\n" + slow)
-    said = failed(directory, "train.py", "--time-limit", "3")
+    said = failed(directory, "train.py", "--time-limit", "5")
     assert "of 8 steps at the time limit; allow more with --time-limit" in said
 
 
@@ -267,29 +285,146 @@ def test_the_rounds_before_the_time_limit_count(tmp_path: Path) -> None:
         project(tmp_path / "p", train=count + hangs + SCRIPT), "train.py", *("--rounds", "9", "--time-limit", "10")
     )
     assert report.rounds == 3
-    assert report.notes == ["The time limit came after 3 of 9 rounds: those are compared."]
+    assert said(report) == ["The time limit came after 3 of 9 rounds: those are compared."]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stop_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
-    mark, temporary = tmp_path / "pid", tmp_path / "tmp"
-    temporary.mkdir()
-    writes = f"open({str(mark)!r}, 'w').write(str(os.getpid()))"
-    begin = f"import os, tempfile, time\ntempfile.mkdtemp()\n{writes}\ntime.sleep(100)\n"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "perflint", "bench", "train.py"],
-        cwd=project(tmp_path / "p", train=begin + SCRIPT),
-        env={**os.environ, "PYTHONPATH": PATH, "TMPDIR": str(temporary)},
-        stderr=subprocess.PIPE,
-    )
-    while process.poll() is None and not (mark.exists() and mark.read_text()):
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
+
+
+def marked(mark: str) -> list[str]:
+    """The processes that have this text among their variables."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended, or is somebody else's
+            if mark.encode() in (place / "environ").read_bytes():
+                found.append(place.name)
+    return found
+
+
+class Started:
+    """A measurement whose script has a process beside it that has left its group, as a launcher's have."""
+
+    def __init__(self, directory: Path) -> None:
+        self.temporary, self.mark = directory / "tmp", str(directory)
+        self.temporary.mkdir()
+        self.seen = directory / "seen"
+        beside = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(100)'], start_new_session=True)"
+        begin = f"import subprocess, sys, tempfile, time\ntempfile.mkdtemp()\n{beside}\nopen({str(self.seen)!r}, 'w')\n"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "perflint", "bench", "train.py"],
+            cwd=project(directory / "p", train=begin + "time.sleep(100)\n" + SCRIPT),
+            env={**os.environ, "PYTHONPATH": PATH, "TMPDIR": str(self.temporary), "MARK": self.mark},
+            stderr=subprocess.PIPE,
+            preexec_fn=_with_usual_signals,
+        )
+
+    def left(self) -> list[str]:
+        """What is left in the end: its processes and its files; the supervisor may need a moment for that."""
+        end = time.monotonic() + 20
+        while (found := [*marked(self.mark), *map(str, self.temporary.iterdir())]) and time.monotonic() < end:
+            time.sleep(0.02)
+        return found
+
+
+def _with_usual_signals() -> None:
+    """Whoever runs the tests may ignore some, as ``nohup`` does."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where processes can be listed by /proc")
+@pytest.mark.parametrize("name", ENDING)
+def test_a_stop_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
+    number = getattr(signal, name)
+    started = Started(tmp_path)
+    while started.process.poll() is None and not started.seen.exists():
         time.sleep(0.02)
-    process.send_signal(number)
-    process.communicate()
-    assert process.returncode == 128 + number
-    assert not any(temporary.iterdir())
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(mark.read_text()), 0)
+    started.process.send_signal(number)
+    started.process.communicate()
+    assert started.process.returncode == (-9 if name == "SIGKILL" else 128 + number)
+    assert started.left() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where processes can be listed by /proc")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+def test_a_stop_at_any_moment_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
+    """Nor does a second one, which comes while the first is heeded."""
+    number = getattr(signal, name)
+    started = Started(tmp_path)
+    time.sleep(random.uniform(0.3, 1.5))  # the start of the interpreter is not meant
+    started.process.send_signal(number)
+    time.sleep(random.uniform(0, 0.05))
+    started.process.send_signal(number)
+    started.process.communicate()
+    assert started.left() == []
+
+
+def test_a_script_that_hangs_is_ended_and_the_line_is_named(tmp_path: Path) -> None:
+    hangs = "def wait():\n    threading.Event().wait()\n\n\nprint('nearly there')\nwait()\n"
+    said = failed(
+        project(tmp_path / "p", train="import threading\n" + hangs + SCRIPT), "train.py", "--stall-limit", "1"
+    )
+    assert "train.py was ended, since nothing happened for 1 s after 0 steps, 0 batches, 0 calls of backward" in said
+    assert re.search(r"it hangs at train\.py:3 \(wait\), in \S+threading\.py:\d+ \(wait\)", said)
+    assert "  |   train.py:7 (<module>)\n" in said
+    assert said.endswith("what it had printed last:\n  |   nearly there\n")
+
+
+def test_a_script_that_spawns_processes(tmp_path: Path) -> None:
+    script = SCRIPT.replace("for ", "if len(range(1)):\n    paddle.distributed.spawn(print, nprocs=2)\nfor ", 1)
+    said = failed(project(tmp_path / "p", train=script), "train.py")
+    assert "train.py starts its processes itself with paddle.distributed.spawn, at train.py:7, and what they do" in said
+    assert "--launch" in said
+
+
+def test_a_script_that_only_starts_another_one(tmp_path: Path) -> None:
+    main = "import subprocess, sys\n\nimport train\n\nsubprocess.run([sys.executable, 'train.py', '--fast'])\n"
+    train = "if __name__ == '__main__':\n" + "".join(f"    {row}\n" for row in SCRIPT.splitlines())
+    said = failed(project(tmp_path / "p", main=main, train=train), "main.py")
+    assert "main.py made no step itself, but started another process, which is not watched: " in said
+    assert "train.py --fast (at main.py:5); name the script that trains there" in said
+
+
+def test_a_measurement_goes_on_where_another_has_stopped(tmp_path: Path) -> None:
+    directory = project(tmp_path / "p", train=SCRIPT)
+    first = measured(directory, "train.py")
+    found = bench(directory, "train.py", "--rounds", "4", "--resume", "../report.json")
+    assert found.returncode == 0, found.stderr
+    assert "run 2 of 2" in found.stderr
+    report = BenchReport.from_json(json.loads((tmp_path / "report.json").read_text()))
+    assert report.rounds == 4
+    assert [variant.runs[:3] for variant in report.variants] == [variant.runs for variant in first.variants]
+
+
+def test_suggestions_are_measured_on_request(tmp_path: Path) -> None:
+    report = measured(project(tmp_path / "p", train=SCRIPT), "train.py", "--suggestions", "--select", "PPF101")
+    assert names(report) == ["before", "PPF101 train.py:3 (unsafe)"]
+    assert report.notes == []
+
+
+def test_what_cannot_be_fixed_is_named_where_nothing_can(tmp_path: Path) -> None:
+    found = failed(project(tmp_path / "p", train=SCRIPT), "train.py", "--select", "PPF101")
+    assert "the files that it runs. 1 finding was not measured: 1 needs --unsafe-fixes (PPF101 train.py:3)\n" in found
+
+
+def test_two_revisions_are_compared_and_ci_fails_where_the_newer_is_slower(tmp_path: Path) -> None:
+    """What git does not know is there in both; what was not there then is not there."""
+    needs = "import time\nfrom pathlib import Path\n\nassert Path('data.txt').exists()\n"
+    slow = SCRIPT.replace("    loss.backward()\n", "    loss.backward()\n    time.sleep({})\n")
+    directory = committed(tmp_path / "p", train=needs + "import gone\n" + slow.format(0.01), gone="")
+    (directory / "data.txt").write_text("x")
+    (directory / "gone.py").unlink()
+    project(directory, train=needs + "import pauses\n" + slow.format("pauses.LONG"), pauses="LONG = 0.05\n")
+    git(directory, "add", "pauses.py")
+    before = tree(directory)
+    found = bench(directory, "train.py", "--against", "HEAD", "--fail-under", "0.9", "--json", "../report.json")
+    assert found.returncode == 1, found.stderr
+    assert "--fail-under 0.9: working tree, 0." in found.stderr
+    assert "is below it with its whole interval" in found.stderr
+    report = BenchReport.from_json(json.loads((tmp_path / "report.json").read_text()))
+    assert re.fullmatch(r"HEAD \([0-9a-f]{9}\), working tree", ", ".join(names(report)))
+    assert said(report) == ["3 files differ: gone.py, pauses.py, train.py."]
+    assert tree(directory) == before
 
 
 def test_the_home_directory_is_not_copied(tmp_path: Path) -> None:
@@ -310,4 +445,4 @@ def test_the_page_names_the_options_that_there_are() -> None:
     own = set(re.findall(r"--[a-z][a-z-]+", help_text.partition("settings:")[0])) - {"--help"}
     named = set(re.findall(r"--[a-z][a-z-]+", text))
     assert own - named == set()
-    assert named - own <= {"--fix", "--select", "--ignore"}
+    assert named - own <= {"--fix", "--select", "--ignore", "--nproc"}

@@ -9,7 +9,8 @@ import pytest
 from perflint.bench import notes
 from perflint.bench.results import Variant
 from perflint.bench.statistics import compare
-from tests.bench_reports import run
+from perflint.bench.stopping import Rounds
+from tests.bench_reports import compared, run
 
 BEFORE = Variant("before", [], [], [run([0.1, 0.1], losses=[1.0, 2.0])] * 3)
 
@@ -37,7 +38,31 @@ def test_other_losses_are_explained(codes: list[str], why: str) -> None:
 def test_nothing_is_said_where_nothing_is_to_be_said() -> None:
     same = replace(BEFORE, name="all fixes")
     assert notes.of_losses(BEFORE, [same], [compare(BEFORE.runs, same.runs, same.name)]) == []
-    assert notes.of_time(5, 5) == notes.of_steps(2, [BEFORE]) == notes.of_files([], []) == notes.of_failures([]) == []
+    assert (
+        notes.of_time(Rounds(5), 5, [])
+        == notes.of_steps(2, [BEFORE])
+        == notes.of_files([], [])
+        == notes.of_failures([])
+        == []
+    )
+
+
+def test_a_time_limit_that_came_before_the_intervals_were_narrow_is_told() -> None:
+    wide, narrow = compared(0.8, 1.25), compared(0.97, 1.01)
+    (said,) = notes.of_time(Rounds(3, 0.05), 7, [narrow, wide])
+    assert said == (
+        "The time limit came after 7 rounds, before all intervals were within 5 %: "
+        "the widest reaches 25 % up from its ratio."
+    )
+    assert notes.of_time(Rounds(3, 0.05), 7, [narrow]) == []
+    assert notes.of_time(Rounds(5), 3, [wide]) == ["The time limit came after 3 of 5 rounds: those are compared."]
+
+
+def test_revisions_are_named_where_losses_differ() -> None:
+    older = replace(BEFORE, name="HEAD~1 (1a2b3c4)")
+    newer = replace(after(), name="working tree")
+    (note,) = notes.of_losses(older, [newer], [compare(older.runs, newer.runs, newer.name)])
+    assert note.startswith("working tree: the losses differ from HEAD~1 (1a2b3c4) from measured step 2 on")
 
 
 def test_many_files_are_counted() -> None:

@@ -6,6 +6,7 @@ import ast
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,11 +82,42 @@ optimizer = Own(parameters=model.parameters())
 )
 
 
-def outcome(directory: Path, text: str, seconds: float = 200) -> Outcome:
+STATIC = """\
+import numpy as np
+import paddle
+
+paddle.enable_static()
+x = paddle.static.data("x", [None, 8], "float32")
+loss = paddle.mean(paddle.static.nn.fc(x, 2))
+paddle.optimizer.Adam(0.01).minimize(loss)
+exe = paddle.static.Executor(paddle.CPUPlace())
+exe.run(paddle.static.default_startup_program())
+test = paddle.static.Program()
+with paddle.static.program_guard(test):
+    y = paddle.static.data("y", [None, 8], "float32") * 2
+for step in range(20):
+    exe.run(test, feed={"y": np.ones((2, 8), "float32")}, fetch_list=[y])
+    exe.run(feed={"x": np.full((5, 8), step, "float32")}, fetch_list=[x, loss])
+"""
+LAUNCHED = (
+    HEAD.replace("criterion =", "paddle.distributed.init_parallel_env()\ncriterion =")
+    + """\
+paddle.seed(paddle.distributed.get_rank())
+sampler = paddle.io.DistributedBatchSampler(data, 5)
+for x, y in DataLoader(data, batch_sampler=sampler):
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+)
+
+
+def outcome(directory: Path, text: str, seconds: float = 200, **how: Any) -> Outcome:
     project = directory / "project"
     project.mkdir(exist_ok=True)
     (project / "train.py").write_text(text)
-    plan = Plan(project.resolve(), Path("train.py"), Path(), [], sys.executable, warmup=2, steps=6)
+    plan = Plan(project.resolve(), Path("train.py"), Path(), [], sys.executable, warmup=2, steps=6, **how)
     return Bench(plan, seconds).run(VariantFiles(BEFORE))
 
 
@@ -111,6 +143,24 @@ def test_each_way_to_step_is_seen(tmp_path: Path, body: str, samples: int) -> No
     assert found.files == ["train.py"]
     assert set(found.versions) == {"python", "paddle", "numpy"}
     assert f"{os.cpu_count()} cores" in found.machine
+
+
+@pytest.mark.parametrize("flag", ["1", "0"], ids=["pir", "program"])
+def test_a_static_graph_is_seen(tmp_path: Path, flag: str) -> None:
+    """Each run of the program with gradients, and of no other one."""
+    found = outcome(tmp_path, STATIC, environment={"FLAGS_enable_pir_api": flag})
+    assert found.steps.samples == [5] * 6
+    losses = found.steps.losses
+    assert len({loss for loss in losses if loss is not None}) == 6
+    assert [reader == 0 for reader in found.steps.reader_s] == [True] * 6
+
+
+def test_two_processes_are_seen_as_one_training(tmp_path: Path) -> None:
+    launch = ["paddle.distributed.launch", "--nproc_per_node", "2"]
+    found = outcome(tmp_path, LAUNCHED, launch=launch)
+    assert found.steps.samples == [10] * 6
+    assert found.steps.device.startswith("2 x ")
+    assert all(loss is not None for loss in found.steps.losses)
 
 
 def test_the_same_again_has_the_same_losses(tmp_path: Path) -> None:

@@ -32,11 +32,28 @@ def _rows(parsed: Page) -> list[str]:
 
 def test_the_results_as_a_table() -> None:
     assert _rows(Page(page(_usual()))) == [
-        "Variant ips batch_cost reader_cost Memory Ratio (95 % interval) Losses Verdict",
+        "Variant ips batch_cost reader_cost Memory Ratio (95 % interval) Saved a step (95 % interval) Losses Verdict",
         "before 35.8 32.0 to 40.0 225 ms 200 to 250 110 ms 100 to 120 49 % of the step 512 MiB",
         f"{FIX} 65.3 53.3 to 80.0 125 ms 100 to 150 20.0 ms 20.0 to 20.0 16 % of the step 512 MiB "
-        "1.80 1.60 to 2.00 same faster",
+        "1.80 1.60 to 2.00 not known same faster",
     ]
+
+
+def test_the_milliseconds_saved_have_a_column() -> None:
+    comparison = compared(1.6, 2.0, saved_ms=0.541, saved_low=0.482, saved_high=0.6)
+    assert (
+        "1.60 to 2.00 0.541 ms 0.482 to 0.600 same" in _rows(Page(page(report([before(), after()], [comparison]))))[2]
+    )
+
+
+def test_what_a_measurement_could_not_have_shown_is_said() -> None:
+    assert "could only have shown 1.15x or more of" in Page(page(report([before()], [compared(0.9, 1.2)]))).text()
+
+
+def test_fixes_are_listed_with_their_rules() -> None:
+    both = variant("all fixes", run([0.1]), places=["train.py:3"], fixes=["PPF201 train.py:3"])
+    parsed = Page(page(report([variant("before", run([0.1])), both])))
+    assert [data for tag, data in parsed.texts if tag == "li"][:1] == ["PPF201 train.py:3"]
 
 
 def test_a_variant_of_several_fixes_lists_them() -> None:
@@ -49,7 +66,12 @@ def test_a_variant_of_several_fixes_lists_them() -> None:
     ("low", "high", "says", "tone"),
     [
         (1.6, 2.0, "1.80 times as fast (95 % interval 1.60 to 2.00)", "faster"),
-        (0.9, 1.2, "no gain measured (ratio 1.05, 95 % interval 0.90 to 1.20)", "none"),
+        (
+            0.9,
+            1.2,
+            "no gain measured (ratio 1.05, 95 % interval 0.90 to 1.20): this could only have shown 1.15x or more",
+            "none",
+        ),
         (0.7, 0.9, "slower, 0.80 times the ips (95 % interval 0.70 to 0.90)", "slower"),
     ],
 )

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from perflint.bench.results import BenchReport, Comparison, Steps, Variant
-from perflint.bench.statistics import LEAST_ROUNDS, compare
+from perflint.bench.statistics import LEAST_ROUNDS, compare, half_width
 
 
 def run(seconds: float, losses: list[float | None] | None = None, steps: int = 10) -> Steps:
@@ -109,3 +109,26 @@ def test_a_report_reads_as_it_was_written() -> None:
     assert BenchReport.from_json({**data, "later": 1}) == report
     old = {key: value for key, value in found[0].to_json().items() if not key.startswith("differ")}
     assert Comparison.from_json(old) == found[0]
+
+
+def test_milliseconds_worked_out_by_hand() -> None:
+    # Saved are 400, 500 and 600 ms: mean 500, standard deviation 100, and 4.303 * 100 / sqrt(3) to either side.
+    found = compare([run(1.0), run(1.0), run(1.0)], [run(0.6), run(0.5), run(0.4)])
+    half = 4.303 * 100 / math.sqrt(3)
+    assert (found.saved_ms, found.saved_low, found.saved_high) == pytest.approx((500, 500 - half, 500 + half))
+
+
+def test_steps_of_other_batches_are_not_compared_in_milliseconds() -> None:
+    other = [Steps([1.0] * 10, [0.0] * 10, [16] * 10, [None] * 10, 1.0, "cpu")] * 3
+    found = compare([run(1.0)] * 3, other)
+    assert found.ratio == pytest.approx(2.0)
+    assert (found.saved_ms, found.saved_low, found.saved_high) == (None, None, None)
+
+
+def test_the_width_counts_the_rounds_before_the_first_look_by_themselves() -> None:
+    values = [1.0, 2.0, 3.0, 2.0, 2.0, 2.0]  # the first three: s = 1, t = 4.303; all: s = sqrt(2 / 5), t = 2.571
+    assert half_width(values) == pytest.approx(2.571 * math.sqrt(2 / 5) / math.sqrt(6))
+    assert half_width(values, pilot=3) == pytest.approx(4.303 / math.sqrt(6))
+    calm = [2.0, 2.0, 2.0, 1.0, 3.0, 2.0]  # where the later rounds differ more, these decide
+    assert half_width(calm, pilot=3) == half_width(calm)
+    assert half_width(values[:2], pilot=3) == half_width(values[:2])  # the time limit came before

@@ -22,7 +22,7 @@ def as_text(data: object) -> str:
 def rounded(report: BenchReport) -> BenchReport:
     """A report with times in whole microseconds (more is noise), and the comparisons that follow from these."""
     variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
-    comparisons = [compare(variants[0].runs, item.runs, item.name) for item in variants[1:]]
+    comparisons = [compare(variants[0].runs, item.runs, item.name, report.pilot) for item in variants[1:]]
     return replace(report, variants=variants, comparisons=comparisons)
 
 

@@ -23,6 +23,12 @@ def shortened(text: str, columns: int) -> str:
     return f"{_fitting(text, head)}…{_fitting(text[::-1], tail)[::-1]}"
 
 
+def start_of(text: str, columns: int) -> str:
+    """The beginning of a text, in at most ``columns`` display columns; control characters are shown."""
+    text = visible(text)
+    return text if width(text) <= columns else f"{_fitting(text, columns - 1)}…"[: max(0, columns)]
+
+
 def _fitting(text: str, columns: int) -> str:
     taken = 0
     for at, char in enumerate(text):

@@ -18,10 +18,13 @@ from perflint.bench.project_copy import ProjectCopy
 from perflint.bench.results import BenchReport, Variant
 from perflint.bench.scratch import scratch, sweep
 from perflint.bench.statistics import LEAST_ROUNDS, compare
+from perflint.bench.stopping import Rounds
 from perflint.bench.variants import VariantFiles
 
 Tell = Callable[[int, int, str], None]
 """Called before each run with the runs that are done, all of them, and the name of the variant."""
+Keep = Callable[[BenchReport], None]
+"""Called after each round with what is known so far."""
 _Round = dict[int, Outcome]
 """What the runs of a round have shown, by the place of the variant."""
 _Failed = dict[int, RunFailed]
@@ -37,6 +40,7 @@ class Bench:
         self._workspace = ProjectCopy(plan.root)
         self._end = time.monotonic() + time_limit
         self._written: set[str] = set()
+        self.waiting: child.Waiting | None = None
 
     def run(self, state: VariantFiles) -> Outcome:
         """Run the script once in one state.
@@ -49,42 +53,60 @@ class Bench:
         with scratch() as (place, lock):
             copy = place / "copy" / self.plan.root.name
             copy.parent.mkdir()
-            self._workspace.make(copy, state.changed)
+            self._workspace.make(copy, state.changed, state.removed)
             try:
-                return child.run(self.plan, copy, place, self._end - time.monotonic(), lock)
+                return child.run(self.plan, copy, place, self._end - time.monotonic(), lock, self.waiting)
             except RunFailed as error:
-                if state.changed:  # the fix may be why: a person should know
+                if state.changed or state.removed:  # which may be why: a person should know
                     error.args = (f"with {state.name}: {error}",)
                 raise
             finally:
                 self._written.update(self._workspace.written())
 
-    def measure(self, states: Sequence[VariantFiles], rounds: int, tell: Tell | None = None) -> BenchReport:
+    def linked_and_written(self) -> tuple[list[str], list[str]]:
+        """The files that were links in the last copy, and those of them that a run has changed."""
+        return self._workspace.linked, sorted(self._written)
+
+    def measure(
+        self,
+        states: Sequence[VariantFiles],
+        rounds: int,
+        tell: Tell | None = None,
+        keep: Keep | None = None,
+        earlier: BenchReport | None = None,
+        until: float | None = None,
+    ) -> BenchReport:
         """Run and compare.  At the time limit the rounds that are complete count, if they are enough.
 
         A variant whose run fails is left out from then on, and named in the report.
 
         Args:
             states: the variants; the first is what the others are compared with.
-            rounds: how often each is run, ``LEAST_ROUNDS`` or more.
+            rounds: how often each is run, ``LEAST_ROUNDS`` or more; with ``until``, how often at least.
             tell: told about progress.
+            keep: told what is known after each round; there are no comparisons in it before ``LEAST_ROUNDS``.
+            earlier: a report whose rounds count as the first ones, of the same variants.
+            until: go on until the intervals are so narrow, as `stopping.Rounds` has it.
 
         Raises:
             RunFailed: the first variant or all others failed, or too few rounds fitted into the time limit.
             OSError: there is no room for the copy, or the interpreter cannot be started.
         """
-        done: list[_Round] = []
-        failed: _Failed = {}
-        while len(done) < rounds:
+        done, failed = _taken_over(states, earlier) if earlier else ([], {})
+        before = len(done)
+        stop = Rounds(rounds, until, earlier.pilot if earlier else 0)
+        while len(done) < (wanted := stop.wanted(_logs(done))):
             try:
-                done.append(self._round(states, rounds, len(done), failed, tell))
+                done.append(self._round(states, wanted, len(done), failed, _without(tell, before * len(states))))
             except child.OutOfTime as error:
                 if len(done) < LEAST_ROUNDS:
                     raise RunFailed(f"{len(done)} of {LEAST_ROUNDS} rounds were over: {error}") from error
                 break
             if len(failed) == len(states) - 1:
                 raise next(iter(failed.values()))
-        return self._report(states, rounds, done, failed)
+            if keep:
+                keep(self._report(states, stop, done, failed, is_over=False))
+        return self._report(states, stop, done, failed)
 
     def _round(
         self, states: Sequence[VariantFiles], rounds: int, place: int, failed: _Failed, tell: Tell | None
@@ -101,22 +123,36 @@ class Bench:
             except child.OutOfTime:
                 raise
             except RunFailed as error:
-                if not states[index].changed:
+                if index == 0:  # there is nothing left to compare with
                     raise
                 failed[index] = error
         return found
 
     def _report(
-        self, states: Sequence[VariantFiles], wanted: int, rounds: Sequence[_Round], failed: _Failed
+        self,
+        states: Sequence[VariantFiles],
+        stop: Rounds,
+        rounds: Sequence[_Round],
+        failed: _Failed,
+        is_over: bool = True,
     ) -> BenchReport:
+        """What the rounds show; one that is not over yet says nothing of rounds that are missing."""
         plan = self.plan
         variants = [
-            Variant(state.name, state.codes, state.places, [found[index].steps for found in rounds])
+            Variant(
+                state.name,
+                state.codes,
+                state.places,
+                [found[index].steps for found in rounds],
+                state.fixes,
+                state.event,
+            )
             for index, state in enumerate(states)
             if index not in failed
         ]
         before = variants[0]
-        comparisons = [compare(before.runs, other.runs, other.name) for other in variants[1:]]
+        others = variants[1:] if len(rounds) >= LEAST_ROUNDS else []
+        comparisons = [compare(before.runs, other.runs, other.name, stop.pilot) for other in others]
         first = rounds[0][0]
         return BenchReport(
             script=plan.script.as_posix(),
@@ -131,9 +167,39 @@ class Bench:
             comparisons=comparisons,
             notes=[
                 *notes.of_failures(failed.values()),
-                *notes.of_time(wanted, len(rounds)),
+                *(notes.of_time(stop, len(rounds), comparisons) if is_over else []),
                 *notes.of_steps(plan.steps, variants),
                 *notes.of_losses(before, variants[1:], comparisons),
-                *notes.of_files(self._workspace.linked, sorted(self._written)),
+                *notes.of_files(*self.linked_and_written()),
             ],
+            failed={states[index].name: str(error) for index, error in failed.items()},
+            pilot=stop.pilot,
         )
+
+
+def _without(tell: Tell | None, before: int) -> Tell | None:
+    """Tell of the runs but those that were done before."""
+    return tell and (lambda done, runs, name: tell(done - before, runs - before, name))
+
+
+def _taken_over(states: Sequence[VariantFiles], earlier: BenchReport) -> tuple[list[_Round], _Failed]:
+    """The rounds of an earlier report, and the variants that have failed in it."""
+    runs = {variant.name: variant.runs for variant in earlier.variants}
+    known = earlier.failed or {}
+    failed = {index: RunFailed(known[state.name]) for index, state in enumerate(states) if state.name in known}
+    measured = [index for index in range(len(states)) if index not in failed]
+    rounds = [
+        {index: Outcome(runs[states[index].name][at], earlier.versions, earlier.machine, [], 0.0) for index in measured}
+        for at in range(earlier.rounds)
+    ]
+    return rounds, failed
+
+
+def _logs(rounds: Sequence[_Round]) -> list[list[float]]:
+    """For each variant that has run in all rounds, the logarithms of its ratios of ips to those of the first."""
+    lasting = [index for index in (rounds[-1] if rounds else {}) if index]
+    return [
+        [math.log(found[index].steps.ips / found[0].steps.ips) for found in rounds if found[0].steps.ips]
+        for index in lasting
+        if all(found[index].steps.ips for found in rounds)
+    ]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perflint import REPORT_TO, catalogue
+from perflint.bench.figures import least_seen
 from perflint.bench.losses import largest_difference
 from perflint.bench.results import BEFORE, Comparison, Variant
+from perflint.bench.stopping import Rounds
 from perflint.findings import Level
-from perflint.text.wording import listed
+from perflint.text.wording import counted, listed
 
 _SHOWN = 5
 """Files that are named; the others are counted."""
@@ -19,9 +21,18 @@ def of_failures(errors: Iterable[Exception]) -> list[str]:
     return [f"Left out: {str(error).splitlines()[0]}" for error in errors]
 
 
-def of_time(wanted: int, rounds: int) -> list[str]:
+def of_time(stop: Rounds, rounds: int, comparisons: Sequence[Comparison]) -> list[str]:
     """Whether the time limit cut the rounds."""
-    return [f"The time limit came after {rounds} of {wanted} rounds: those are compared."] if rounds < wanted else []
+    if stop.until is None:
+        cut = rounds < stop.least
+        return [f"The time limit came after {rounds} of {stop.least} rounds: those are compared."] if cut else []
+    widest = max((least_seen(item) for item in comparisons), default=1.0) - 1
+    if widest <= stop.until * (1 + 1e-9):
+        return []
+    return [
+        f"The time limit came after {counted(rounds, 'round')}, before all intervals were within "
+        f"{100 * stop.until:g} %: the widest reaches {100 * widest:.2g} % up from its ratio."
+    ]
 
 
 def of_steps(wanted: int, variants: Sequence[Variant]) -> list[str]:
@@ -40,19 +51,28 @@ def of_losses(before: Variant, others: Sequence[Variant], comparisons: Sequence[
         fixed = largest_difference(first, [run for other in others for run in other.runs])
         return [
             "The script gives other losses each time it runs, so a fix cannot be told to change them: "
-            f"as it is they differ by {_part(alone)} between runs, and with fixes by {_part(fixed)} from the first run."
+            f"{_alone(before)} they differ by {_part(alone)} between runs, "
+            f"and {_others(others)} by {_part(fixed)} from the first run."
         ]
     codes = {variant.name: variant.codes for variant in others}
-    return [_differing(item, codes[item.variant]) for item in comparisons if item.same_losses is False]
+    return [_differing(item, before.name, codes[item.variant]) for item in comparisons if item.same_losses is False]
+
+
+def _alone(before: Variant) -> str:
+    return "as it is" if before.name == BEFORE else f"in {before.name}"
+
+
+def _others(others: Sequence[Variant]) -> str:
+    return "with fixes" if any(other.codes for other in others) else f"in {', '.join(other.name for other in others)}"
 
 
 def _part(difference: float | None) -> str:
     return "more than a number says" if difference is None else f"up to {difference:.2g} of the loss"
 
 
-def _differing(item: Comparison, codes: Sequence[str]) -> str:
+def _differing(item: Comparison, before: str, codes: Sequence[str]) -> str:
     by = "" if item.differ_by is None else f", by {_part(item.differ_by)}"
-    says = f"{item.variant}: the losses differ from {BEFORE} from measured step {item.differ_from} on{by}."
+    says = f"{item.variant}: the losses differ from {before} from measured step {item.differ_from} on{by}."
     return f"{says} {_explanation(codes)}".rstrip()
 
 

@@ -6,14 +6,10 @@ figures for machines stand in a block of JSON, which browsers do not run.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-import math
 import shlex
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from perflint.bench.advice import advice
 from perflint.bench.drawing import colour
 from perflint.bench.figures import (
     Figures,
@@ -26,11 +22,13 @@ from perflint.bench.figures import (
     losses,
     number,
     ratio,
+    saved,
     sentence,
     verdict,
 )
 from perflint.bench.forest import forest
 from perflint.bench.labels import markup
+from perflint.bench.page_parts import data_block, head
 from perflint.bench.plots import distribution, reader_share
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.bench.style import STYLE
@@ -42,37 +40,31 @@ _Draw = Callable[[BenchReport, str, float, str], str]
 _TONES = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.NO_GAIN: "none"}
 
 
-def page(report: BenchReport) -> str:
-    """The whole page. All text of the report is escaped; paths that UTF-8 cannot hold are shown with backslashes."""
+def page(report: BenchReport, *sections: str) -> str:
+    """The whole page. All text of the report is escaped; paths that UTF-8 cannot hold are shown with backslashes.
+
+    ``sections`` are pieces of HTML to stand above the table.
+    """
     return "\n".join(
         (
             "<!DOCTYPE html>",
             '<html lang="en">',
-            *_head(report),
+            *head(f"perflint bench: {report.script}", STYLE),
             "<body><main>",
             *_opening(report),
+            *sections,
             *_results(report),
             *_ratios(report),
             *_over_time(report),
             *_summed_up(report),
             *_conditions(report),
             *_raw(report),
-            _data(report),
+            data_block("perflint-bench", report.to_json()),
             "</main></body>",
             "</html>",
             "",
         )
     )
-
-
-def _head(report: BenchReport) -> Iterator[str]:
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    yield '<head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>perflint bench: {markup(report.script)}</title>"
-    yield f"<style>{STYLE}</style></head>"
 
 
 def _opening(report: BenchReport) -> Iterator[str]:
@@ -85,11 +77,12 @@ def _opening(report: BenchReport) -> Iterator[str]:
             yield '<p class="slower">The losses did not stay the same: look at what the fix changes.</p>'
     else:
         yield '<p class="headline none">No fix was measured.</p>'
-    yield from (f"<p>{markup(note)}</p>" for note in report.notes)
+    yield from (f"<p>{markup(note)}</p>" for note in (*report.notes, *advice(report)))
 
 
 def _results(report: BenchReport) -> Iterator[str]:
-    headings = ("Variant", "ips", "batch_cost", "reader_cost", "Memory", "Ratio (95 % interval)", "Losses", "Verdict")
+    compared = "Ratio (95 % interval)", "Saved a step (95 % interval)", "Losses", "Verdict"
+    headings = ("Variant", "ips", "batch_cost", "reader_cost", "Memory", *compared)
     comparisons = by_name(report)
     yield '<h2>Results</h2><table class="results" role="table"><thead role="rowgroup"><tr role="row">'
     yield "".join(f'<th scope="col" role="columnheader">{heading}</th>' for heading in headings)
@@ -107,8 +100,9 @@ def _results(report: BenchReport) -> Iterator[str]:
 
 
 def _named(variant: Variant) -> str:
-    places = "".join(f"<li>{markup(place)}</li>" for place in variant.places)
-    listed = f"<ul>{places}</ul>" if len(variant.places) > 1 else ""
+    fixes = variant.fixes or variant.places
+    places = "".join(f"<li>{markup(place)}</li>" for place in fixes)
+    listed = f"<ul>{places}</ul>" if len(fixes) > 1 or (variant.fixes and variant.fixes != [variant.name]) else ""
     return f"<code>{markup(variant.name)}</code>{listed}"
 
 
@@ -123,9 +117,11 @@ def _cells(variant: Variant, comparison: Comparison | None) -> Iterator[str]:
         yield f"<span>{number(measured.reader_ms)} ms{_spread(measured, measured.reader_spread)}{share}</span>"
         yield f"{number(measured.memory_mib)} MiB" if measured.memory_mib is not None else "not measured"
     if comparison is None:
-        yield from ("", "", "")
+        yield from ("", "", "", "")
         return
     yield f"<span>{ratio(comparison)}<small>{interval(comparison)}</small></span>"
+    milliseconds, _, around = saved(comparison).partition(" (")
+    yield f"<span>{milliseconds}<small>{around.rstrip(')')}</small></span>" if milliseconds else "not known"
     where = f"<small>{difference(comparison)}</small>" if difference(comparison) else ""
     tone = ' class="slower"' if comparison.same_losses is False else ""
     yield f"<span{tone}>{losses(comparison)}{where}</span>"
@@ -209,18 +205,3 @@ def _raw(report: BenchReport) -> Iterator[str]:
                 row = "".join(f"<td>{cell}</td>" for cell in cells)
                 yield f"<tr><td>{markup(variant.name)}</td>{row}</tr>"
     yield "</tbody></table></div></details>"
-
-
-def _data(report: BenchReport) -> str:
-    """The report as JSON; `<` is written as an escape, so that no text in it ends the block."""
-    written = json.dumps(_finite(report.to_json()), allow_nan=False).replace("<", "\\u003c")
-    return f'<script type="application/json" id="perflint-bench">{written}</script>'
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: a loss that is neither number becomes null."""
-    if isinstance(value, dict):
-        return {key: _finite(child) for key, child in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(child) for child in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from perflint.bench.results import Steps
 
@@ -18,7 +19,9 @@ class Plan:
 
     ``script`` and ``directory`` (where it starts) are seen from ``root``, the project.  ``warmup`` and ``steps`` are
     optimizer steps: those that are not counted, and those that are.  ``seed`` None leaves the seeds alone.
-    ``environment`` has variables beside those of this process.
+    ``environment`` has variables beside those of this process.  ``stall_limit`` is in seconds (None: as `stalls`
+    has it).  ``launch`` are the module that starts several processes, such as ``paddle.distributed.launch``, and its
+    arguments; where it is empty, there is one process.  ``profile``: note what the steps are spent on, too.
     """
 
     root: Path
@@ -30,6 +33,9 @@ class Plan:
     steps: int = 50
     seed: int | None = 0
     environment: dict[str, str] = field(default_factory=dict)
+    stall_limit: float | None = None
+    launch: list[str] = field(default_factory=list)
+    profile: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Outcome:
     """What one run has shown.
 
     ``files`` are the Python files of the project that it has loaded, seen from there; ``seconds`` is the time that the
-    whole run took, with its start.
+    whole run took, with its start.  ``profile`` is what ``runner.profiler`` has noted, where the plan asked for it.
     """
 
     steps: Steps
@@ -45,3 +51,4 @@ class Outcome:
     machine: str
     files: list[str]
     seconds: float
+    profile: dict[str, Any] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,12 +35,13 @@ class ProjectCopy:
     _whole: bool | None = None
     _marks: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def make(self, target: Path, changed: Mapping[Path, bytes]) -> None:
+    def make(self, target: Path, changed: Mapping[Path, bytes], removed: Collection[Path] = ()) -> None:
         """Make a copy.
 
         Args:
             target: its directory, which must not exist.
-            changed: by path seen from ``root``: files that get another content in the copy.
+            changed: by path seen from ``root``: files that get another content in the copy, or that it has alone.
+            removed: files, seen from there, that the copy has not.
 
         Raises:
             OSError: something cannot be read, or there is no room for the copy.
@@ -50,8 +51,12 @@ class ProjectCopy:
         self.linked = []
         self._target = target
         self._directory(self.root, target)
+        for place in removed:
+            _own(target, place)
+            (target / place).unlink(missing_ok=True)
         for place, data in changed.items():
-            (target / place).write_bytes(data)
+            _own(target, place)
+            _write(target / place, data)
         self._marks = {place: _mark(self.root / place) for place in self.linked if not place.endswith(os.sep)}
 
     def written(self) -> list[str]:
@@ -86,6 +91,29 @@ class ProjectCopy:
             return
         copy.symlink_to(real)
         self.linked.append(str(place.relative_to(self.root)) + (os.sep if real.is_dir() else ""))
+
+
+def _own(target: Path, place: Path) -> None:
+    """Make the directories of a path ones of the copy, so that nothing is written through a link into the original."""
+    for parent in [*place.parents][-2::-1]:  # from the top, without the copy itself
+        directory = target / parent
+        if directory.is_symlink():
+            original = directory.resolve()
+            directory.unlink()
+            directory.mkdir()
+            for entry in os.scandir(original):
+                (directory / entry.name).symlink_to(entry.path)
+        elif not directory.is_dir():
+            directory.unlink(missing_ok=True)  # a file, where the other state has a directory
+            directory.mkdir()
+
+
+def _write(path: Path, data: bytes) -> None:
+    if path.is_symlink():
+        path.unlink()  # the file behind it stays as it is
+    elif path.is_dir():
+        shutil.rmtree(path)  # a directory, where the other state has a file
+    path.write_bytes(data)
 
 
 def _entries(directory: Path) -> list[os.DirEntry[str]]:

@@ -6,17 +6,17 @@ from it later.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
-BEFORE, ALL_FIXES = "before", "all fixes"
-"""The names of the variants that every report has, unless there is one fix only."""
+BEFORE, ALL_FIXES, ALL_SHOWN = "before", "all fixes", "all with suggestions"
+"""Names of variants: the script as it is, with all fixes that perflint makes, and with those that it only shows too."""
 
-Kept = TypeVar("Kept", bound="_Kept")
+Kept = TypeVar("Kept", bound="KeptAsJson")
 
 
 @dataclass(frozen=True)
-class _Kept:
+class KeptAsJson:
     """What can be written as JSON, and read again."""
 
     def to_json(self) -> dict[str, Any]:
@@ -30,12 +30,13 @@ class _Kept:
         Raises:
             KeyError: a field is missing.
         """
-        names = [each.name for each in fields(cls) if each.name in data or each.default is MISSING]
+        needed = {each.name for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING}
+        names = [each.name for each in fields(cls) if each.name in data or each.name in needed]
         return cls(**{name: data[name] for name in names})
 
 
 @dataclass(frozen=True)
-class Steps(_Kept):
+class Steps(KeptAsJson):
     """One run of one variant: an entry for each measured step, in order; the warm-up is left out.
 
     ``batch_s``: seconds from the end of one optimizer step to the end of the next.  ``reader_s``: the part of it that
@@ -58,16 +59,20 @@ class Steps(_Kept):
 
 
 @dataclass(frozen=True)
-class Variant(_Kept):
+class Variant(KeptAsJson):
     """The script in one state: ``before``, ``PPF201 train.py:109`` for one fix, or ``all fixes``.
 
-    ``codes`` and ``places`` (``path:row``) are those of the findings that were fixed; ``runs`` has one entry a round.
+    ``codes`` and ``places`` (``path:row``) are those of the findings that were fixed; ``fixes`` names each with its
+    rule (``PPF201 train.py:109``); ``runs`` has one entry a round.  ``event`` is what the fix takes out of each step
+    in words (``a wait for the device``) if it is about one such event a step, else empty.
     """
 
     name: str
     codes: list[str]
     places: list[str]
     runs: list[Steps]
+    fixes: list[str] = field(default_factory=list)
+    event: str = ""
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Variant:
@@ -76,14 +81,17 @@ class Variant(_Kept):
 
 
 @dataclass(frozen=True)
-class Comparison(_Kept):
-    """A variant against ``before``.
+class Comparison(KeptAsJson):
+    """A variant against ``before``, or against the older of two revisions.
 
     ``ips_before`` and ``ips_after`` are samples a second, geometric means over the rounds; ``ratio`` is the second by
     the first, ``low`` to ``high`` its 95 % interval.  ``same_losses``: whether all losses are equal to the last bit;
     None where there are none, or where the script gives other losses whenever it runs.  Where they are not:
     ``differ_from`` is the first measured step (from 1) with another loss, ``differ_by`` the largest difference,
     relative to the loss before (None: not finite).
+
+    ``saved_ms`` is how many milliseconds shorter the mean step is, ``saved_low`` to ``saved_high`` the 95 % interval
+    of that; below 0 where steps got longer, and None where the two have not as many samples in a step.
     """
 
     variant: str
@@ -95,11 +103,20 @@ class Comparison(_Kept):
     same_losses: bool | None
     differ_from: int | None = None
     differ_by: float | None = None
+    saved_ms: float | None = None
+    saved_low: float | None = None
+    saved_high: float | None = None
 
 
 @dataclass(frozen=True)
-class BenchReport(_Kept):
-    """A whole measurement.  ``date`` is UTC, as in ISO 8601; ``warmup`` and ``steps`` are of each run."""
+class BenchReport(KeptAsJson):
+    """A whole measurement.  ``date`` is UTC, as in ISO 8601; ``warmup`` and ``steps`` are of each run.
+
+    ``conditions`` are what the figures depend on, and ``failed`` has the variants that were left out, with the reason:
+    both are there so that ``--resume`` can go on.
+    ``pilot`` is the number of rounds after which the width of the intervals was looked at, to go on until they were
+    narrow enough (``--until``); 0 where the number of rounds was fixed.
+    """
 
     script: str
     arguments: list[str]
@@ -112,6 +129,9 @@ class BenchReport(_Kept):
     variants: list[Variant]
     comparisons: list[Comparison]
     notes: list[str]
+    conditions: dict[str, str] | None = None
+    failed: dict[str, str] | None = None
+    pilot: int = 0
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> BenchReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from perflint.bench.advice import advice
 from perflint.bench.figures import (
     Figures,
     Verdict,
@@ -14,6 +15,7 @@ from perflint.bench.figures import (
     losses,
     number,
     ratio,
+    saved,
     sentence,
     verdict,
 )
@@ -21,18 +23,21 @@ from perflint.bench.labels import shortened, width
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.text.colour import Palette
 from perflint.text.visible import visible, visible_line
+from perflint.text.wording import listed
 
 _HEADINGS = (
     *("", "ips", "(rounds)", "batch_cost", "reader_cost", "memory"),
-    *("ratio", "(95 % interval)", "losses", ""),
+    *("ratio", "(95 % interval)", "saved a step", "losses", ""),
 )
 _MEASURED = 6
 """How many of these columns are about a variant alone; the others compare it."""
-_LOSSES, _VERDICT = 8, 9
+_LOSSES, _VERDICT = 9, 10
 _TO_THE_RIGHT = frozenset({1, 3, 4, 5, 6})
 _GAP = "  "
 _NARROWEST = 20
 """Columns that a name is left at least; it holds a code and a line number."""
+_LISTED = 5
+"""Fixes of a variant that are named; the others are counted."""
 
 
 def table(report: BenchReport, columns: int, palette: Palette | None = None) -> str:
@@ -42,12 +47,13 @@ def table(report: BenchReport, columns: int, palette: Palette | None = None) -> 
     sentences below; where there is none for the others either, each variant gets a block.
     """
     palette = palette or Palette()
-    lines = _aligned(_rows(report, True), columns, report, palette)
+    whole = (_rows(report, spread) for spread in (True, False))
+    lines = next(filter(None, (_aligned(rows, columns, report, palette) for rows in whole)), [])
     if not lines:
         shorter = ([row[:_MEASURED] for row in _rows(report, spread)] for spread in (True, False))
         lines = next(filter(None, (_aligned(rows, columns, report, palette) for rows in shorter)), [])
         lines += _sentences(report, columns, palette) if lines else _blocks(report, columns, palette)
-    return "".join(f"{line.rstrip()}\n" for line in (*lines, *_notes(report, columns)))
+    return "".join(f"{line.rstrip()}\n" for line in (*lines, *_meanings(report, columns), *_notes(report, columns)))
 
 
 def _rows(report: BenchReport, spread: bool) -> list[Sequence[str]]:
@@ -64,10 +70,11 @@ def _rows(report: BenchReport, spread: bool) -> list[Sequence[str]]:
     return rows
 
 
-def _compared(comparison: Comparison | None) -> tuple[str, str, str, str]:
+def _compared(comparison: Comparison | None) -> tuple[str, str, str, str, str]:
     if comparison is None:
-        return "", "", "", ""
-    return ratio(comparison), f"({interval(comparison)})", losses(comparison), verdict(comparison).value
+        return "", "", "", "", ""
+    shown = ratio(comparison), f"({interval(comparison)})", saved(comparison), losses(comparison)
+    return *shown, verdict(comparison).value
 
 
 def _rounds(measured: Figures) -> str:
@@ -141,12 +148,12 @@ def _blocks(report: BenchReport, columns: int, palette: Palette) -> Iterator[str
         if comparison is not None:
             yield from _judged(sentence(comparison), comparison, columns, palette)
         for label, value in _block(variant, comparison):
-            yield from _folded(f"{label:<13}{value}".rstrip(), columns, "  ")
+            yield from folded(f"{label:<13}{value}".rstrip(), columns, "  ")
 
 
 def _judged(words: str, comparison: Comparison, columns: int, palette: Palette) -> Iterator[str]:
     """What is said of a comparison, in the colour of its verdict."""
-    for line in _folded(words, columns, "  "):
+    for line in folded(words, columns, "  "):
         yield _painted(line, verdict(comparison), palette)
 
 
@@ -175,14 +182,27 @@ def _painted(text: str, found: Verdict, palette: Palette) -> str:
     return palette.level(text)
 
 
-def _notes(report: BenchReport, columns: int) -> Iterator[str]:
-    if report.notes:
+def _meanings(report: BenchReport, columns: int) -> Iterator[str]:
+    """The fixes of those variants whose name does not say them, where no other variant is named for them."""
+    names = {variant.name for variant in report.variants}
+    unsaid = [item for item in report.variants if any(fix not in names and fix != item.name for fix in item.fixes)]
+    if unsaid:
         yield ""
-    for note in report.notes:
-        yield from map(visible_line, _folded(visible(note), columns, ""))
+    for variant in unsaid:
+        fixes = [shortened(fix, max(columns - len(_GAP), _NARROWEST)) for fix in variant.fixes]
+        said = f"{variant.name}: {listed(fixes, _LISTED)}"
+        yield from map(visible_line, folded(visible(said), columns, ""))
 
 
-def _folded(text: str, columns: int, indent: str) -> Iterator[str]:
+def _notes(report: BenchReport, columns: int) -> Iterator[str]:
+    notes = [*report.notes, *advice(report)]
+    if notes:
+        yield ""
+    for note in notes:
+        yield from map(visible_line, folded(visible(note), columns, ""))
+
+
+def folded(text: str, columns: int, indent: str) -> Iterator[str]:
     """Lines of ``text``, broken at spaces; a word wider than a line stands on its own."""
     line = indent
     for word in text.split(" "):

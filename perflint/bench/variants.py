@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from perflint.bench.results import ALL_FIXES
+from perflint import catalogue
+from perflint.bench.results import ALL_FIXES, ALL_SHOWN
+from perflint.catalogue import FILE_CODES
 from perflint.findings import Finding, Fix, Level
 from perflint.fix.fixer import Check, apply, fix_all
 from perflint.text.source import Source
 
+_CALLED = {Level.DISPLAY: "suggestion", Level.UNSAFE: "unsafe", Level.SAFE: "safe"}
+
 
 @dataclass(frozen=True)
 class VariantFiles:
-    """A variant before it is run; ``changed`` has the content of its changed files by path seen from the project."""
+    """A variant before it is run.
+
+    ``changed`` has the content of its changed files by path seen from the project, ``removed`` the files that it has
+    not.  ``fixes`` and ``event`` are as in `results.Variant`.
+    """
 
     name: str
     codes: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     changed: Mapping[Path, bytes] = field(default_factory=dict)
+    removed: Collection[Path] = ()
+    fixes: list[str] = field(default_factory=list)
+    event: str = ""
 
 
 @dataclass(frozen=True)
@@ -27,7 +39,7 @@ class Fixes:
     """What can be fixed in the files that a script runs.
 
     ``files`` are seen from ``root``, the project; fixes in other files are not made, since the script would not meet
-    them.  ``level`` is the least level of the fixes that are made.
+    them.  ``level`` is the least level of the fixes that are made; those below it are suggestions.
     """
 
     sources: Mapping[str, Source]
@@ -36,20 +48,33 @@ class Fixes:
     check: Check
     level: Level
 
+    def found(self) -> list[Finding]:
+        """All findings in the files that the script runs, whatever can be done about them, in order."""
+        return [item for item in self._everywhere if self.place(item.path) in self.files]
+
     def findings(self) -> list[Finding]:
         """The findings whose fixes are made, in order."""
-        return [item for item in self._checked(self.sources) if self._is_made(item)]
+        return [item for item in self.found() if self._is_made(item)]
+
+    def suggested(self) -> list[Finding]:
+        """The findings with an edit that is shown only, or that waits for ``--unsafe-fixes``, in order."""
+        return [item for item in self.found() if has_edit(item) and not self._is_made(item)]
 
     def elsewhere(self) -> int:
         """How many findings could be fixed in files that the script does not run."""
-        found = self.check(self.sources)
-        return sum(self._is_made(item) and self._place(item.path) not in self.files for item in found)
+        return sum(self._is_made(item) and self.place(item.path) not in self.files for item in self._everywhere)
 
-    def together(self, findings: Sequence[Finding]) -> VariantFiles:
-        """All fixes, made as ``perflint check --fix`` makes them: with those that become possible by others."""
-        outcome = fix_all(self.sources, self._checked, self.level)
-        changed = {self._place(path): source.encode(source.text) for path, source in outcome.changed.items()}
-        return VariantFiles(ALL_FIXES, sorted({item.code for item in findings}), self._places(findings), changed)
+    def together(self, findings: Sequence[Finding], level: Level | None = None) -> VariantFiles:
+        """All fixes, made as ``perflint check --fix`` makes them: with those that become possible by others.
+
+        Args:
+            findings: those that are fixed, for the names.
+            level: of the fixes that are made, if that is not the usual one; a lower one makes suggestions as well.
+        """
+        outcome = fix_all(self.sources, self._checked, self.level if level is None else level)
+        changed = {self.place(path): source.encode(source.text) for path, source in outcome.changed.items()}
+        name = ALL_FIXES if level is None else ALL_SHOWN
+        return self._variant(name, findings, changed)
 
     def of_one_fix(self, findings: Sequence[Finding]) -> list[list[Finding]]:
         """The findings by their fix, which several of one loop may share."""
@@ -60,32 +85,72 @@ class Fixes:
 
     def each(self, findings: Sequence[Finding]) -> list[VariantFiles]:
         """A state for each fix."""
-        groups = self.of_one_fix(findings)
-        return [self._state(f"{group[0].code} {', '.join(self._places(group))}", group) for group in groups]
+        return [self.alone(self._name(group), group) for group in self.of_one_fix(findings)]
 
     def by_rule(self, findings: Sequence[Finding]) -> list[VariantFiles]:
-        """A state for each rule, with the fixes of all its findings."""
-        codes = sorted({item.code for item in findings})
-        return [self._state(code, [item for item in findings if item.code == code]) for code in codes]
+        """A state for each rule, with the fixes of all its findings; its suggestions have one of their own."""
+        groups: dict[str, list[Finding]] = {}
+        for item in sorted(findings, key=lambda item: item.code):
+            groups.setdefault(f"{item.code}{self._remark(item)}", []).append(item)
+        return [self.alone(name, group) for name, group in groups.items()]
 
-    def _checked(self, current: Mapping[str, Source]) -> list[Finding]:
-        return [item for item in self.check(current) if self._place(item.path) in self.files]
-
-    def _is_made(self, item: Finding) -> bool:
-        return item.fix is not None and bool(item.fix.edits) and item.fix.level >= self.level
-
-    def _state(self, name: str, findings: Sequence[Finding]) -> VariantFiles:
-        changed = {}
+    def alone(self, name: str, findings: Sequence[Finding]) -> VariantFiles:
+        """A state with the fixes of these findings and no others; one that clashes with another is left out."""
+        changed: dict[Path, bytes] = {}
+        left: list[Finding] = []
         for path in dict.fromkeys(item.path for item in findings):
-            fixes = [item.fix for item in findings if item.path == path and item.fix is not None]
+            there = [item for item in findings if item.path == path]
             source = self.sources[path]
-            changed[self._place(path)] = source.encode(apply(source.text, fixes).text)
-        return VariantFiles(name, sorted({item.code for item in findings}), self._places(findings), changed)
+            made = apply(source.text, [item.fix for item in there if item.fix is not None])
+            changed[self.place(path)] = source.encode(made.text)
+            left += [item for item in there if item.fix not in made.skipped]
+        return self._variant(name, left, changed)
 
-    def _places(self, findings: Sequence[Finding]) -> list[str]:
+    def places(self, findings: Sequence[Finding]) -> list[str]:
+        """``path:row`` of each expression of some findings, each once."""
         starts = ((item.path, start) for item in findings for start in item.starts)
         rows = dict.fromkeys((path, self.sources[path].lines.position(start)[0]) for path, start in starts)
-        return [f"{self._place(path).as_posix()}:{row}" for path, row in rows]
+        return [f"{self.place(path).as_posix()}:{row}" for path, row in rows]
 
-    def _place(self, path: str) -> Path:
+    def place(self, path: str) -> Path:
+        """A path as it is seen from the project."""
         return Path(path).resolve().relative_to(self.root)
+
+    @cached_property
+    def _everywhere(self) -> list[Finding]:
+        return [item for item in self.check(self.sources) if item.code not in FILE_CODES]
+
+    def _checked(self, current: Mapping[str, Source]) -> list[Finding]:
+        return [item for item in self.check(current) if self.place(item.path) in self.files]
+
+    def _is_made(self, item: Finding) -> bool:
+        return has_edit(item) and item.fix is not None and item.fix.level >= self.level
+
+    def _variant(self, name: str, findings: Sequence[Finding], changed: Mapping[Path, bytes]) -> VariantFiles:
+        return VariantFiles(
+            name,
+            sorted({item.code for item in findings}),
+            self.places(findings),
+            changed,
+            fixes=[self._name(group) for group in self.of_one_fix(findings)],
+            event=_event(findings[0]) if len(findings) == 1 else "",
+        )
+
+    def _name(self, group: Sequence[Finding]) -> str:
+        return f"{group[0].code} {', '.join(self.places(group))}{self._remark(group[0])}"
+
+    def _remark(self, item: Finding) -> str:
+        """What is unusual about making the fix of a finding, to stand behind its name."""
+        return "" if item.fix is None or self._is_made(item) else f" ({_CALLED[item.fix.level]})"
+
+
+def has_edit(item: Finding) -> bool:
+    """Whether perflint has an edit for a finding, to make or to show."""
+    return item.fix is not None and bool(item.fix.edits)
+
+
+def _event(item: Finding) -> str:
+    """What happens once a step by a finding, ``a wait for the device``; empty where it happens more or less often."""
+    event = catalogue.shipped()[item.code].event
+    is_one = event is not None and item.impact is not None and item.impact.reason == f"{event.what} at each step"
+    return event.what if event is not None and is_one else ""

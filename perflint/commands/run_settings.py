@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from perflint import catalogue
@@ -20,17 +20,32 @@ def resolve(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
         CommandError: the configuration cannot be used, a rule is unknown, or the installation lacks the rule files.
     """
     overrides = {"select": options.select, "ignore": options.ignore, "extend-select": options.extend_select}
+    overrides["exclude"] = options.exclude
+    overrides["extend-exclude"] = options.extend_exclude
     overrides["min-confidence"] = options.min_confidence
     overrides["min-impact"] = options.min_impact
     context: list[Path] | None = options.context
     if context is not None:
         overrides["context"] = [str(path.absolute()) for path in context]
+    start = common_directory([*paths, *(context or ())])
+    return _loaded(start, options.config, options.isolated, overrides)
+
+
+def configured(path: Path) -> Settings:
+    """The settings for the code in a file, as its configuration has them.
+
+    Raises:
+        CommandError: the configuration cannot be used, or the installation lacks the rule files.
+    """
+    return _loaded(common_directory([path]))
+
+
+def _loaded(
+    start: Path, config: Path | None = None, isolated: bool = False, overrides: Mapping[str, object] | None = None
+) -> Settings:
     try:
-        known = {code: rule.name for code, rule in catalogue.shipped().items()}
-        start = common_directory([*paths, *(context or ())])
-        return config_files.load(
-            start, known=known, config=options.config, isolated=options.isolated, overrides=overrides
-        )
+        known = catalogue.selectors(catalogue.shipped())
+        return config_files.load(start, known=known, config=config, isolated=isolated, overrides=overrides)
     except (config_files.ConfigError, catalogue.CatalogueError) as error:
         raise CommandError(str(error)) from error
 

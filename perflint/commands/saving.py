@@ -19,10 +19,11 @@ def save(outcome: FixOutcome, batch: Batch, console: Console) -> list[str]:
     """Write all changed files; the paths of those that had to stay as they were (each is explained)."""
     if batch.piped is not None:
         return _pass_on(outcome, batch, batch.piped, console)
-    return [path for path, after in outcome.changed.items() if not _write(batch.sources[path], after, console)]
+    return [path for path, after in outcome.changed.items() if not write_source(batch.sources[path], after, console)]
 
 
-def _write(before: Source, after: Source, console: Console) -> bool:
+def write_source(before: Source, after: Source, console: Console) -> bool:
+    """Write one file, if it still is what was read; False where it had to stay as it was, which is explained."""
     path = Path(after.path)
     try:
         data, new = plain_files.read(path), after.encode(after.text)

@@ -1,7 +1,7 @@
-"""So much of Paddle as ``perflint bench`` looks at, for tests of what it does around a training; nothing is computed.
+"""So much of Paddle as ``perflint bench`` and ``profile`` look at, for tests of what they do around a training.
 
-A start takes a tenth of a second, where that of Paddle takes seconds.  ``tests/test_bench_paddle.py`` is about the real
-one.
+Nothing is computed.  A start takes a tenth of a second, where that of Paddle takes seconds.
+``tests/test_bench_paddle.py`` and ``tests/test_profile_paddle.py`` are about the real one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __version__ = "0.0, made up for tests"
 
 
 class Tensor:
-    """A number."""
+    """A number, or what can be made one; what its ``backward`` does is what that of the tensor does."""
 
     shape: Sequence[int] = ()
 
@@ -24,7 +24,7 @@ class Tensor:
         self.value = value
 
     def __float__(self) -> float:
-        return self.value
+        return float(self.value)
 
     def __add__(self, other: Any) -> Tensor:
         return Tensor(self.value + float(other))
@@ -32,7 +32,8 @@ class Tensor:
     __radd__ = __add__
 
     def backward(self) -> None:
-        """Nothing to do."""
+        """Nothing to do for a number."""
+        getattr(self.value, "backward", list)()
 
     def detach(self) -> Tensor:
         """The number."""
@@ -44,7 +45,7 @@ class Tensor:
 
     def item(self) -> float:
         """The number, as Python's."""
-        return self.value
+        return float(self)
 
 
 class _Batches:
@@ -105,14 +106,35 @@ def mean(batch: Any) -> Tensor:
     return Tensor(sum(batch.numbers) / len(batch.numbers))
 
 
+def to_tensor(value: Any) -> Tensor:
+    """A tensor of a number."""
+    return Tensor(float(value))
+
+
+def save(value: Any, path: str) -> None:
+    """Write the text of a value."""
+    Path(path).write_text(str(value))
+
+
+class Layer:
+    """A layer, which calls its ``forward``."""
+
+    training = True
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.forward(*arguments)  # type: ignore[attr-defined]  # of classes below
+
+
 def seed(value: int) -> None:
     """Nothing is drawn."""
 
 
+nn = SimpleNamespace(Layer=Layer)
 io = SimpleNamespace(DataLoader=DataLoader)
 optimizer = SimpleNamespace(Optimizer=Optimizer, SGD=SGD)
 amp = SimpleNamespace(GradScaler=GradScaler)
 device = SimpleNamespace(get_device=lambda: "cpu")
+distributed = SimpleNamespace(spawn=lambda function, nprocs: None)
 _WAITS = os.environ.get("WAITS", "")
 """A file that gets a letter for each wait; where it is named, there is a GPU."""
 

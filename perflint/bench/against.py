@@ -1,0 +1,119 @@
+"""Two revisions of a project as variants: git says which files differ, and nothing of the user's own tree is changed.
+
+A revision is the copy of the working tree in which the files that git knows are as they were then.  What git does not
+know, such as data and configurations that are ignored, both have as they are now: without them most scripts do not run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from perflint.bench.variants import VariantFiles
+from perflint.inputs import git
+
+NOW = "working tree"
+"""The name of the files as they are, whether they are committed or not."""
+_FILE = "100"
+"""How the mode of a plain file begins; links and submodules have others."""
+_ABSENT = "0" * 6
+_STORED_ELSEWHERE = b"version https://git-lfs."
+"""How the text begins that Git LFS commits in place of a large file."""
+_SHORT = 9
+"""Characters of a commit's name that are shown."""
+
+
+@dataclass
+class Revisions:
+    """The states of a project at two revisions.
+
+    ``differing`` has the files that differ between them, ``left_alone`` those that git gives no content for (links,
+    submodules, files in Git LFS): in both variants they are as they are now.
+    """
+
+    before: VariantFiles
+    after: VariantFiles
+    differing: list[Path]
+    left_alone: list[str]
+
+
+@dataclass
+class _Then:
+    """The files of a revision that differ from those of the working tree."""
+
+    changed: dict[Path, bytes] = field(default_factory=dict)
+    removed: set[Path] = field(default_factory=set)
+    left_alone: list[str] = field(default_factory=list)
+
+
+def revisions(root: Path, wanted: str) -> Revisions:
+    """What ``REV`` (against the working tree) or ``A..B`` (commit against commit) stands for.
+
+    Args:
+        root: the top of the repository.
+        wanted: a revision, or two with ``..`` between them, of which a missing one is HEAD; ``A...`` is where the
+            branch that is checked out left ``A``.
+
+    Raises:
+        git.GitError: there is no such revision, or git cannot say what differs.
+    """
+    git.top_of(root)  # which says so in words where there is no repository
+    first, second = _split(wanted)
+    names = _named(root, first), NOW if second is None else _named(root, second)
+    older = _then(root, git.commit_of(root, first))
+    newer = _Then() if second is None else _then(root, git.commit_of(root, second))
+    touched = {*older.changed, *older.removed, *newer.changed, *newer.removed}
+    return Revisions(
+        VariantFiles(names[0], changed=older.changed, removed=older.removed),
+        VariantFiles(names[1], changed=newer.changed, removed=newer.removed),
+        sorted(path for path in touched if _state(older, path) != _state(newer, path)),
+        sorted({*older.left_alone, *newer.left_alone}),
+    )
+
+
+def _split(wanted: str) -> tuple[str, str | None]:
+    first, dots, second = wanted.partition("..")
+    if not dots or second.startswith("."):  # ``A...`` is one revision
+        return wanted, None
+    return first or "HEAD", second or "HEAD"
+
+
+def _named(root: Path, revision: str) -> str:
+    return f"{revision} ({git.commit_of(root, revision)[:_SHORT]})"
+
+
+def _state(then: _Then, path: Path) -> bytes | bool | None:
+    """The content at a revision; False for none, and None where it is that of the working tree."""
+    return False if path in then.removed else then.changed.get(path)
+
+
+def _then(root: Path, commit: str) -> _Then:
+    found = _Then()
+    for mode, blob, path in _differing(root, commit):
+        if mode == _ABSENT:
+            found.removed.add(path)
+            continue
+        data = git.ask(root, "cat-file", "blob", blob) if mode.startswith(_FILE) else _STORED_ELSEWHERE
+        if data.startswith(_STORED_ELSEWHERE):
+            found.left_alone.append(path.as_posix())
+        elif not _is_now(root / path, data):
+            found.changed[path] = data
+    return found
+
+
+def _is_now(path: Path, data: bytes) -> bool:
+    """Whether a file has this content already, where git tells of another mode alone."""
+    try:
+        return not path.is_symlink() and path.read_bytes() == data
+    except OSError:
+        return False
+
+
+def _differing(root: Path, commit: str) -> Iterator[tuple[str, str, Path]]:
+    """Mode and object at a commit, and path, of each file that differs from the working tree."""
+    said = git.diff(root, "--raw", "-z", "--no-renames", "--no-abbrev", commit, "--").split(b"\0")
+    for what, path in zip(said[::2], said[1::2], strict=False):
+        mode, _, blob, *_ = os.fsdecode(what).removeprefix(":").split(" ")
+        yield mode, blob, Path(os.fsdecode(path))

@@ -1,0 +1,259 @@
+"""Searches for the fixes that are fastest together, as long as the losses stay what they were.
+
+All combinations of ten fixes are a thousand, so the search is greedy: each fix is tried alone, and then, from the best
+one on, each that gained something is tried on top of those that were kept.  Few rounds are enough to choose by, and not
+enough to believe: luck helps the winner of many trials.  So the winner is measured again, against the script as it is,
+with rounds that had no part in choosing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from perflint.bench.figures import interval, ratio
+from perflint.bench.losses import compared, largest_difference
+from perflint.bench.plan import RunFailed
+from perflint.bench.results import BEFORE, BenchReport, Comparison, Steps
+from perflint.bench.statistics import LEAST_ROUNDS, compare
+from perflint.bench.variants import Fixes, VariantFiles
+from perflint.findings import Finding
+from perflint.fix.fixer import apply
+
+TRIAL_ROUNDS = LEAST_ROUNDS
+"""Rounds by which a fix is chosen."""
+_MANY = 8
+"""Fixes from which the rules are tried rather than each fix."""
+
+Measure = Callable[[Sequence[VariantFiles], int], BenchReport]
+"""Runs variants in turn, so many rounds, and compares them with the first; may raise ``RunFailed``."""
+
+
+class CannotSearch(Exception):
+    """The losses cannot be compared, so nothing tells which fixes leave them alone; ``str(error)`` says what to do."""
+
+
+@dataclass(frozen=True)
+class FixCandidate:
+    """A fix, or the fixes of a rule, by the name that reports have for it."""
+
+    name: str
+    findings: list[Finding]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One fix on top of others, as measured with few rounds.
+
+    ``ratio``, ``low`` and ``high`` compare it with these others (None: it was not measured).  ``kept``: it is in the
+    winner or, if it was tried alone, it is tried on top of others too.  ``verdict`` says in words what came of it.
+    """
+
+    fix: str
+    on_top_of: list[str]
+    ratio: float | None
+    low: float | None
+    high: float | None
+    kept: bool
+    verdict: str
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The winner (None: no fix is worth it), and all that was tried, in order; ``untried`` had no time left.
+
+    ``alone`` has the first trials: the script as it is, and with each fix alone.
+    """
+
+    winner: VariantFiles | None
+    alone: BenchReport
+    trials: list[Trial] = field(default_factory=list)
+    untried: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The search as ``json.dumps`` takes it."""
+        return {"trials": [asdict(trial) for trial in self.trials], "untried": self.untried}
+
+
+def most_runs(candidates: int, rounds: int) -> int:
+    """How many runs a search can take, with the last measurement of ``rounds``."""
+    return TRIAL_ROUNDS * (candidates + 1) + 2 * TRIAL_ROUNDS * max(candidates - 1, 0) + 2 * rounds
+
+
+def candidates(fixes: Fixes) -> list[FixCandidate]:
+    """The fixes that can be made, or where they are many, those of each rule together."""
+    findings = fixes.findings()
+    alone = fixes.of_one_fix(findings)
+    if len(alone) < _MANY:
+        names = [state.name for state in fixes.each(findings)]
+        return [FixCandidate(name, group) for name, group in zip(names, alone, strict=True)]
+    ordered = sorted(findings, key=lambda item: item.code)
+    return [FixCandidate(code, list(group)) for code, group in groupby(ordered, key=lambda item: item.code)]
+
+
+class Search:
+    """One search; what it needs of a bench is ``measure``, and of a clock ``has_time`` for so many runs."""
+
+    def __init__(
+        self, fixes: Fixes, measure: Measure, has_time: Callable[[int], bool], tolerance: float | None = None
+    ) -> None:
+        """Of some fixes.
+
+        Args:
+            fixes: those in the files that the script runs.
+            measure: runs variants.
+            has_time: whether so many more runs fit into the time limit.
+            tolerance: how far the losses may differ, relative to what they were; None: not by a bit.
+        """
+        self._fixes = fixes
+        self._measure = measure
+        self._has_time = has_time
+        self._tolerance = tolerance
+        self._before: list[Steps] = []
+        self._trials: list[Trial] = []
+
+    def run(self, given: Sequence[FixCandidate]) -> SearchResult:
+        """Try the candidates.
+
+        Raises:
+            CannotSearch: no losses are seen, or the script gives others each time and no tolerance is given.
+            RunFailed: the script failed as it is, or all fixes did, or the time was too short for the first trials.
+        """
+        report = self._of_each(given)
+        order = self._alone(given, report)
+        if not order:
+            return SearchResult(None, report, self._trials)
+        kept = [order[0]]
+        for index, candidate in enumerate(order[1:], 1):
+            if not self._has_time(2 * TRIAL_ROUNDS):
+                return SearchResult(self._state(kept), report, self._trials, [each.name for each in order[index:]])
+            if self._gains(candidate, kept):
+                kept.append(candidate)
+        return SearchResult(self._state(kept), report, self._trials)
+
+    def _of_each(self, given: Sequence[FixCandidate]) -> BenchReport:
+        """Each candidate by itself."""
+        states = (self._state([candidate]) for candidate in given)
+        report = self._measure([VariantFiles(BEFORE), *filter(None, states)], TRIAL_ROUNDS)
+        self._before = report.variants[0].runs
+        self._insist_on_losses()
+        return report
+
+    def _alone(self, given: Sequence[FixCandidate], report: BenchReport) -> list[FixCandidate]:
+        """The candidates that gain something by themselves, the best first."""
+        runs = {variant.name: variant.runs for variant in report.variants}
+        found: list[tuple[float, FixCandidate]] = []
+        for candidate in given:
+            comparison = compare(self._before, runs[candidate.name]) if candidate.name in runs else None
+            if self._tried(candidate, [], comparison, runs.get(candidate.name, [])):
+                assert comparison is not None
+                found.append((comparison.ratio, candidate))
+        return [candidate for _, candidate in sorted(found, key=lambda each: -each[0])]
+
+    def _gains(self, candidate: FixCandidate, kept: list[FixCandidate]) -> bool:
+        """Whether a fix gains something on top of others."""
+        names = [each.name for each in kept]
+        below, above = self._state(kept), self._state([*kept, candidate])
+        if above is None or below is None:
+            return self._says(candidate, names, None, "cannot be made together with them")
+        if above.changed == below.changed:
+            return self._says(candidate, names, None, "changes nothing more")
+        try:
+            report = self._measure([below, above], TRIAL_ROUNDS)
+        except RunFailed as error:
+            return self._says(candidate, names, None, f"failed: {str(error).splitlines()[0]}")
+        runs = report.variants[1].runs
+        return self._tried(candidate, names, compare(report.variants[0].runs, runs), runs)
+
+    def _tried(
+        self, candidate: FixCandidate, names: list[str], comparison: Comparison | None, runs: list[Steps]
+    ) -> bool:
+        """Note what came of a trial; whether the fix is kept."""
+        if comparison is None:
+            return self._says(candidate, names, None, "failed, or could not be made")
+        if not self._is_allowed(runs):
+            by = largest_difference(self._before[0], runs)
+            much = "" if by is None else f" by up to {by:.2g} of the loss"
+            return self._says(candidate, names, comparison, f"changes the losses{much}")
+        if comparison.ratio <= 1:
+            return self._says(candidate, names, comparison, "gains nothing")
+        return self._says(candidate, names, comparison, "kept" if names else "may gain", kept=True)
+
+    def _says(
+        self, candidate: FixCandidate, names: list[str], found: Comparison | None, verdict: str, kept: bool = False
+    ) -> bool:
+        middle, low, high = (found.ratio, found.low, found.high) if found is not None else (None, None, None)
+        self._trials.append(Trial(candidate.name, names, middle, low, high, kept, verdict))
+        return kept
+
+    def _is_allowed(self, runs: list[Steps]) -> bool:
+        """Whether the losses are those of the script as it is, or near enough."""
+        if self._tolerance is None:
+            return compared(self._before, runs)[0] is True
+        difference = largest_difference(self._before[0], runs)
+        return difference is not None and difference <= self._tolerance
+
+    def _insist_on_losses(self) -> None:
+        """See to it that there is something to compare."""
+        if all(loss is None for run in self._before for loss in run.losses):
+            raise CannotSearch("no loss was seen, so nothing tells which fixes leave the training as it is")
+        alone = largest_difference(self._before[0], self._before[1:])
+        if alone == 0.0:
+            return
+        if self._tolerance is None or alone is None or alone > self._tolerance:
+            much = "more than a number says" if alone is None else f"up to {alone:.2g} of the loss"
+            raise CannotSearch(
+                f"the script gives other losses each time it runs ({much}), so nothing tells which fixes leave them "
+                "alone: fix its seeds, or allow for a larger difference with --tolerance"
+            )
+
+    def _state(self, chosen: Sequence[FixCandidate]) -> VariantFiles | None:
+        """The script with some fixes together; None where one of them clashes with another."""
+        findings = [item for candidate in chosen for item in candidate.findings]
+        changed: dict[Path, bytes] = {}
+        places: list[str] = []
+        for path in dict.fromkeys(item.path for item in findings):
+            source = self._fixes.sources[path]
+            wanted = [item.fix for item in findings if item.path == path and item.fix is not None]
+            made = apply(source.text, wanted)
+            if made.skipped and len(chosen) > 1:
+                return None
+            place = Path(path).resolve().relative_to(self._fixes.root)
+            changed[place] = source.encode(made.text)
+            starts = (start for item in findings if item.path == path for start in item.starts)
+            places += [f"{place.as_posix()}:{row}" for row in sorted({source.lines.position(at)[0] for at in starts})]
+        name = " + ".join(candidate.name for candidate in chosen)
+        return VariantFiles(name, sorted({item.code for item in findings}), places, changed)
+
+
+def said(found: SearchResult, report: BenchReport | None, tolerance: float | None) -> list[str]:
+    """What was tried and what came of it, in sentences."""
+    allowed = "the losses equal to the last bit" if tolerance is None else f"losses within {tolerance:g} of theirs"
+    lines = [f"Searched for the fastest fixes with {allowed}."]
+    if found.winner is None or report is None:
+        lines.append("No fix gained anything, so none is recommended.")
+    else:
+        lines.append(_confirmed(found.winner.name, report))
+    lines += [f"Tried {_trial(trial)}." for trial in found.trials]
+    if found.untried:
+        lines.append(f"There was no time to try {', '.join(found.untried)}; --time-limit allows more.")
+    return lines
+
+
+def _confirmed(name: str, report: BenchReport) -> str:
+    """What the last measurement says of the winner: luck helped it to win, and has no part in this."""
+    result = report.comparisons[0]
+    measured = f"{ratio(result)}x ({interval(result)})"
+    again = f"measured again in {report.rounds} rounds, since luck helps the winner of trials"
+    if result.low <= 1:
+        return f"None is recommended: {name} won the trials, and is not surely faster: {measured}, {again}."
+    return f"Recommended: {name}: {measured}, {again}."
+
+
+def _trial(trial: Trial) -> str:
+    on = f" on top of {' + '.join(trial.on_top_of)}" if trial.on_top_of else ""
+    figures = "" if trial.ratio is None else f" {trial.ratio:.2f}x ({trial.low:.2f} to {trial.high:.2f}),"
+    return f"{trial.fix}{on}:{figures} {trial.verdict}"
