@@ -1,0 +1,155 @@
+"""What a profile comes to, in sentences for people."""
+
+from __future__ import annotations
+
+from perflint.bench.figures import number
+from perflint.bench.runner import step_kinds
+from perflint.bench.runner.profiler import AFTER
+from perflint.profile.profile_report import ProfileEvent, ProfileReport
+from perflint.text.wording import listed
+
+_SAYS = {
+    step_kinds.READER: "waits for the loader",
+    step_kinds.FORWARD: "is the forward pass",
+    step_kinds.BACKWARD: "is the backward pass",
+    step_kinds.OPTIMIZER: "is the optimizer",
+    step_kinds.READ: "reads values of tensors on the host",
+    step_kinds.COPY: "copies data into tensors",
+    step_kinds.SAVE: "saves",
+    step_kinds.LOG: "logs",
+    step_kinds.OTHER: "is other code",
+}
+"""What a step does in each phase, after "41 % of a step"."""
+
+MEANS = {
+    step_kinds.READER: "waiting for the next batch of a DataLoader",
+    step_kinds.FORWARD: "calls of layers, and runs of static graphs",
+    step_kinds.BACKWARD: "Tensor.backward, paddle.grad",
+    step_kinds.OPTIMIZER: "step, minimize, clear_grad, GradScaler",
+    step_kinds.READ: "values of tensors on the host, and waits for the device",
+    step_kinds.COPY: "paddle.to_tensor",
+    step_kinds.SAVE: "checkpoints",
+    step_kinds.LOG: "print, logging, curves, progress lines",
+    step_kinds.OTHER: "all code between these",
+}
+"""What belongs to each phase."""
+
+COMPUTES = (step_kinds.FORWARD, step_kinds.BACKWARD, step_kinds.OPTIMIZER)
+"""The phases that training is about; all others are beside it."""
+
+_NAMED = 3
+"""Phases that the headline names."""
+_LEAST = 0.05
+"""The share from which it names a phase after the first one."""
+_LEAST_BESIDE = 0.01
+_READS = 5
+"""Lines that read which are named; the others are counted."""
+
+
+def headline(report: ProfileReport) -> str:
+    """The bottleneck, and what comes next: ``41 % of a step waits for the loader (train.py:64, ...); 30 % saves ...``.
+
+    A sentence without its full stop.  The longest phase that does not compute is in it, unless it is next to nothing.
+    """
+    phases = by_share(report)
+    named = [each for each in phases[:_NAMED] if each[1] >= _LEAST] or phases[:1]
+    beside = next((each for each in phases if each[0] not in COMPUTES), None)
+    if beside and beside not in named and beside[1] >= _LEAST_BESIDE:
+        named.append(beside)
+    return "; ".join(
+        f"{percent(share)}{'' if at else ' of a step'} {_SAYS[phase]}{_where(report, phase)}"
+        for at, (phase, share) in enumerate(named)
+    )
+
+
+def by_share(report: ProfileReport) -> list[tuple[str, float]]:
+    """The phases and their shares, the largest first."""
+    shares = [(name, phase.share) for name, phase in report.phases.items()]
+    return sorted(shares, key=lambda each: -each[1])
+
+
+def by_file(report: ProfileReport) -> list[tuple[str, float, float]]:
+    """For each file its path, milliseconds a step and share; the longest first."""
+    found: dict[str, float] = {}
+    for event in report.events:
+        found[event.path] = found.get(event.path, 0.0) + event.ms
+    mean = report.step_ms.mean
+    return [(path, ms, ms / mean if mean else 0.0) for path, ms in sorted(found.items(), key=lambda each: -each[1])]
+
+
+def _where(report: ProfileReport, phase: str) -> str:
+    """The line that takes most of a phase, in brackets; empty text where none is known."""
+    event = next((each for each in report.events if each.phase == phase), None)
+    if event is None:
+        return ""
+    kind = f": {event.what}" if phase in (step_kinds.READ, step_kinds.SAVE, step_kinds.LOG) else ""
+    more = f", {_note(event)}" if event.kind == step_kinds.READER and event.note else ""
+    after = "after " if event.note == AFTER else ""
+    return f" ({after}{event.place}{kind}{more})"
+
+
+def bound(report: ProfileReport) -> str:
+    """How much faster training could get at most if it did nothing but compute; a sentence."""
+    share = sum(phase.share for name, phase in report.phases.items() if name not in COMPUTES)
+    if share >= 1:
+        return "No forward pass, backward pass or optimizer was seen in a step."
+    if report.device.startswith("gpu"):
+        return (
+            f"{percent(share)} of a step is neither forward pass, backward pass nor optimizer on the host, "
+            "waits for the GPU among it."
+        )
+    return (
+        f"All that is neither forward pass, backward pass nor optimizer takes {percent(share)} of a step: "
+        f"without it training would be at most about {number(1 / (1 - share))} times as fast."
+    )
+
+
+def about_reads(report: ProfileReport) -> str:
+    """Which lines read values on the host, and what their time means on this device."""
+    if report.device.startswith("gpu"):
+        meaning = (
+            "On a GPU the time of a host read holds the wait for all the work that is queued there, "
+            "which an edit moves elsewhere rather than saves."
+        )
+    else:
+        meaning = "On the CPU a host read waits for no device, and its time is that of the call; on a GPU it waits too."
+    lines: dict[str, float] = {}
+    for event in report.events:
+        if event.phase == step_kinds.READ:
+            lines[event.place] = lines.get(event.place, 0.0) + event.times
+    if not lines:
+        return meaning
+    often = sorted(lines.items(), key=lambda each: -each[1])
+    return f"{meaning} Reads a step: {listed([f'{number(times)} at {place}' for place, times in often], _READS)}."
+
+
+def steps(report: ProfileReport) -> str:
+    """``50 steps after 10 of warm-up on cpu: 24.1 ms a step (median 23.5, 95th percentile 30.1), 332 ips``."""
+    times = report.step_ms
+    return (
+        f"{report.steps} steps after {report.warmup} of warm-up on {report.device}: {number(times.mean)} ms a step "
+        f"(median {number(times.median)}, 95th percentile {number(times.p95)}), {number(report.ips)} ips"
+    )
+
+
+def details(event: ProfileEvent) -> str:
+    """What a line does, with what is known about it: ``Tensor.numpy, in fit()``."""
+    via = f"in {event.via.rpartition('.')[2]}()" if event.via else ""
+    more = [_note(event), via, "in evaluation" if event.evaluating else ""]
+    return ", ".join([event.what, *filter(None, more)])
+
+
+def _note(event: ProfileEvent) -> str:
+    """The note, without the place where a loader is made if that is the line itself."""
+    return event.note.replace(f", made at {event.place}", "")
+
+
+def calls(event: ProfileEvent) -> str:
+    """Calls a step, as a column shows them; empty where nobody knows."""
+    return number(event.times) if event.times else ""
+
+
+def percent(share: float) -> str:
+    """``41 %``; with a decimal below ten, ``0 %`` for nothing."""
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 9.95 or value < 0.05 else f"{value:.1f} %"

@@ -1,0 +1,76 @@
+"""What a profile names in four scripts as a user would write them, each with three mistakes; with the real Paddle."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from perflint.bench.measure import Bench
+from perflint.bench.plan import Plan
+from perflint.bench.results import BEFORE
+from perflint.bench.variants import VariantFiles
+from perflint.profile.profile_report import ProfileReport
+from perflint.profile.summing_up import summed_up
+
+SCRIPTS = Path(__file__).parent / "profile_scripts"
+
+
+def profiled(name: str, script: str, *arguments: str) -> ProfileReport:
+    plan = Plan(SCRIPTS / name, Path(script), Path(), [*arguments], sys.executable, 2, 10, profile=True)
+    return summed_up(plan, Bench(plan, 300).run(VariantFiles(BEFORE)))
+
+
+def mistakes(name: str) -> dict[str, str]:
+    """The places of the mistakes in a script, by their number."""
+    found = {}
+    for file in (SCRIPTS / name).glob("*.py"):
+        for row, line in enumerate(file.read_text().splitlines(), 1):
+            if "# mistake" in line:
+                found[line.split("# mistake ")[1][0]] = f"{file.name}:{row}"
+    assert sorted(found) == ["1", "2", "3"]
+    return found
+
+
+def named(report: ProfileReport, kind: str) -> dict[str, float]:
+    """The places of what was seen of a kind, and how often a step."""
+    return {event.place: event.times for event in report.events if event.kind == kind}
+
+
+def test_a_network_that_fit_trains() -> None:
+    report, at = profiled("fit_cnn", "train.py"), mistakes("fit_cnn")
+    assert named(report, "reader") == {at["1"]: 1}
+    assert any(event.note.startswith("0 workers") for event in report.events if event.kind == "reader")
+    assert named(report, "read")[at["2"]] == 6
+    assert named(report, "save") == {at["3"]: pytest.approx(0.2)}
+    assert {event.via for event in report.events if event.kind == "backward"} == {"paddle.hapi.model.fit"}
+
+
+def test_a_language_model_with_helpers_in_another_file() -> None:
+    report, at = profiled("language_model", "pretrain.py", "--length", "8"), mistakes("language_model")
+    assert named(report, "copy") == {at["1"]: 3}
+    assert named(report, "read")[at["2"]] == 1 + 3 * 16 + 2  # parameters: of the words, three blocks, the head
+    assert (named(report, "log")[at["3"]], named(report, "read")[at["3"]]) == (1, 1)
+    assert set(report.files) == {"pretrain.py", "model.py"}
+
+
+def test_a_detector_with_a_file_of_yaml() -> None:
+    report, at = profiled("detection", "train.py", "-c", "config.yml"), mistakes("detection")
+    reader = next(event for event in report.events if event.kind == "reader")
+    assert reader.note == f"0 workers, made at {at['1']}"
+    assert named(report, "sized") == {at["2"]: 1}
+    assert named(report, "save") == {at["3"]: pytest.approx(0.2)}
+
+
+def test_a_static_graph() -> None:
+    report, at = profiled("static_graph", "train.py"), mistakes("static_graph")
+    rows = {event.place for event in report.events if event.kind == "other" and event.ms > 1}
+    lines = (SCRIPTS / "static_graph" / "train.py").read_text().splitlines()
+    inside = next(row for row, line in enumerate(lines, 1) if "np.roll" in line)
+    assert rows & {at["1"], f"train.py:{inside}", at["2"]}  # in the code after the line that is told
+    assert named(report, "log") == {at["2"]: 1}
+    assert named(report, "save") == {at["3"]: pytest.approx(0.2)}
+    (graph,) = (event for event in report.events if event.what == "Executor.run")
+    assert (graph.kind, graph.times) == ("forward", 1)
+    assert report.ips * report.step_ms.mean / 1000 == pytest.approx(32, rel=0.01)  # samples a step
