@@ -176,7 +176,7 @@ def checked(editor: Editor, mirror: Path) -> dict[str, Shown]:
         place = mirror / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(editor.text_of(path).encode("utf-8", "surrogatepass"))
-    known = {code: rule.name for code, rule in catalogue.shipped().items()}
+    known = catalogue.selectors(catalogue.shipped())
     settings = config_files.load(mirror, known=known, overrides={"select": ["ALL"]})
     sources, unreadable = intake.read_all(discovery.python_files([mirror], settings).files)
     found: dict[str, Shown] = {path: [] for path in opened}

@@ -22,6 +22,7 @@ from perflint.server.documents import Document, View
 from perflint.server.logs import Tell
 from perflint.server.workspace import Workspace
 from perflint.text.source import Source
+from tests.ranking_samples import recorded, write_json
 from tests.server_sessions import project
 from tests.support import in_step
 from tests.test_server_code_actions import TWO_SUMS
@@ -213,6 +214,22 @@ def test_findings_of_a_baseline_are_not_shown_nor_fixed(tmp_path: Path) -> None:
     (root / "known.json").write_text("{}")
     assert scene.show(path, TWO_SUMS) == ["PPF202"]
     assert len(scene.told) == 2
+
+
+def test_messages_say_what_the_profile_says(tmp_path: Path) -> None:
+    root = project(tmp_path, train=SUM)
+    (root / "perflint.toml").write_text('profile = "own.json"\n')
+    scene = Scene(root)
+    told = []
+    for text in (SUM, f"# moved\n{SUM}"):
+        scene.show(root / "train.py", text)
+        told += [finding.message for result in scene.workspace.results() for finding in result.findings]
+        write_json(root / "own.json", recorded(phases={"read": 0.25}))
+    assert [message.partition(" Profile: ")[2] for message in told] == [
+        "",
+        "25.0 % of the step (phase read): at most 1.33x.",
+    ]
+    assert scene.told == []
 
 
 def test_files_that_are_read_for_their_context(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ class EditorSettings:
     extend_select: tuple[str, ...] = ()
     min_confidence: str | None = None
     min_impact: str | None = None
+    profile: str | None = None
     configuration_file: str | None = None
 
     def overrides(self) -> dict[str, object]:
@@ -40,6 +41,7 @@ class EditorSettings:
             "extend-select": self.extend_select or None,
             "min-confidence": self.min_confidence,
             "min-impact": self.min_impact,
+            "profile": self.profile,
         }
 
 
@@ -89,10 +91,13 @@ def resolve(start: Path, editor: EditorSettings) -> Settings:
         config_files.ConfigError: a file or a setting of the editor cannot be used; the message names it.
         catalogue.CatalogueError: the installation lacks the rule files.
     """
-    known = {code: rule.name for code, rule in catalogue.shipped().items()}
+    known = catalogue.selectors(catalogue.shipped())
     chosen = start / Path(editor.configuration_file).expanduser() if editor.configuration_file else None
+    overrides = editor.overrides()
+    if editor.profile:  # seen from the folder, and not from the configuration
+        overrides["profile"] = str(start / Path(editor.profile).expanduser())
     try:
-        return config_files.load(start, known=known, config=chosen, overrides=editor.overrides())
+        return config_files.load(start, known=known, config=chosen, overrides=overrides)
     except config_files.ConfigError as error:
         raise config_files.ConfigError(_in_words_of_editor(str(error))) from error
 
@@ -125,6 +130,7 @@ _READERS: dict[str, tuple[str, str, Callable[[object], bool]]] = {
     "extendSelect": ("extend_select", _RULES, _is_strings),
     "minConfidence": ("min_confidence", '"low", "medium" or "high"', lambda value: value in _LEVELS),
     "minImpact": ("min_impact", '"low", "medium" or "high"', lambda value: value in _LEVELS),
+    "profile": ("profile", "the path of a file", lambda value: isinstance(value, str)),
     "configurationFile": ("configuration_file", "the path of a file", lambda value: isinstance(value, str)),
 }
 _OF_THE_EDITOR = ("trace", "server", "path", "interpreter", "command", "importStrategy")

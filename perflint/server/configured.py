@@ -15,12 +15,13 @@ from perflint.server import client_settings
 from perflint.server.alone import Wanted
 from perflint.server.client_settings import EditorSettings
 from perflint.server.logs import Complaint, Tell
+from perflint.server.profile_gains import ProfileGains
 from perflint.suppress.baseline import Baseline, BaselineError, read
 from perflint.text.source import Source
 
 
 class Configured:
-    """The settings for the code in one directory, and the baseline that they name.
+    """The settings for the code in one directory, and the baseline and the profile that they name.
 
     A person is told once of one that cannot be used; until it is mended, the one before holds.
     """
@@ -34,6 +35,7 @@ class Configured:
         self._baseline: Baseline | None = None
         self._baseline_file: tuple[Path | None, Stamp | None] = None, None
         self._baseline_problem = Complaint(tell)
+        self._gains = ProfileGains(tell)
         self.settings: Settings | None = None
         """None where there have been none yet that can be used."""
 
@@ -44,12 +46,18 @@ class Configured:
             inputs = read_inputs([str(self._start / "any.py")], self.settings.root)
             self.settings = replace(self.settings, inputs=inputs)
         self._look_at_baseline()
+        settings = self.settings
+        self._gains.look(settings.root / settings.profile if settings is not None and settings.profile else None)
 
     def left(self, source: Source, findings: list[Finding]) -> list[Finding]:
         """The findings of one file that the baseline does not list."""
         if self._baseline is None or not findings:
             return findings
         return self._baseline.split(findings, {source.path: source}).new
+
+    def told(self, source: Source, findings: list[Finding]) -> list[Finding]:
+        """Findings of one file, with what the profile says of them in their messages."""
+        return self._gains.told(source, findings)
 
     def wanted(self, code: str | None) -> Wanted:
         """Which findings to fix: those that are shown, of one rule for a ``code``."""

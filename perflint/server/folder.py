@@ -82,7 +82,8 @@ class Folder:
         if isinstance(source, Finding):
             return [source]
         found = self.kept.found.get(path, []) if self._is_shared(path) else self._alone.check(source, settings)
-        return [self._shortened(finding) for finding in self._configured.left(source, found)]
+        left = self._configured.told(source, self._configured.left(source, found))
+        return [self._shortened(finding) for finding in left]
 
     def fixed(self, document: Document, level: Level, code: str | None) -> str | None:
         """The text of a document once its fixes are made (of one rule, for a ``code``); None where that cannot be."""

@@ -1,0 +1,152 @@
+"""The code that is put into a training file: an object that opens and closes ranges, and the rows that call it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NAME = "_perflint_range"
+"""What the object is called in the training file."""
+BEGIN = "# perflint instrument: begin"
+END = "# perflint instrument: end"
+MARK = "# perflint instrument"
+"""The comment behind each row that is put in, and the first and the last row of the object's own code."""
+TRACES = "perflint_trace"
+"""The directory that traces are written to, beside which the script was started."""
+
+_HEAD = f"""\
+{BEGIN} (perflint instrument --remove --write takes all of it out again)
+"""
+_PROFILER = '''\
+import atexit as _perflint_atexit
+import sys as _perflint_sys
+
+import paddle.profiler as _perflint_profiler
+
+
+class _PerflintRange:
+    """Names the parts of a training step, and records steps {first} to {last} for chrome://tracing or Perfetto."""
+
+    def __init__(self):
+        self.event = self.profiler = None
+        self.steps = 0
+
+    def __call__(self, name=None):
+        """End the range that is open, and begin one of this name."""
+        if self.event is not None:
+            self.event.end()
+        self.event = _perflint_profiler.RecordEvent(name) if name else None
+        if self.event is not None:
+            self.event.begin()
+'''
+_RECORDS = '''
+    def step(self):
+        """Say that a training step begins."""
+        self()
+        self.steps += 1
+        if self.steps == 1:
+            self.profiler = _perflint_profiler.Profiler(
+                scheduler=_perflint_profiler.make_scheduler(closed={closed}, ready={ready}, record={record}, repeat=1),
+                on_trace_ready=_perflint_profiler.export_chrome_tracing("{traces}"),
+            )
+            self.profiler.start()
+            _perflint_atexit.register(self.stop)
+        elif self.profiler is not None:
+            self.profiler.step()
+            if self.steps > {last}:
+                self.stop()
+
+    def stop(self):
+        """Write what was recorded; where the script ends early, that is less or nothing."""
+        self()
+        if self.profiler is not None and self.steps >= {first}:
+            self.profiler.stop()
+            says = "perflint: {traces} has steps {first} to"
+            print(says, min(self.steps, {last}), file=_perflint_sys.stderr)
+        elif self.profiler is not None:
+            says = "steps, and step {first} would be the first to be recorded"
+            print("perflint: there is no trace: the script made", self.steps, says, file=_perflint_sys.stderr)
+        self.profiler = None
+'''
+_NVTX = '''\
+import sys as _perflint_sys
+
+import paddle as _perflint_paddle
+
+
+class _PerflintRange:
+    """Names the parts of a training step for Nsight Systems (NVTX ranges)."""
+
+    def __init__(self):
+        core = _perflint_paddle.framework.core  # has NVTX in a Paddle for NVIDIA GPUs alone
+        self.push, self.pop = (getattr(core, "nvprof_nvtx_" + name, None) for name in ("push", "pop"))
+        self.begin, self.end = (getattr(core, "nvprof_" + name, None) for name in ("start", "stop"))
+        self.open = False
+        self.steps = 0
+        if self.push is None:
+            print("perflint: this Paddle has no NVTX, so there will be no ranges", file=_perflint_sys.stderr)
+
+    def __call__(self, name=None):
+        """End the range that is open, and begin one of this name."""
+        if self.push is not None:
+            if self.open:
+                self.pop()
+            self.open = bool(name)
+            if self.open:
+                self.push(name)
+'''
+_CAPTURES = '''
+    def step(self):
+        """Say that a training step begins; nsys profile --capture-range=cudaProfilerApi records {first} to {last}."""
+        self()
+        self.steps += 1
+        if self.push is not None and self.steps == {first}:
+            self.begin()
+        if self.push is not None and self.steps == {past}:
+            self.end()
+'''
+_FOOT = f"""
+
+{NAME} = _PerflintRange()
+
+
+{END}
+"""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is recorded: steps ``skip`` + 1 to ``skip`` + ``steps``, as a Chrome trace or (``nvtx``) by Nsight."""
+
+    skip: int = 10
+    steps: int = 5
+    nvtx: bool = False
+
+
+def block(recording: Recording, has_steps: bool) -> str:
+    """The object's own code; ``has_steps``: the file has a step loop, so it is this file that starts the profiler."""
+    body, steps = (_NVTX, _CAPTURES) if recording.nvtx else (_PROFILER, _RECORDS)
+    values = {
+        "closed": max(recording.skip - 1, 0),
+        "ready": min(recording.skip, 1),
+        "record": recording.steps,
+        "first": recording.skip + 1,
+        "last": recording.skip + recording.steps,
+        "past": recording.skip + recording.steps + 1,
+        "traces": TRACES,
+    }
+    text = _HEAD + body.format(**values) + (steps.format(**values) if has_steps else "") + _FOOT
+    return text if has_steps else text.replace("import atexit as _perflint_atexit\nimport sys as _perflint_sys\n\n", "")
+
+
+def row(name: str | None) -> str:
+    """The call that ends the open range, and begins one of this name."""
+    return f"{NAME}({'' if name is None else _quoted(name)})  {MARK}"
+
+
+def step_row() -> str:
+    """The call that says that a step begins."""
+    return f"{NAME}.step()  {MARK}"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

@@ -1,0 +1,166 @@
+"""Which part of a training step a statement is: it reads a batch, runs the model, goes backward, or updates weights."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from perflint.dataflow.call_graph import CallGraph
+from perflint.facts.model_runs import ModelRuns
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_loader, means_scaler
+from perflint.training import evidence
+from perflint.training.training_calls import TrainingCalls
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+READER, FORWARD, BACKWARD, OPTIMIZER = "reader", "forward", "backward", "optimizer"
+"""The names of the ranges, in the order of a step."""
+CLEAR = "clear"
+"""Gradients are cleared, which may stand anywhere in a step: a part of the optimizer's range."""
+_ORDER = (READER, FORWARD, BACKWARD, OPTIMIZER)
+_SCHEDULER = re.compile(r"sched|(?:^|[._])lr", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A call of a function of the same file that makes the step: the ranges stand in that function."""
+
+    function: Scope
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A call of a function of another file, or of Paddle, that makes the step: one range, named after it."""
+
+    name: str
+    file: FileIndex | None = None
+
+
+Part = str | Inside | Elsewhere
+
+
+class Phases:
+    """Asks of the statements of one function which parts of a step they are."""
+
+    def __init__(self, file: FileIndex, scope: Scope) -> None:
+        self._file = file
+        self._scope = scope
+
+    @cached_property
+    def _statements(self) -> dict[ast.stmt, Statement]:
+        return {statement.node: statement for statement in self._scope.statements}
+
+    def own(self, node: ast.stmt) -> frozenset[Part]:
+        """The parts that a statement is by its own expressions, without the statements inside of it."""
+        statement = self._statements.get(node)
+        if statement is None:  # an import, or the definition of a function or class
+            return frozenset()
+        parts = {part for call in statement.calls for part in self._of(statement, call)}
+        if isinstance(node, (ast.With, ast.AsyncWith)) and any(map(_casts, statement.calls)):
+            parts.add(FORWARD)
+        return frozenset(parts)
+
+    def inside(self, node: ast.stmt) -> frozenset[Part]:
+        """The parts that a statement is, with all statements inside of it."""
+        return frozenset().union(*(self.own(item) for item in walk(node) if isinstance(item, ast.stmt)))
+
+    def _of(self, statement: Statement, call: ast.Call) -> Iterator[Part]:
+        plain = _plain(call)
+        if plain:
+            yield from plain
+        elif _draws_next(call):
+            yield READER
+        elif TrainingCalls.of(self._file.project).call_trains(self._file, self._scope, call):
+            yield self._step(call)
+        elif ModelRuns.of(self._file.project).runs_model(self._file, self._scope, call) is not None:
+            yield FORWARD
+
+    def _step(self, call: ast.Call) -> Part:
+        """What a call is that makes a whole step, or the second half of one."""
+        reached = CallGraph.of(self._file.project).reached(self._file, self._scope, call)
+        trains = TrainingCalls.of(self._file.project).trains
+        found = [(file, scope) for file, scope in reached if trains(file, scope)]
+        if len(found) == 1 and can_hold_ranges(*found[0]):
+            home, function = found[0]
+            return Inside(function) if home is self._file else Elsewhere(function.name, home)
+        if found and all(_only_updates(scope) for _, scope in found):
+            return OPTIMIZER
+        return Elsewhere(terminal(call) or "step", found[0][0] if found else None)
+
+
+def can_hold_ranges(file: FileIndex, scope: Scope) -> bool:
+    """Whether a function makes parts of a step by its own calls, as Python and not as a graph (``to_static``)."""
+    if isinstance(scope.node, ast.Module):
+        return False
+    decorators = (dotted(each.func if isinstance(each, ast.Call) else each) or "" for each in scope.node.decorator_list)
+    if any(name.endswith("to_static") for name in decorators):
+        return False
+    parts = frozenset[str]().union(*map(_plain, scope.calls))
+    trains = TrainingCalls.of(file.project).call_trains
+    return BACKWARD in parts or (
+        bool(parts) and any(not _plain(call) and trains(file, scope, call) for call in scope.calls)
+    )
+
+
+def _only_updates(scope: Scope) -> bool:
+    parts = frozenset[str]().union(*map(_plain, scope.calls))
+    return OPTIMIZER in parts and BACKWARD not in parts
+
+
+def _plain(call: ast.Call) -> frozenset[str]:
+    """The parts that a call is by its name."""
+    if terminal(call) == "backward" and isinstance(call.func, ast.Attribute) and not _is_method(call):
+        return frozenset({BACKWARD})
+    if evidence.scales_loss(call):
+        return frozenset({BACKWARD, OPTIMIZER})
+    if terminal(call) in evidence.CLEARS:
+        return frozenset({CLEAR})
+    return frozenset({OPTIMIZER}) if _updates(call) else frozenset()
+
+
+def _draws_next(call: ast.Call) -> bool:
+    """``next(batches)`` and ``next(iter(loader))``, and not ``next(iter(sizes))``."""
+    if not isinstance(call.func, ast.Name) or call.func.id != "next" or not call.args:
+        return False
+    source = call.args[0]
+    if isinstance(source, ast.Call):
+        return any(map(means_loader, names_in(source)))
+    return isinstance(source, (ast.Name, ast.Attribute, ast.Subscript))
+
+
+def named(parts: frozenset[Part]) -> str:
+    """The name of a range around these parts: ``backward and optimizer``."""
+    known = [part for part in _ORDER if part in parts or (part == OPTIMIZER and CLEAR in parts)]
+    others = {part.name for part in parts if isinstance(part, Elsewhere)}
+    others |= {part.function.name for part in parts if isinstance(part, Inside)}
+    return " and ".join([*known, *sorted(others)])
+
+
+def _updates(call: ast.Call) -> bool:
+    """Whether a call updates weights, or belongs to that: a scaler or a learning rate is moved on."""
+    last = terminal(call)
+    if evidence.takes_optimizer_step(call):
+        return last != "step" or not _is_method(call)
+    owner = dotted(call.func.value) or "" if isinstance(call.func, ast.Attribute) else ""
+    return (last == "update" and means_scaler(owner)) or (last == "step" and bool(_SCHEDULER.search(owner)))
+
+
+def _is_method(call: ast.Call) -> bool:
+    """Whether a method of the object itself is called (``self.backward()``), or of the class above it."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if isinstance(owner, ast.Call):
+        return dotted(owner.func) == "super"
+    return dotted(owner) == "self" if owner is not None else False
+
+
+def _casts(call: ast.Call) -> bool:
+    """``paddle.amp.auto_cast()``, which stands around the forward pass."""
+    return terminal(call) in ("auto_cast", "amp_guard", "autocast")

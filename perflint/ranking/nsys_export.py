@@ -1,0 +1,208 @@
+"""Reads what ``nsys export --type sqlite`` makes of a recording of NVIDIA Nsight Systems.
+
+Tables are made only where there is something to put in, and all times are in nanoseconds
+(https://docs.nvidia.com/nsight-systems/nsys-exporter/exported_data.html).  The thread that trains is the one with the
+ranges of the steps, or the one with most calls.  Its calls that wait (``cudaStreamSynchronize`` and the like) and those
+that copy (joined with ``CUPTI_ACTIVITY_KIND_MEMCPY``, whose ``copyKind`` is 1 to the device and 2 to the host) say how
+long the host was held up.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from perflint.ranking.shares import Profiled, UnusableProfile
+from perflint.ranking.traced_steps import TracedSteps
+
+_RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
+_COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
+_WAITS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+_RANGES = "NVTX_EVENTS"
+_STRINGS = "StringIds"
+
+_STEP = re.compile(r"(?:ProfileStep#|(?:\w*_)?(?:step|iter|iteration|batch)[ _:#=-]*)?\d{1,12}", re.IGNORECASE)
+"""A range around one step: ``ProfileStep#7``, ``step 7``, ``iter_7``, or a number, as the suites of Paddle push it."""
+_PHASES = (
+    (
+        "reader",
+        re.compile(r"_?DataLoader\w*|data[ _]?load(?:er|ing)?|reader|load(?:ing)? (?:data|batch)", re.IGNORECASE),
+    ),
+    ("forward", re.compile(r"forward|fwd", re.IGNORECASE)),
+    ("backward", re.compile(r"(?:gradient )?backward|bwd", re.IGNORECASE)),
+    ("optimizer", re.compile(r"optimization step|optimizer(?:[ _.]step)?|opt(?:imizer)?[ _]update", re.IGNORECASE)),
+)
+_PLAIN = re.compile(r"CREATE\s+TABLE\b", re.IGNORECASE)
+_DIRECTIONS = {1: "copy", 2: "read"}
+_ENOUGH = 2
+_PID = 1 << 24
+"""A thread's global number holds its process from this bit on."""
+_MOST_STEPS = 1_000_000
+
+
+def read(path: Path, name: str) -> Profiled:
+    """What an export says.
+
+    Raises:
+        UnusableProfile: it is damaged, or holds no calls to the device.
+    """
+    try:
+        with closing(_open(path)) as database:
+            return _Export(database).profiled(name)
+    except sqlite3.Error as error:
+        raise UnusableProfile(
+            f"it is damaged ({error}): export the recording again with nsys export --type sqlite"
+        ) from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """The database, which nobody writes to, and whose functions and views are not trusted."""
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    database.text_factory = lambda data: data.decode("utf-8", "replace")
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA query_only = ON")
+    return database
+
+
+class _Export:
+    """The tables of one export that are there."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._columns = dict(self._tables())
+
+    def _tables(self) -> Iterator[tuple[str, frozenset[str]]]:
+        """The columns of each table that is known here; a view is none, and a column that is worked out is left out."""
+        known = (_RUNTIME, _COPIES, _WAITS, _RANGES, _STRINGS)
+        rows = self._database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        for name, made_by in rows:
+            if name in known and _PLAIN.match(str(made_by)):
+                # what a table is named like comes from the list above
+                columns = self._database.execute(f"PRAGMA table_info({name})").fetchall()
+                yield name, frozenset(str(column[1]) for column in columns)
+
+    def _has(self, table: str, *columns: str) -> bool:
+        return self._columns.get(table, frozenset()).issuperset(columns)
+
+    def profiled(self, name: str) -> Profiled:
+        """What the tables say."""
+        if not self._has(_RUNTIME, "start", "end", "globalTid", "correlationId"):
+            raise UnusableProfile("it holds no CUDA calls of the host: record with nsys profile --trace=cuda,nvtx")
+        thread, traced, is_by_step = self._ranges()
+        if thread is None:
+            thread = self._busiest()
+        notes = []
+        if not is_by_step:
+            traced.steps = [self._second_half(thread)]
+            notes.append(
+                f"no range in {name} names the steps, so shares are of the second half of the recording: put each step "
+                "into a range, such as paddle.base.core.nvprof_nvtx_push(str(step))"
+            )
+        self._add_copies(thread, traced)
+        self._add_waits(thread, traced)
+        shares = traced.shares()
+        return Profiled(
+            name,
+            "an export of Nsight Systems",
+            shares.steps if is_by_step else 0,
+            "gpu",
+            shares.phases,
+            names=shares.names,
+            notes=tuple(notes),
+        )
+
+    def _ranges(self) -> tuple[int | None, TracedSteps, bool]:
+        """The thread whose ranges name the steps, what its ranges say, and whether any thread has such ranges."""
+        if not self._has(_RANGES, "start", "end", "globalTid"):
+            return None, TracedSteps(), False
+        numbers = Counter(thread for _, _, thread, text in self._named_ranges() if _STEP.fullmatch(text))
+        thread, steps = max(numbers.items(), key=lambda item: item[1], default=(None, 0))
+        traced = TracedSteps()
+        if steps < _ENOUGH:
+            return None, traced, False
+        for start, end, owner, text in self._named_ranges():
+            if owner == thread:
+                _add_range(traced, text, start, end)
+        return thread, traced, True
+
+    def _named_ranges(self) -> Iterator[tuple[int, int, int, str]]:
+        """The start, the end, the thread and the text of each range."""
+        texts = ["r.text"] if self._has(_RANGES, "text") else []
+        join = ""
+        if self._has(_RANGES, "textId") and self._has(_STRINGS, "id", "value"):
+            texts.append("s.value")
+            join = f"LEFT JOIN {_STRINGS} s ON s.id = r.textId"
+        if texts:
+            text = f"COALESCE({', '.join([*texts, 'NULL'])})"
+            query = (
+                f"SELECT r.start, r.end, r.globalTid, {text} FROM {_RANGES} r {join} WHERE r.end > r.start "
+                "ORDER BY r.start"
+            )
+            for start, end, thread, said in self._database.execute(query):
+                if isinstance(said, str) and all(isinstance(each, int) for each in (start, end, thread)):
+                    yield start, end, thread, said
+
+    def _busiest(self) -> int:
+        query = f"SELECT globalTid FROM {_RUNTIME} GROUP BY globalTid ORDER BY COUNT(*) DESC LIMIT 1"
+        found = self._database.execute(query).fetchone()
+        if found is None or not isinstance(found[0], int):
+            raise UnusableProfile("it holds no CUDA calls of the host: record a training on a GPU")
+        return found[0]
+
+    def _second_half(self, thread: int) -> tuple[float, float]:
+        """From the middle of a thread's calls on: what starts a training up is over by then."""
+        query = f"SELECT MIN(start), MAX(end) FROM {_RUNTIME} WHERE globalTid = ?"
+        first, last = self._database.execute(query, (thread,)).fetchone()
+        if not (isinstance(first, int) and isinstance(last, int)):
+            raise UnusableProfile("its times are no numbers: export the recording again")
+        return (first + last) / 2, float(last)
+
+    def _add_copies(self, thread: int, traced: TracedSteps) -> None:
+        if not self._has(_COPIES, "correlationId", "copyKind"):
+            return
+        same = "AND m.globalPid = r.globalTid - r.globalTid % ?" if self._has(_COPIES, "globalPid") else "AND 0 < ?"
+        query = (
+            f"SELECT r.start, r.end, m.copyKind FROM {_RUNTIME} r JOIN {_COPIES} m "
+            f"ON m.correlationId = r.correlationId {same} "
+            "WHERE r.globalTid = ? AND m.copyKind IN (1, 2) ORDER BY r.start"
+        )
+        for start, end, direction in self._database.execute(query, (_PID, thread)):
+            _add_call(traced, _DIRECTIONS[direction], start, end)
+
+    def _add_waits(self, thread: int, traced: TracedSteps) -> None:
+        """The calls that wait: by their names, or by what they did where names are left out."""
+        if self._has(_STRINGS, "id", "value") and self._has(_RUNTIME, "nameId"):
+            query = (
+                f"SELECT r.start, r.end FROM {_RUNTIME} r WHERE r.globalTid = ? AND r.nameId IN "
+                f"(SELECT id FROM {_STRINGS} WHERE value LIKE 'cu%Synchronize%') ORDER BY r.start"
+            )
+        elif self._has(_WAITS, "correlationId"):
+            query = (
+                f"SELECT r.start, r.end FROM {_RUNTIME} r JOIN {_WAITS} w ON w.correlationId = r.correlationId "
+                "WHERE r.globalTid = ? ORDER BY r.start"
+            )
+        else:
+            return
+        for start, end in self._database.execute(query, (thread,)):
+            _add_call(traced, "wait", start, end)
+
+
+def _add_range(traced: TracedSteps, text: str, start: int, end: int) -> None:
+    if _STEP.fullmatch(text):
+        if len(traced.steps) >= _MOST_STEPS:
+            raise UnusableProfile(f"it has more than {_MOST_STEPS:,} steps: record fewer of them")
+        traced.steps.append((start, end))
+        return
+    traced.add(traced.names, text, start, end)
+    phase = next((name for name, pattern in _PHASES if pattern.fullmatch(text)), "")
+    if phase:
+        traced.marks[phase].add(start, end)
+
+
+def _add_call(traced: TracedSteps, kind: str, start: object, end: object) -> None:
+    if isinstance(start, int) and isinstance(end, int) and end >= start:
+        traced.calls[kind].add(start, end)

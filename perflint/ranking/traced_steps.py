@@ -1,0 +1,112 @@
+"""A training on a time line, from a trace: its steps, what the host did in them, and what shares of them follow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from perflint.ranking.shares import GAP, UnusableProfile
+from perflint.ranking.time_spans import Span, Spans, joined, length, within
+
+_ENOUGH = 3
+"""From how many steps on the first one, in which things are made that stay, is left out."""
+
+_MOST_NAMES = 10_000
+"""Different names of layers, or of blocks, that are told apart: a program may number its blocks."""
+
+
+def _spans() -> defaultdict[str, Spans]:
+    return defaultdict(Spans)
+
+
+@dataclass
+class TracedSteps:
+    """What a trace holds of the thread that trains.  All times are in one unit.
+
+    ``marks``: the host was in a phase (``reader``, ``forward``, ``backward``, ``optimizer``), by phase.  ``calls``: it
+    was in a call to the device's runtime that may wait (``read``, ``copy``, ``wait``).  ``classes``, ``names``: see
+    ``shares.Profiled``.
+    """
+
+    steps: list[Span] = field(default_factory=list)
+    marks: defaultdict[str, Spans] = field(default_factory=_spans)
+    calls: defaultdict[str, Spans] = field(default_factory=_spans)
+    classes: defaultdict[str, Spans] = field(default_factory=_spans)
+    names: defaultdict[str, Spans] = field(default_factory=_spans)
+
+    def add(self, kind: defaultdict[str, Spans], name: str, start: float, end: float) -> None:
+        """Add a stretch under a name, unless there are very many names already."""
+        if name in kind or len(kind) < _MOST_NAMES:
+            kind[name].add(start, end)
+
+    def windows(self) -> list[Span]:
+        """The steps that count, in order: without the first of several, and without a last one that did not train."""
+        steps = _in_order(self.steps)
+        marks = [self.marks[name] for name in ("forward", "optimizer") if name in self.marks]
+        training = joined(span for spans in marks for span in spans.joined())
+        if len(steps) >= _ENOUGH and training and within(training, steps[-1:]) == 0:
+            del steps[-1]
+        return steps[1:] if len(steps) >= _ENOUGH else steps
+
+    def shares(self) -> Shares:
+        """Which share of the steps went where; of what took no time in them nothing is known.
+
+        Raises:
+            UnusableProfile: no step took any time.
+        """
+        windows = self.windows()
+        total = length(windows)
+        if total <= 0:
+            raise UnusableProfile("its steps take no time: profile some steps of a training")
+        marks = {name: spans.joined() for name, spans in self.marks.items()}
+        phases = {name: within(spans, windows) / total for name, spans in marks.items()}
+        if marks:
+            covered = joined(span for spans in marks.values() for span in spans)
+            phases["other"] = 1 - within(covered, windows) / total
+        if "optimizer" in marks:
+            phases[GAP] = within(_gaps(marks, windows[-1][1]), windows) / total
+        calls = {name: spans.joined() for name, spans in self.calls.items()}
+        for name, spans in calls.items():
+            either = joined([*spans, *calls.get("wait", ())])  # a read may wait in a call of its own
+            phases[name] = within(either, windows) / total
+        named = [
+            {name: within(spans.joined(), windows) / total for name, spans in kind.items()}
+            for kind in (self.classes, self.names)
+        ]
+        return Shares(len(windows), *map(_seen, (phases, *named)))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The number of steps that counted, and shares of them by phase, by class and by name."""
+
+    steps: int
+    phases: Mapping[str, float]
+    classes: Mapping[str, float]
+    names: Mapping[str, float]
+
+
+def _seen(shares: Mapping[str, float]) -> dict[str, float]:
+    return {name: min(share, 1.0) for name, share in shares.items() if share > 0}
+
+
+def _in_order(steps: list[Span]) -> list[Span]:
+    """Steps in order; where two overlap, the later one begins where the earlier one ends."""
+    found: list[Span] = []
+    for start, end in sorted(steps):
+        start = max(start, found[-1][1]) if found else start
+        if end > start:
+            found.append((start, end))
+    return found
+
+
+def _gaps(marks: Mapping[str, list[Span]], last: float) -> list[Span]:
+    """From the end of each step of the optimizer to whatever comes next."""
+    begins = sorted((start, end, name) for name, spans in marks.items() for start, end in spans)
+    found = []
+    for index, (_, end, name) in enumerate(begins):
+        if name == "optimizer":
+            following = begins[index + 1][0] if index + 1 < len(begins) else last
+            found.append((end, max(following, end)))
+    return joined(found)

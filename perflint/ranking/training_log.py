@@ -1,0 +1,90 @@
+"""Reads the log of a training: what the suites of Paddle print of the time for a step and for reading.
+
+PaddleDetection prints ``batch_cost: 0.4432 data_cost: 0.0002 ips: 4.5``, PaddleSeg ``batch_cost: 0.1, reader_cost:
+0.02``, PaddleClas ``reader_cost: 0.00071s, batch_cost: 0.05s`` in either order, PaddleOCR, PaddleRec and PaddleNLP
+``avg_reader_cost: 0.02 s, avg_batch_cost: 0.5 s``, older ones ``batch_cost=0.1``, and ``paddle.profiler.Profiler``
+(``step_info()``) ``reader_cost: 0.02 s batch_cost: 0.5 s``.  In all of them the time for reading is in the batch's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+from perflint.ranking.shares import LOG, Profiled, UnusableProfile
+from perflint.text.wording import counted
+
+_COST = re.compile(
+    r"\b(?:avg_|train_)*(reader|data|batch)[_ ]cost\s*[:=]\s*"
+    r"(\d{1,9}(?:\.\d{0,20})?(?:e[-+]?\d\d?)?)(?!\d)\s*(ms|us|s)?",
+    re.IGNORECASE,
+)
+_UNITS = {"us": 1e-6, "ms": 1e-3}
+_EVALUATION = re.compile(r"\b(?:eval|evaluat\w+|valid\w*|val|test|infer)\b", re.IGNORECASE)
+_TRAINING = re.compile("train", re.IGNORECASE)
+_LONGEST = 1 << 16
+"""How many bytes of a row are looked at."""
+_ENOUGH = 3
+"""From how many rows on the first one, which has the start of the training in it, is left out."""
+
+
+def read(file: BinaryIO, name: str) -> Profiled:
+    """What the rows of a log say on average; each of them counts alike.
+
+    Raises:
+        UnusableProfile: no row tells the time of a step.
+        OSError: it cannot be read.
+    """
+    count, readers, batches, without = 0, 0.0, 0.0, 0
+    first: tuple[float, float] | None = None
+    for reader, batch in _costs(_rows(file)):
+        if reader is None:
+            without += 1
+            continue
+        count, readers, batches = count + 1, readers + reader, batches + batch
+        first = first or (reader, batch)
+    if not count and not without:
+        raise UnusableProfile(
+            "it is no profile that perflint knows: give the JSON of perflint profile, a trace of Paddle Profiler "
+            "(export_chrome_tracing), an SQLite export of nsys, or a log with reader_cost and batch_cost"
+        )
+    if not count:
+        note = f"{name} has batch_cost and no reader_cost, so it does not say what a finding can win"
+        return Profiled(name, LOG, without, notes=(note,))
+    if count >= _ENOUGH and first is not None:
+        count, readers, batches = count - 1, readers - first[0], batches - first[1]
+    if batches <= 0:
+        raise UnusableProfile("its batch_cost is 0 everywhere: log a training that takes time")
+    return Profiled(name, LOG, count, phases={"reader": min(readers / batches, 1.0)}, notes=_notes(name, count))
+
+
+def _notes(name: str, rows: int) -> tuple[str, ...]:
+    return () if rows >= _ENOUGH else (f"{name} has only {counted(rows, 'row')} with reader_cost: log some more",)
+
+
+def _costs(rows: Iterable[str]) -> Iterator[tuple[float | None, float]]:
+    """The seconds for reading (None: the row does not say) and for the batch, of each row that tells them of a step."""
+    for row in rows:
+        found: dict[str, float] = {}
+        for match in _COST.finditer(row):
+            what = "batch" if match[1].lower() == "batch" else "reader"
+            found.setdefault(what, float(match[2]) * _UNITS.get((match[3] or "").lower(), 1.0))
+        if "batch" in found and _is_of_training(row):
+            yield found.get("reader"), found["batch"]
+
+
+def _is_of_training(row: str) -> bool:
+    """Whether a row is not one of an evaluation, by what stands before its costs."""
+    start = _COST.search(row)
+    before = row[: start.start()] if start is not None else row
+    return _EVALUATION.search(before) is None or _TRAINING.search(before) is not None
+
+
+def _rows(file: BinaryIO) -> Iterator[str]:
+    """The rows of a file, and those that a progress bar has written over another; what is too long for one is cut."""
+    is_new = True
+    while piece := file.readline(_LONGEST):
+        if is_new:
+            yield from piece.decode("utf-8", "replace").split("\r")
+        is_new = piece.endswith(b"\n")
