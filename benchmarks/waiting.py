@@ -8,17 +8,23 @@ logs, Python).  Without a read the host runs ahead, and a step takes as long as 
 card stands still until the host has launched more.  The model says what that costs by the host's work, and by where
 the read stands; and what one more read costs in a step with a loop that waits at each of its passes.  The figures of
 ``PHASES`` are assumptions about a step of a few milliseconds, not measurements.
+
+The same for a step of few and large kernels, ``FEW_KERNELS``, which is that of the scripts about waits in
+``tests/ips/scripts``: ``python -m tests.ips.sweep`` measures on a card what this table foretells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from record import write
 
 HOST_MS = (0.3, 1.0, 2.0, 4.0)
 """The host's work between two steps."""
+
+SWEPT_MS = (0.3, 1.0, 2.0, 4.0, 8.0)
+"""The same, for the table of gains."""
 
 STEPS = 200
 
@@ -47,6 +53,13 @@ PHASES = (
 )
 
 
+FEW_KERNELS = (
+    Phase("the forward pass", 30, 0.03, 0.085),
+    Phase("the backward pass", 60, 0.01, 0.084),
+    Phase("the optimizer", 26, 0.01, 0.007),
+)
+
+
 @dataclass
 class _Clocks:
     """When the host, and the card, are done with what they were given so far, in milliseconds."""
@@ -64,17 +77,18 @@ class _Clocks:
         self.host = max(self.host, self.card)
 
 
-def step_ms(host_ms: float, reads: Collection[int] = ()) -> float:
+def step_ms(host_ms: float, reads: Collection[int] = (), phases: Sequence[Phase] = PHASES) -> float:
     """How long a step takes once the queues have filled, in milliseconds.
 
     Args:
         host_ms: the host's work between two steps.
         reads: the number of kernels before each read.
+        phases: the parts of the step.
     """
     clocks = _Clocks()
     ends: list[float] = []
     for _ in range(STEPS):
-        for number, phase in enumerate(_kernels(), 1):
+        for number, phase in enumerate(_kernels(phases), 1):
             clocks.launch(phase)
             if number in reads:
                 clocks.read()
@@ -84,9 +98,33 @@ def step_ms(host_ms: float, reads: Collection[int] = ()) -> float:
     return (ends[-1] - ends[half - 1]) / (STEPS - half)
 
 
-def _kernels() -> Iterator[Phase]:
-    for phase in PHASES:
+def _kernels(phases: Sequence[Phase]) -> Iterator[Phase]:
+    for phase in phases:
         yield from [phase] * phase.kernels
+
+
+def gains(phases: Sequence[Phase], hosts: Sequence[float] = SWEPT_MS) -> dict[str, dict[str, float]]:
+    """How many times the ips a step has without its one read, by the read's place and by the host's work."""
+    forward, backward, optimizer = (phase.kernels for phase in phases)
+    places = {
+        "in the middle of the forward pass": forward // 2,
+        "after the forward pass": forward,
+        "after the backward pass": forward + backward,
+        "at the end of the step": forward + backward + optimizer,
+    }
+    return {
+        place: {f"{host} ms": round(step_ms(host, (count,), phases) / step_ms(host, (), phases), 2) for host in hosts}
+        for place, count in places.items()
+    }
+
+
+def table(found: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """The gains as rows of a table in Markdown."""
+    hosts = list(next(iter(found.values())))
+    yield f"| the read | {' | '.join(f'host work of {host}' for host in hosts)} |"
+    yield "| --- |" + " --- |" * len(hosts)
+    for place, by_host in found.items():
+        yield f"| {place} | {' | '.join(f'{gain:.2f}' for gain in by_host.values())} |"
 
 
 def costs(hosts: Sequence[float] = HOST_MS) -> dict[str, dict[str, float]]:
@@ -133,8 +171,15 @@ def main() -> None:
             "milliseconds_by_host_work": costs(),
             "milliseconds_of_one_more_by_waits": costs_of_one_more(),
             "step_without_a_read": without,
+            "gain_by_host_work": gains(PHASES),
+            "gain_by_host_work_with_few_kernels": gains(FEW_KERNELS),
         }
     )
+    for words, phases in (("many kernels", PHASES), ("few kernels, as in tests/ips/scripts", FEW_KERNELS)):
+        busy = sum(phase.kernels * phase.card_ms for phase in phases)
+        launching = sum(phase.kernels * phase.launch_ms for phase in phases)
+        print(f"\n{words}: the card works {busy:.1f} ms a step, the host launches for {launching:.1f} ms\n")
+        print("\n".join(table(gains(phases))))
 
 
 if __name__ == "__main__":

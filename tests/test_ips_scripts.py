@@ -16,17 +16,13 @@ CODES = sorted(cases.cases())
 PARTNERS = {"PPF206": {"PPF205"}}
 """Rules that report the other half of what a script is about: a way to the host and back is one of each."""
 
-OTHERS = {"PPF306": {"PPF307"}}
-"""Rules that report another cost of a script, which is there before the fix and after it."""
-
 LEFT: dict[str, int] = {"PPF401": 1}  # every few hundred steps, training still waits for the disk
 """Findings that a fix leaves in the script of its rule, by code."""
 
 
 def found(code: str, text: str) -> Counter[str]:
     """How many findings of each rule a script's text has."""
-    codes = (item.code for item in cases.findings(cases.cases()[code].script.name, text))
-    return Counter(one for one in codes if one not in OTHERS.get(code, ()))
+    return Counter(item.code for item in cases.findings(cases.cases()[code].script.name, text, code))
 
 
 def original(code: str) -> str:
@@ -66,7 +62,7 @@ def test_fixed_script_has_no_findings(code: str) -> None:
 @pytest.mark.parametrize("code", [code for code in CODES if cases.cases()[code].twin.exists()])
 def test_a_twin_differs_on_the_reported_rows_only(code: str) -> None:
     before = Source("before.py", original(code))
-    rows = {before.lines.position(item.start)[0] for item in cases.findings("before.py", before.text)}
+    rows = {before.lines.position(item.start)[0] for item in cases.findings("before.py", before.text, code)}
     after = cases.cases()[code].twin.read_text(encoding="utf-8")
     matcher = difflib.SequenceMatcher(None, before.text.splitlines(), after.splitlines(), autojunk=False)
     changed = {
@@ -78,5 +74,5 @@ def test_a_twin_differs_on_the_reported_rows_only(code: str) -> None:
 
 @pytest.mark.parametrize("code", [code for code in CODES if cases.cases()[code].twin.exists()])
 def test_a_twin_is_needed(code: str) -> None:
-    shown = [item.fix for item in cases.findings("before.py", original(code)) if item.fix is not None]
+    shown = [item.fix for item in cases.findings("before.py", original(code), code) if item.fix is not None]
     assert not any(fix.edits for fix in shown), "the finding shows an edit: perflint makes it, so delete the twin"

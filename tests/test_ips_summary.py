@@ -15,7 +15,7 @@ from perflint.measuring import Measuring
 from perflint.output import measured
 from perflint.output.measured import LABEL, Measured
 from tests.evidence_samples import CODE, changed, sample
-from tests.ips import summary, trials
+from tests.ips import evidence, summary, trials
 from tests.ips.evidence import Evidence
 
 ROOT = summary.ROOT
@@ -36,7 +36,8 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_what_is_committed_is_up_to_date() -> None:
-    texts = summary.outputs(summary.collect(), RULES, list(trials.committed()))
+    again = [evidence.read(path) for path in evidence.committed()]
+    texts = summary.outputs(summary.collect(), RULES, list(trials.committed()), again)
     assert summary.stale(texts) == [], "run python -m tests.ips.summary"
 
 
@@ -51,13 +52,33 @@ def test_figures_come_from_the_steps() -> None:
     assert figures.made_with == "made-up cpu, Paddle 3.3.1"
 
 
+def test_milliseconds_come_from_the_steps() -> None:
+    saved = summary.measurement(sample()).saved
+    assert saved is not None
+    # PPF704 searches once a step: 20 to 20.3 ms and 10 ms, times 1.01.
+    assert (saved.what, saved.per_step) == ("search", 1)
+    assert saved.milliseconds == pytest.approx(10.15 * 1.01, rel=1e-6)
+    # Four rounds 0.1 ms apart: s = 0.129, t = 3.182, so half an interval is 3.182 * 0.129 * 1.01 / 2.
+    assert saved.high - saved.milliseconds == pytest.approx(3.182 * 0.1291 * 1.01 / 2, rel=1e-3)
+
+
+def test_the_page_tells_of_earlier_measurements(tmp_path: Path) -> None:
+    first = changed(sample(after=0.02015), date="2026-01-01T00:00:00Z")
+    first.write(tmp_path)
+    again = evidence.read(sample().write(tmp_path, why="the fix is another one"))
+    page = summary.outputs(found(sample()), RULES, (), [again])[summary.PAGE]
+    (line,) = (line for line in rows(page, "Changed after a first look").splitlines() if line.startswith("* "))
+    assert line.startswith(f"* {CODE}: 1.0")
+    assert line.endswith(" on 2026-01-01; changed: nobody kept what it was measured of; why: the fix is another one.")
+
+
 def test_no_evidence_at_all(tmp_path: Path) -> None:
     nothing = summary.collect(tmp_path / "evidence")
     assert nothing == {}
     texts = summary.outputs(nothing, RULES)
     assert texts[Path("rules", measured.FILE)] == "{}\n"
     page = texts[summary.PAGE]
-    assert "| [PPF704](../rules/PPF704.yaml) gc-collect-in-step | not yet measured | not yet measured |" in page
+    assert "| [PPF704](rules/PPF704.md) gc-collect-in-step | not yet measured | not yet measured |" in page
     assert all(f"[{code}]" in page for code in RULES)
 
 
@@ -120,13 +141,13 @@ def rows(page: str, heading: str) -> str:
 
 
 def test_the_page_puts_a_rule_where_it_belongs() -> None:
-    link = f"[{CODE}](../rules/{CODE}.yaml)"
-    for evidence, heading, cell in (
+    link = f"[{CODE}](rules/{CODE}.md)"
+    for item, heading, cell in (
         (sample(), "A gain was measured", "[2.0"),
         (sample(after=0.02015), "No gain was measured", "no gain, [1.0"),
         (sample(after=0.04), "No gain was measured", "a loss, [0.5"),
     ):
-        page = summary.outputs(found(evidence), RULES)[summary.PAGE]
+        page = summary.outputs(found(item), RULES)[summary.PAGE]
         row = next(line for line in rows(page, heading).splitlines() if link in line)
         assert f"| {cell}" in row
         assert "(../evidence/cpu/PPF704.json), 2026-01-02 | not yet measured |" in row
@@ -152,8 +173,8 @@ def test_the_comment_in_a_rule_labels_a_stand_in() -> None:
 
 def test_the_page_says_what_explains_that_there_is_no_gain() -> None:
     admitted = replace(RULES[CODE], measuring=Measuring(no_gain_on={"cpu": "a | b"}))
-    for evidence, is_said in ((sample(after=0.02015), True), (sample(), False)):
-        page = summary.outputs(found(evidence), {CODE: admitted})[summary.PAGE]
+    for item, is_said in ((sample(after=0.02015), True), (sample(), False)):
+        page = summary.outputs(found(item), {CODE: admitted})[summary.PAGE]
         assert ("2026-01-02; a \\| b |" in page) is is_said
 
 

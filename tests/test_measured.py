@@ -15,7 +15,7 @@ from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.measuring import Measuring
 from perflint.output import measured, rule_page, sarif_rules
-from perflint.output.measured import LABEL, Measurement
+from perflint.output.measured import LABEL, Measurement, Saved
 from perflint.server import hover
 from tests import fake_rules
 
@@ -89,6 +89,25 @@ def test_a_stand_in_is_labelled_and_is_no_measurement_on_a_gpu(figures: Measurem
     assert LABEL in measured.data(rule(), {"PPF401": {"stand-in-gpu": figures}})[-1]["text"]
 
 
+def test_milliseconds() -> None:
+    saved = Saved("save", 1.0, 16.04, 13.1, 18.8)
+    text = said(None, replace(CPU, saved=saved, remark="Count with the milliseconds"))
+    assert text == (
+        f"{FIGURES} The fix saves 16.0 ms (13.1 to 18.8) for each save; with one in each step, that is 1 % of a step "
+        "of 1.60 s and 5 % of one of 321 ms. Count with the milliseconds. Not yet measured on a GPU."
+    )
+
+
+def test_milliseconds_that_may_be_none() -> None:
+    text = said(None, replace(NO_GAIN, saved=Saved("save", 0.5, 1.0, -2.0, 4.0)))
+    assert "The fix saves 1.00 ms (-2.00 to 4.00) for each save, which may be nothing. Not yet" in text
+
+
+def test_what_has_changed_since() -> None:
+    text = said(None, replace(CPU, changed_since="the fix also cleans up"))
+    assert text.startswith(f"{FIGURES} To be measured again: the fix also cleans up. Not yet")
+
+
 def test_the_same_as_data() -> None:
     cpu, gpu = json.loads(json.dumps(measured.data(rule(), {"PPF401": {"cpu": CPU}})))
     assert (cpu["device"], cpu["text"]) == ("cpu", FIGURES)
@@ -103,6 +122,9 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert measured.read(path) == {}
     path.write_text(json.dumps({"PPF401": {"cpu": CPU.to_json(), "stand-in-gpu": STAND_IN.to_json()}}))
     assert measured.read(path) == {"PPF401": {"cpu": CPU, "stand-in-gpu": STAND_IN}}
+    more = replace(CPU, saved=Saved("save", 1.0, 16.0, 13.0, 19.0), remark="So", changed_since="a fix")
+    path.write_text(json.dumps({"PPF401": {"cpu": more.to_json()}}))
+    assert measured.read(path) == {"PPF401": {"cpu": more}}
 
 
 def test_every_page_says_it(monkeypatch: pytest.MonkeyPatch) -> None:

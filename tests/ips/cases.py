@@ -13,7 +13,7 @@ from perflint.run import engine
 from perflint.text.source import Source
 
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
-SHARED = ("networks.py", "photos.py", "running.py")
+SHARED = ("host_and_card.py", "networks.py", "photos.py", "running.py")
 """What the scripts import; perflint reads them along with each script."""
 
 _TWIN = "_fixed"
@@ -39,15 +39,16 @@ def cases() -> dict[str, Case]:
     return {case.code: case for case in (Case(path.name[:6].upper(), path) for path in scripts)}
 
 
-def findings(script: str, text: str) -> list[Finding]:
-    """What all rules, those off by default included, find in the text of a script."""
+def findings(script: str, text: str, *codes: str) -> list[Finding]:
+    """What the rules that are on by default find in the text of a script, and the rules with these codes."""
     shared = {name: Source(name, (SCRIPTS / name).read_text(encoding="utf-8")) for name in SHARED}
     return engine.check(
         {**shared, script: Source(script, text)},
-        Settings(join_lines=False, select=("ALL",), min_impact=ImpactLevel.LOW),
+        Settings(join_lines=False, extend_select=codes, min_impact=ImpactLevel.LOW),
     )
 
 
+@cache
 def fixed(case: Case) -> str:
     """The text of a script after the fix of its rule; other rules' fixes are not made.
 
@@ -57,7 +58,11 @@ def fixed(case: Case) -> str:
         ValueError: the finding shows no edits, and there is no twin.
     """
     text = case.script.read_text(encoding="utf-8")
-    fixes = [item.fix for item in findings(case.script.name, text) if item.code == case.code and item.fix is not None]
+    fixes = [
+        item.fix
+        for item in findings(case.script.name, text, case.code)
+        if item.code == case.code and item.fix is not None
+    ]
     applicable = [fix for fix in fixes if fix.level > Level.DISPLAY] or [fix for fix in fixes if fix.edits]
     if applicable:
         return apply(text, applicable).text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,57 @@ from perflint.bench.keeping import as_text
 from perflint.bench.results import BEFORE, BenchReport, Comparison
 from perflint.bench.statistics import compare
 from perflint.measuring import DEVICES, Device
-from tests.ips import cases
+from tests.ips import cases, hashes
+from tests.ips.hashes import Hashes
 from tests.ips.places import PLACES
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "evidence"
+DIGITS = 6
+"""Decimals of what is summed up: the last bits of a float differ between machines."""
+
+WRITTEN: list[Path] = []
+"""The files that this process has written, for ``--out``."""
+
+_ALWAYS = ("rule", "device", "environment")
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A measurement that another one has taken the place of, or a script that was changed after it had been run.
+
+    ``date``: when it was measured, in UTC; "" with figures that are None where nobody kept them.  ``changed``: what was
+    changed since.  ``why``: why it was measured again.  ``commit``: the one that made the change, "" where that is the
+    commit of this file.
+    """
+
+    date: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    changed: list[str]
+    why: str
+    commit: str = ""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The measurement of one rule on one device, and the variables of the environment that were set for it."""
+    """The measurement of one rule on one device, and the variables of the environment that were set for it.
+
+    ``hashes``: what it was taken of.  ``hashes_added``: how that is known, where the measurement is older than the
+    hashes.  ``changed_since``: what has changed since, in words, where it has to be taken again.  ``load``: the average
+    number of programs that wanted a core, in the minute before the first run and in the last one ([] where nobody
+    looked).  ``earlier``: the measurements before it.
+    """
 
     rule: str
     device: Device
     environment: dict[str, str]
     report: BenchReport
+    hashes: Hashes | None = None
+    hashes_added: str = ""
+    changed_since: str = ""
+    load: list[float] = field(default_factory=list)
+    earlier: list[Earlier] = field(default_factory=list)
 
     def path(self, directory: Path = EVIDENCE) -> Path:
         """Where it is kept."""
@@ -34,19 +71,61 @@ class Evidence:
 
     def to_json(self) -> dict[str, Any]:
         """The evidence as ``json.dumps`` takes it."""
-        return {**vars(self), "report": self.report.to_json()}
+        data = {name: value for name, value in asdict(self).items() if name != "report"}
+        return {
+            **{name: value for name, value in data.items() if value or name in _ALWAYS},
+            "report": self.report.to_json(),
+        }
 
-    def write(self, directory: Path = EVIDENCE) -> Path:
-        """Write the file, and return where it is."""
+    def write(self, directory: Path = EVIDENCE, why: str = "") -> Path:
+        """Write the file, and return where it is.  A measurement that is there already is kept among the earlier ones.
+
+        Args:
+            directory: where evidence is kept.
+            why: what it is measured again for.
+        """
         path = self.path(directory)
-        write_whole(path, self.to_json())
+        known = read(path) if path.exists() else None
+        write_whole(path, (replace(self, earlier=_and(known, self, why)) if known else self).to_json())
         return path
+
+
+def _and(known: Evidence, new: Evidence, why: str) -> list[Earlier]:
+    """The earlier measurements, and the one that a new one takes the place of."""
+    if known.report.date == new.report.date:
+        return known.earlier
+    found = compared(known.report)
+    if known.hashes and new.hashes:
+        changed = hashes.changed(known.hashes, new.hashes)
+    else:
+        changed = ["nobody kept what it was measured of"]
+    ratio, low, high = (round(each, DIGITS) for each in (found.ratio, found.low, found.high))
+    return [*known.earlier, Earlier(known.report.date, ratio, low, high, changed, why or "nobody said why")]
+
+
+def stale(evidence: Evidence) -> list[str]:
+    """What is wrong with what a measurement was taken of: it has changed since, or nobody knows."""
+    where = f"evidence/{evidence.device}/{evidence.rule}.json"
+    stand_in = " --stand-in" if evidence.device.startswith("stand-in") else ""
+    device = evidence.device.removeprefix("stand-in-")
+    again = f"`python -m pytest -m ips --device {device}{stand_in} -k {evidence.rule}` measures it again"
+    if evidence.hashes is None:
+        return [f"{where} does not say what it was measured of (key `hashes`): {again}"]
+    changed = hashes.changed(evidence.hashes, hashes.current(evidence.rule))
+    if changed and not evidence.changed_since:
+        return [f"{where}: {' and '.join(changed)} changed since the measurement: {again}"]
+    if evidence.changed_since and not changed:
+        return [f"{where} says that something has changed (key `changed_since`), and nothing has: take it out"]
+    return []
 
 
 def write_whole(path: Path, data: dict[str, Any]) -> None:
     """Write JSON with each list of numbers in a row."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(as_text(data), encoding="utf-8")
+    beside = path.with_suffix(".part")
+    beside.write_text(as_text(data), encoding="utf-8")
+    beside.replace(path)
+    WRITTEN.append(path)
 
 
 def committed(directory: Path = EVIDENCE) -> list[Path]:
@@ -62,7 +141,17 @@ def read(path: Path) -> Evidence:
         json.JSONDecodeError: it is no JSON.
     """
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Evidence(data["rule"], data["device"], data["environment"], BenchReport.from_json(data["report"]))
+    return Evidence(
+        data["rule"],
+        data["device"],
+        data["environment"],
+        BenchReport.from_json(data["report"]),
+        hashes.as_hashes(data.get("hashes")),
+        data.get("hashes_added", ""),
+        data.get("changed_since", ""),
+        data.get("load", []),
+        [Earlier(**each) for each in data.get("earlier", [])],
+    )
 
 
 def compared(report: BenchReport) -> Comparison:
@@ -73,6 +162,18 @@ def compared(report: BenchReport) -> Comparison:
     """
     before, after = report.variants
     return compare(before.runs, after.runs, after.name)
+
+
+def milliseconds_saved(report: BenchReport) -> tuple[float, float, float]:
+    """By how many milliseconds a step is shorter in the second variant, with the ends of the interval.
+
+    Raises:
+        ValueError: the report does not hold two variants whose runs, and steps, can be compared.
+    """
+    found = compared(report)
+    if found.saved_ms is None or found.saved_low is None or found.saved_high is None:
+        raise ValueError("the two variants have not as many samples in a step")
+    return found.saved_ms, found.saved_low, found.saved_high
 
 
 def problems(evidence: Evidence) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from perflint.bench.keeping import rounded
@@ -19,26 +20,39 @@ ROUNDS = 10
 WARMUP = 6
 """Steps of each run that are not counted; a multiple of the steps of the short epochs that some scripts have."""
 
-_STEPS = re.compile(r"\brunning\.start\(train, steps=(\d+)")
+_STEPS = re.compile(r"\b(?:running|host_and_card)\.start\(train, steps=(\d+)")
 
 
-def measure_rule(case: Case, where: Place, rounds: int = ROUNDS) -> BenchReport:
+def measure_rule(case: Case, where: Place, rounds: int = ROUNDS, arguments: Sequence[str] = ()) -> BenchReport:
     """A rule's script as it stands against the one with the rule's fix.
+
+    Args:
+        case: the script.
+        where: the hardware, and what stands for Paddle.
+        rounds: how often each is run.
+        arguments: the command line of both, beside what the place needs.
 
     Raises:
         perflint.bench.plan.RunFailed: a run has not measured anything.
     """
     text = case.script.read_text(encoding="utf-8")
     lines = Source(case.script.name, text).lines
-    found = [item for item in findings(case.script.name, text) if item.code == case.code]
+    found = [item for item in findings(case.script.name, text, case.code) if item.code == case.code]
     places = [f"{case.script.name}:{lines.position(item.start)[0]}" for item in found]
     after = VariantFiles(
         f"{case.code} {places[0]}", [case.code], places, {case.script.relative_to(SCRIPTS): _bytes(fixed(case))}
     )
-    return measure(case.script, text, after, where, rounds)
+    return measure(case.script, text, after, where, rounds, arguments)
 
 
-def measure(script: Path, text: str, after: VariantFiles, where: Place, rounds: int = ROUNDS) -> BenchReport:
+def measure(
+    script: Path,
+    text: str,
+    after: VariantFiles,
+    where: Place,
+    rounds: int = ROUNDS,
+    arguments: Sequence[str] = (),
+) -> BenchReport:
     """A script with this text against another state of it, in turns.
 
     Args:
@@ -47,23 +61,34 @@ def measure(script: Path, text: str, after: VariantFiles, where: Place, rounds: 
         after: what is run after.
         where: the hardware, and what stands for Paddle.
         rounds: how often each is run.
+        arguments: the command line of both, beside what the place needs.
 
     Raises:
         perflint.bench.plan.RunFailed: a run has not measured anything.
     """
-    place = script.relative_to(SCRIPTS)
-    plan = Plan(
+    before = VariantFiles(BEFORE, [], [], {script.relative_to(SCRIPTS): _bytes(text)})
+    return where.labelled(rounded(Bench(plan(script, text, where, arguments)).measure([before, after], rounds)))
+
+
+def plan(script: Path, text: str, where: Place, arguments: Sequence[str] = ()) -> Plan:
+    """How a script with this text is run.
+
+    Args:
+        script: its path.
+        text: what is run, which says how many steps.
+        where: the hardware, and what stands for Paddle.
+        arguments: its command line, beside what the place needs.
+    """
+    return Plan(
         root=SCRIPTS,
-        script=place,
+        script=script.relative_to(SCRIPTS),
         directory=Path(),
-        arguments=where.arguments,
+        arguments=[*where.arguments, *arguments],
         python=where.python,
         warmup=WARMUP,
         steps=_steps(text) - WARMUP,
         environment={**where.environment, **where.path},
     )
-    report = Bench(plan).measure([VariantFiles(BEFORE, [], [], {place: _bytes(text)}), after], rounds)
-    return where.labelled(rounded(report))
 
 
 def _bytes(text: str) -> bytes:

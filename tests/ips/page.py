@@ -9,6 +9,7 @@ from perflint.bench.figures import Verdict, interval, ratio
 from perflint.catalogue import Rule
 from perflint.measuring import PADDLE_DEVICES, Device
 from perflint.output.measured import LABEL, PLACES, Measured, Measurement, explanation
+from tests.ips.evidence import Earlier, Evidence
 from tests.ips.trials import FOLDER, Trial
 
 _STAND_IN: Device = "stand-in-gpu"
@@ -24,15 +25,26 @@ _GAINED = "A gain was measured"
 _NONE_GAINED = "No gain was measured"
 _NOT_YET = "Not yet measured"
 _NOWHERE = "Not to be measured"
+_SAVED = "Milliseconds, each time"
+_AGAIN = "Changed after a first look"
 
 
-def page(measured: Measured, rules: Sequence[Rule], tried: Sequence[Trial] = ()) -> str:
-    """The page in Markdown."""
+def page(measured: Measured, rules: Sequence[Rule], tried: Sequence[Trial] = (), again: Sequence[Evidence] = ()) -> str:
+    """The page in Markdown.
+
+    Args:
+        measured: what was measured.
+        rules: all rules.
+        tried: the trials of the measurement itself.
+        again: the evidence of what was changed, or measured, more than once.
+    """
     groups: defaultdict[str, list[Rule]] = defaultdict(list)
     for rule in rules:
         groups[_group(rule, measured.get(rule.code, {}))].append(rule)
     sections = {name: list(_table(groups[name], measured)) for name in (_GAINED, _NONE_GAINED, _NOT_YET)}
     sections[_NOWHERE] = [f"* {_link(rule)}: {rule.measuring.nowhere}." for rule in groups[_NOWHERE]]
+    sections[_SAVED] = list(_saved(rules, measured))
+    sections[_AGAIN] = list(_measured_again(again))
     stand_ins = [rule for rule in rules if _STAND_IN in measured.get(rule.code, {})]
     if stand_ins:
         sections[LABEL] = list(_stand_ins(stand_ins, measured))
@@ -76,7 +88,8 @@ def _escaped(text: str) -> str:
 
 def _figures(measurement: Measurement) -> str:
     words = {Verdict.FASTER: "", Verdict.NO_GAIN: "no gain, ", Verdict.SLOWER: "a loss, "}[measurement.verdict]
-    return f"{words}[{measurement.figures}](../{measurement.path}), {measurement.date}"
+    again = "; the fix has changed since" if measurement.changed_since else ""
+    return f"{words}[{measurement.figures}](../{measurement.path}), {measurement.date}{again}"
 
 
 def _stand_ins(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
@@ -88,19 +101,73 @@ def _stand_ins(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
         yield f"| {_link(rule)} | {_figures(measured[rule.code][_STAND_IN])} |"
 
 
+def _saved(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
+    """What a ratio does not tell of another training: milliseconds, and of which steps they are a part worth having."""
+    found = [(rule, item) for rule in rules for item in measured.get(rule.code, {}).values() if item.saved]
+    if not found:
+        return
+    yield "A ratio says how short the other parts of a script's step are; what the fix saves each time says more about"
+    yield "another training. The last two columns are for a training in which it happens once in each step."
+    yield ""
+    yield "| rule | on | each | saves | 1 % of a step of | 5 % of a step of |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for rule, item in found:
+        assert item.saved is not None, "those without are left out above"
+        shares = item.saved.shares if item.saved.low > 0 else ("not shown", "not shown")
+        label = "" if item.device in PADDLE_DEVICES else f" ({LABEL})"
+        yield (
+            f"| {_link(rule)} | {PLACES[item.device]}{label} | {item.saved.what} | {item.saved.figures} | "
+            f"{shares[0]} | {shares[1]} |"
+        )
+    yield ""
+    yield from (f"* {rule.code}: {item.remark}." for rule, item in found if item.remark)
+
+
+def _measured_again(again: Sequence[Evidence]) -> Iterator[str]:
+    found = [item for item in again if item.earlier or item.changed_since]
+    if not found:
+        return
+    yield "Scripts and fixes that were changed after they had been run for the first time. A script that was made"
+    yield "larger until its gain showed says that the gain is there, and not how large it is elsewhere."
+    yield ""
+    for item in found:
+        yield from (f"* {item.rule}{_device(item)}: {_before(each)}" for each in item.earlier)
+        if item.changed_since:
+            yield f"* {item.rule}{_device(item)}: to be measured again: {item.changed_since}."
+
+
+def _device(item: Evidence) -> str:
+    return "" if item.device == "cpu" else f" on {PLACES[item.device]}"
+
+
+def _before(each: Earlier) -> str:
+    if each.ratio is None or each.low is None or each.high is None:
+        first = "figures of a first look were not kept"
+    else:
+        first = f"{each.ratio:.2f}x ({each.low:.2f} to {each.high:.2f}) on {each.date[:10]}"
+    commit = f" in {each.commit}" if each.commit else ""
+    return f"{first}; changed{commit}: {', '.join(each.changed) or 'nothing'}; why: {each.why}."
+
+
 def _trials(tried: Sequence[Trial]) -> Iterator[str]:
     if not tried:
         return
-    yield "The same script twice, and one whose steps were made slower by a known time"
-    yield "([how that is judged](measuring.md#is-the-measurement-itself-right)):"
+    yield "The same script twice, and one whose steps were made longer or shorter by a known time"
+    yield "([how that is judged](measuring.md#is-the-measurement-itself-right)). Each trial is written before it is"
+    yield "judged, and what it got wrong, or could not tell, stays. The load is how many programs wanted a core; where"
+    yield "that is more than there are cores, no interval is narrow."
     yield ""
-    yield "| trial | device | ratio | planted | found |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| trial | device | load | ratio | planted | found | verdict |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
     for trial in tried:
         comparison = trial.report.comparisons[0]
-        planted = f"{trial.planted_ms:g} ms a step | {trial.found_ms:.1f} ms" if trial.planted_ms else "nothing |"
+        found, low, high = (f"{each:.3g}" for each in trial.found_ms)
+        times = f"{trial.wanted_ms:.3g} ms a step | {found} ms ({low} to {high})" if trial.wanted_ms else "nothing |"
         path = f"../evidence/{FOLDER}/{trial.device}/{trial.name}.json"
-        yield f"| {trial.name} | {trial.device} | [{ratio(comparison)}x ({interval(comparison)})]({path}) | {planted} |"
+        verdict = "; ".join(trial.problems()) or "right"
+        ratio_ = f"[{ratio(comparison)}x ({interval(comparison)})]({path})"
+        load = f"{max(trial.load):.1f}" if trial.load else "not noted"
+        yield f"| {trial.name} | {trial.device} | {load} | {ratio_} | {times} | {verdict} |"
 
 
 def _machines(measured: Measured) -> Iterator[str]:
@@ -114,4 +181,4 @@ def _machines(measured: Measured) -> Iterator[str]:
 
 
 def _link(rule: Rule) -> str:
-    return f"[{rule.code}](../rules/{rule.path.name}) {rule.name}"
+    return f"[{rule.code}](rules/{rule.code}.md) {rule.name}"

@@ -73,8 +73,8 @@ class Place:
         return measuring.why_not(self.hardware)
 
     def missing(self) -> str:
-        """What the stand-in lacks on this machine, "" where it lacks nothing."""
-        return _missing(self.python, self.hardware) if self.stand_in else ""
+        """What this machine lacks for a measurement, "" where it lacks nothing."""
+        return _missing(self.python, self.hardware, self.stand_in)
 
     def labelled(self, report: BenchReport) -> BenchReport:
         """A report that says what stood for Paddle, and does not name Paddle as what was measured."""
@@ -100,11 +100,20 @@ PLACES: dict[Device, Place] = {"cpu": Place("cpu"), "gpu": Place("gpu"), "stand-
 """Those that evidence is kept of."""
 
 
+_ASKED = {
+    False: "import paddle; print(paddle.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0)",
+    True: "import torch; print(torch.cuda.is_available())",
+}
+"""What an interpreter is asked, with the stand-in and without: whether it sees a card."""
+
+
 @cache
-def _missing(python: str, hardware: Hardware) -> str:
-    command = [python, "-c", "import torch; print(torch.cuda.is_available())"]
+def _missing(python: str, hardware: Hardware, stand_in: bool) -> str:
+    name = "PyTorch" if stand_in else "Paddle"
     try:
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        done = subprocess.run([python, "-c", _ASKED[stand_in]], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return f"{python} has no PyTorch: name an interpreter that has it in {TORCH_PYTHON}"
-    return f"PyTorch of {python} sees no CUDA device" if hardware == "gpu" and said != "True" else ""
+        more = f": name an interpreter that has it in {TORCH_PYTHON}" if stand_in else ""
+        return f"{python} has no {name}{more}"
+    sees = done.stdout.split()[-1:] == ["True"]
+    return f"{name} of {python} sees no CUDA device" if hardware == "gpu" and not sees else ""

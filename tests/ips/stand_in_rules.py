@@ -24,6 +24,7 @@ _PYTHON = "the cost is Python's, and the card has no part in it"
 LEFT_OUT = {
     "PPF101": _LOADER,
     "PPF102": _LOADER,
+    "PPF104": _LOADER,
     "PPF107": _LOADER,
     "PPF202": "the cost is mostly that of writing a tensor as text, which is Paddle's code",
     "PPF208": "the cost is mostly that of Paddle's metric, which counts on the host",
@@ -32,6 +33,8 @@ LEFT_OUT = {
     "PPF402": _SAVING,
     "PPF405": "the cost is that of the log lines of paddle.Model",
     "PPF601": "the cost is that of the graph, which Paddle keeps in its own way",
+    "PPF701": "the checks are Paddle's, behind each of its operators",
+    "PPF702": "the records are those of Paddle's own profiler",
     "PPF704": _PYTHON,
     "PPF705": _PYTHON,
 }

@@ -18,16 +18,14 @@ from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.measuring import Device
 from perflint.output import measured
-from perflint.output.measured import Measured, Measurement
-from tests.ips import evidence, page, trials
-from tests.ips.evidence import EVIDENCE, Evidence
+from perflint.output.measured import Measured, Measurement, Saved
+from tests.ips import evidence, page, remarks, trials
+from tests.ips.evidence import DIGITS, EVIDENCE, Evidence
 from tests.ips.trials import Trial
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path("docs", "measured.md")
 FIGURES = ("ratio", "low", "high", "ips_before", "ips_after")
-DIGITS = 6
-"""Decimals of what is summed up: the last bits of a float differ between machines."""
 
 _HEADING = "# Measured (written by python -m tests.ips.summary):"
 _COMMENT = re.compile(rf"^{re.escape(_HEADING)}\n(?:#.*\n)*(?=examples:)", re.MULTILINE)
@@ -62,16 +60,31 @@ def measurement(item: Evidence) -> Measurement:
         versions=report.versions,
         date=report.date[:10],
         script=report.script,
+        saved=saved(item),
+        remark=remarks.REMARKS.get(item.rule, ""),
+        changed_since=item.changed_since,
         **figures,
     )
 
 
-def outputs(found: Measured, rules: dict[str, Rule], tried: Sequence[Trial] = ()) -> dict[Path, str]:
+def saved(item: Evidence) -> Saved | None:
+    """What the fix saves each time that the mistake happens; None where nobody has counted how often it does."""
+    if item.rule not in remarks.EVENTS:
+        return None
+    per_step, what = remarks.EVENTS[item.rule]
+    figures = evidence.milliseconds_saved(item.report)
+    milliseconds, low, high = (round(each / per_step, DIGITS) for each in figures)
+    return Saved(what, round(per_step, DIGITS), milliseconds, low, high)
+
+
+def outputs(
+    found: Measured, rules: dict[str, Rule], tried: Sequence[Trial] = (), again: Sequence[Evidence] = ()
+) -> dict[Path, str]:
     """The texts of all files that are written, by their paths from the top of the repository."""
     summed = {code: {device: item.to_json() for device, item in each.items()} for code, each in found.items()}
     texts = {
         Path("rules", measured.FILE): json.dumps(summed, indent=1) + "\n",
-        PAGE: page.page(found, list(rules.values()), tried),
+        PAGE: page.page(found, list(rules.values()), tried, again),
     }
     for rule in rules.values():
         texts[Path("rules", rule.path.name)] = commented(rule.path.read_text(encoding="utf-8"), rule, found)
@@ -116,7 +129,8 @@ def write(root: Path = ROOT) -> list[str]:
         ValueError: a file of evidence is not what it should be.
     """
     tried = list(trials.committed(root / EVIDENCE.name))
-    texts = outputs(collect(root / EVIDENCE.name), catalogue.load(root / "rules"), tried)
+    again = [evidence.read(path) for path in evidence.committed(root / EVIDENCE.name)]
+    texts = outputs(collect(root / EVIDENCE.name), catalogue.load(root / "rules"), tried, again)
     changed = stale(texts, root)
     for path in changed:
         (root / path).write_text(texts[Path(path)], encoding="utf-8")

@@ -1,11 +1,10 @@
-"""PPF203: each step of a deep and narrow network asks in Python whether the loss is too large."""
+"""PPF203: behind the backward pass, each step asks in Python whether the loss is too large for the curve."""
 
 from __future__ import annotations
 
-import networks
+import host_and_card
 import paddle
 import photos
-import running
 from paddle.nn.functional import cross_entropy
 
 
@@ -13,17 +12,18 @@ def train(steps: int, batch: int, side: int) -> float:
     loader = paddle.io.DataLoader(
         paddle.io.TensorDataset(photos.in_memory(steps * batch, side)), batch_size=batch, shuffle=True
     )
-    network = networks.narrow()
+    network = host_and_card.network(side)
     optimizer = paddle.optimizer.Momentum(0.01, parameters=network.parameters())
     for images, labels in loader:
         loss = cross_entropy(network(images), labels)
+        loss.backward()
         if loss > 10:
             loss = loss.clip(max=10.0)
-        loss.backward()
         optimizer.step()
         optimizer.clear_grad()
+        host_and_card.between_steps()
     return float(loss)
 
 
 if __name__ == "__main__":
-    running.start(train, steps=60, batch=32, side=64)
+    host_and_card.start(train, steps=60, batch=32, side=64)

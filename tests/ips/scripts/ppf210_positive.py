@@ -1,11 +1,10 @@
-"""PPF210: the loss of a deep and narrow network reads on the host how many samples count."""
+"""PPF210: the loss reads on the host how many samples count."""
 
 from __future__ import annotations
 
-import networks
+import host_and_card
 import paddle
 import photos
-import running
 from paddle import nn
 from paddle.nn.functional import cross_entropy
 
@@ -21,16 +20,17 @@ def train(steps: int, batch: int, side: int) -> float:
     loader = paddle.io.DataLoader(
         paddle.io.TensorDataset(photos.in_memory(steps * batch, side)), batch_size=batch, shuffle=True
     )
-    network = networks.narrow()
-    criterion = PositiveLoss()
+    network = host_and_card.network(side)
     optimizer = paddle.optimizer.Momentum(0.01, parameters=network.parameters())
+    criterion = PositiveLoss()
     for images, labels in loader:
         loss = criterion(network(images), labels)
         loss.backward()
         optimizer.step()
         optimizer.clear_grad()
+        host_and_card.between_steps()
     return float(loss)
 
 
 if __name__ == "__main__":
-    running.start(train, steps=60, batch=32, side=64)
+    host_and_card.start(train, steps=60, batch=32, side=64)

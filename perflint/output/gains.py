@@ -1,0 +1,23 @@
+"""What a profile says of a finding as JSON-ready values, for the formats that programs read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perflint.ranking.bounds import Bound
+
+
+def gain_data(bound: Bound) -> dict[str, Any]:
+    """The share of the step (0 to 1), how many times as fast it can get, and how that was found.
+
+    ``share`` is None where nothing is known, ``at_most`` where nothing bounds the gain; ``more`` says why not.
+    """
+    return {
+        "grade": str(bound.grade),
+        "share": None if bound.share is None else round(bound.share, 6),
+        "at_most": None if bound.at_most is None else round(bound.at_most, 4),
+        "by": bound.by or None,
+        "shared_by": bound.shared,
+        "more": bound.more or None,
+        "file": bound.profile or None,
+    }

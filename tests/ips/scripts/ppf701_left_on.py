@@ -1,0 +1,29 @@
+"""PPF701: a check for NaN behind each operator, left over from looking for one."""
+
+from __future__ import annotations
+
+import networks
+import paddle
+import photos
+import running
+from paddle.nn.functional import cross_entropy
+
+paddle.set_flags({"FLAGS_check_nan_inf": True})
+
+
+def train(steps: int, batch: int, side: int) -> float:
+    loader = paddle.io.DataLoader(
+        paddle.io.TensorDataset(photos.in_memory(steps * batch, side)), batch_size=batch, shuffle=True
+    )
+    network = networks.classifier()
+    optimizer = paddle.optimizer.Momentum(0.01, parameters=network.parameters())
+    for images, labels in loader:
+        loss = cross_entropy(network(images), labels)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+    return float(loss)
+
+
+if __name__ == "__main__":
+    running.start(train, steps=60, batch=32, side=64)
