@@ -10,15 +10,17 @@ if __name__ == "__main__":  # ``python -m perflint.cli``, before anything else i
 import argparse
 import atexit
 import gc
+import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from perflint.commands import CommandError, internal_error, is_debugging
+from perflint.commands import CommandError, internal_error, is_debugging, spelling
 from perflint.commands.ending import Terminated, in_order
+from perflint.commands.spelling import with_command
 from perflint.output.console import complain
 from perflint.output.formats import FORMATS
 from perflint.text.visible import visible
@@ -27,7 +29,6 @@ CLEAN, FOUND, FAILED = 0, 1, 2
 """Exit status: nothing (left) to report; findings; perflint could not do its work."""
 
 _INTERRUPTED = 130
-_TERMINATED = 143
 
 _MAY_HAVE_VALUE = ("--add-noqa", "--write-baseline")
 """Options of ``check`` whose value, if there is one, follows a ``=``."""
@@ -35,8 +36,15 @@ _MAY_HAVE_VALUE = ("--add-noqa", "--write-baseline")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``perflint`` with these arguments (default: those of the process) and give its exit status."""
-    own, of_script = _of_script(sys.argv[1:] if argv is None else argv)
-    options = _parser().parse_args(_with_values(own))
+    parser, commands = _parser()
+    try:
+        own, of_script = _of_script(with_command(sys.argv[1:] if argv is None else argv, commands))
+    except CommandError as error:
+        complain(str(error))
+        return FAILED
+    options, unknown = parser.parse_known_args(_with_values(own))
+    if unknown:
+        _refuse(unknown, commands.get(options.command, parser))
     options.arguments = of_script
     stays = getattr(options, "watch", False) or options.command == "server"
     options.is_program = argv is None and not stays  # it ends after one run
@@ -49,8 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(options)
     except CommandError as error:
         complain(str(error), error.more)
-    except Terminated:
-        return _TERMINATED
+    except Terminated as error:
+        return 128 + error.number
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # the last resort: a person gets a sentence, not a traceback
@@ -62,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options that these arguments stand for, for a program that runs a command by itself."""
-    options = _parser().parse_args(arguments)
+    options = _parser()[0].parse_args(arguments)
     options.is_program = False
     return options
 
@@ -71,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
     """Run a command: a module with ``run(options)``, which gives the exit status."""
     name = "version" if options.version else options.command
     if name is None:
-        _parser().print_help(sys.stderr)
+        _parser()[0].print_help(sys.stderr)
         return FAILED
     place = "perflint.server.command" if name == "server" else f"perflint.commands.{name}"
     status: int = import_module(place).run(options)
@@ -86,27 +94,40 @@ class _Parser(argparse.ArgumentParser):
         super().error(visible(message))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _refuse(unknown: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
+    """Say of arguments that a command does not have what may have been meant, and end."""
+    options = [name for action in parser._actions for name in action.option_strings]  # argparse has no other list
+    wrong = next((word for word in unknown if word.startswith("-")), "")
+    parser.error(spelling.unknown(wrong, options) if wrong else f"unrecognized arguments: {' '.join(unknown)}")
+
+
+def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser of all arguments, and those of the commands by name."""
     parser = _Parser(
         prog="perflint",
         description="Find the lines of PaddlePaddle training code that cost speed, and the edit that wins it back.",
-        epilog="Exit status: 0 nothing to report, 1 findings, 2 perflint could not do its work.",
+        epilog="A path alone means check: perflint train.py. "
+        "Exit status: 0 nothing to report, 1 findings, 2 perflint could not do its work.",
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_check(commands.add_parser("check", help="check files and directories"))
     _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules"))
     _add_bench(commands.add_parser("bench", help="RUN a training script before and after its fixes, and compare"))
+    _add_instrument(commands.add_parser("instrument", help="name the parts of a training step for a profiler"))
+    _add_profile(commands.add_parser("profile", help="RUN a training script and say where the time of a step goes"))
     _add_config(commands.add_parser("config", help="show the settings of a run and where each comes from"))
     commands.add_parser("clean", help="remove what earlier runs have kept to be faster")
     _add_server(commands.add_parser("server", help="show findings in an editor (Language Server Protocol)"))
-    return parser
+    return parser, commands.choices
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", type=Path, metavar="PATH", help="file or directory (default: .), or - for standard input")
     add("--fix", action="store_true", help="apply safe fixes and report what remains")
+    add("--fix-only", action="store_true", help="apply safe fixes, and neither report what remains nor exit 1 for it")
+    add("--exit-non-zero-on-fix", action="store_true", help="exit 1 if a fix was made, even if nothing remains")
     add("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes too; alone: count them in")
     add("--diff", action="store_true", help="show what --fix would change, write nothing; exit 1 if there is a change")
     _add_settings(parser)
@@ -115,11 +136,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("--stdin-filename", type=Path, metavar="PATH", help="the name that standard input goes by")
     add("--force-exclude", action="store_true", help="exclude also files that are named on the command line")
     _add_old_code(parser)
+    _add_ranking(parser)
     add("--exit-zero", action="store_true", help="exit 0 even if there are findings")
     add("-q", "--quiet", action="store_true", help="show findings and errors only")
     add("-j", "--jobs", type=_positive, metavar="N", help="processes to use (default: one for each available core)")
     add("--no-cache", action="store_true", help="neither read nor write a cache")
     add("--watch", action="store_true", help="check again when a file or the configuration changes, until Ctrl-C")
+    add("--show-files", action="store_true", help="list the files that would be checked, and check none")
     add("--timing", action="store_true", help="show where the time went (uses one process and no cache)")
 
 
@@ -142,8 +165,21 @@ def _add_old_code(parser: argparse.ArgumentParser) -> None:
     add("--write-baseline", nargs="?", metavar="FILE", help=where)
 
 
+def _add_ranking(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("profile").add_argument
+    what = "show first what can win most by this profile (of perflint profile, Paddle Profiler or nsys) or training log"
+    add("--profile", type=Path, action="append", default=[], metavar="FILE", help=f"{what} (repeatable)")
+    least = "hide what is known to win less than this share of the step, such as 1%% or 0.01"
+    add("--min-share", type=_step_share, metavar="SHARE", help=least)
+
+
 def _add_rule(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rule", nargs="?", metavar="CODE|NAME", help="the rule; without it, one line for each rule")
+    parser.add_argument(
+        "rule",
+        nargs="*",
+        metavar="CODE|NAME|WORDS",
+        help="the rule; or a group, a Paddle call or what you see ('reader_cost high'); without it, all, a line each",
+    )
     parser.add_argument("--all", action="store_true", help="explain all rules")
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
 
@@ -165,12 +201,10 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.usage = "perflint bench [OPTIONS] SCRIPT [-- ARGS]"
     parser.description = (
         "Run a training script in copies of its project, as it is and with its fixes, and compare their speed. This "
-        "is the one command that RUNS the code it is given. Arguments of the script follow --."
+        "command and profile RUN the code they are given; no other does. Arguments of the script follow --."
     )
+    _add_script_run(parser, "steps to measure in each run (default: 50)")
     add = parser.add_argument
-    add("script", type=Path, metavar="SCRIPT", help="the script that trains")
-    add("--steps", type=_count(1), default=50, metavar="N", help="steps to measure in each run (default: 50)")
-    add("--warmup", type=_count(1), default=10, metavar="N", help="steps before those (default: 10)")
     add("--rounds", type=_count(3), default=5, metavar="N", help="runs of each variant (default: 5, at least 3)")
     add(
         "--by",
@@ -178,6 +212,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         help="beside all fixes together: each fix (the default for up to 7), the fixes of each rule, or nothing else",
     )
     add("--unsafe-fixes", action="store_true", help="make unsafe fixes too")
+    _add_bench_choice(parser)
     add(
         "--time-limit",
         type=_count(1),
@@ -185,11 +220,133 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="of all runs together (default: 1800); the rounds that are over by then are compared",
     )
+    add(
+        "--launch",
+        metavar="MODULE",
+        help='start the script with this module and its arguments: "paddle.distributed.launch --nproc_per_node 2"',
+    )
+    add(
+        "--tune", metavar="NAME=VALUES", help="measure values of an argument of the training loader (num_workers=0,2,4)"
+    )
+    add("--loader", metavar="FILE:LINE", help="the loader that --tune is about, where there are several")
+    add("--search", action="store_true", help="find the fixes that are fastest together and leave the losses alone")
+    add("--tolerance", type=_part, metavar="PART", help="with --search: losses may differ by this part (1e-3)")
     add("--no-seed", action="store_true", help="leave the seeds alone (default: fixed, so that losses can be compared)")
-    add("--python", metavar="EXE", help="the interpreter that runs the script (default: that of perflint)")
-    add("--json", type=Path, metavar="FILE", help="write all measured steps there")
+    add("--json", type=Path, metavar="FILE", help="write all measured steps there, after each round")
+    add("--resume", type=Path, metavar="FILE", help="go on with the measurement that --json has written there")
     add("--html", type=Path, metavar="FILE", help="write a page with plots there")
     _add_settings(parser)
+
+
+def _add_bench_choice(parser: argparse.ArgumentParser) -> None:
+    """What is compared, how surely, and what follows from it."""
+    add = parser.add_argument
+    add("--suggestions", action="store_true", help="measure also the edits that are only shown, each as it is shown")
+    add(
+        "--fix",
+        action="append",
+        default=[],
+        metavar="RULE:FILE:LINE",
+        help="measure this fix and no other, whatever its level; RULE:LINE where one file alone has it (repeatable)",
+    )
+    add(
+        "--against",
+        metavar="REV",
+        help="compare a git revision with the working tree, or two (A..B), and make no fixes",
+    )
+    add(
+        "--until",
+        type=_share,
+        metavar="PERCENT",
+        help="add rounds to those of --rounds until all intervals are within so much of their ratios (5%%)",
+    )
+    add(
+        "--fail-under",
+        type=_ratio,
+        metavar="RATIO",
+        help="exit 1 if the whole interval of all fixes (or of --against) is below this ratio (1.05)",
+    )
+
+
+def _share(text: str) -> float:
+    """``5%`` as 0.05."""
+    try:
+        value = float(text.removesuffix("%")) / 100
+    except ValueError:
+        value = math.nan
+    if not text.endswith("%") or not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} should be a percentage above 0%, up to 100%, such as 5%")
+    return value
+
+
+def _ratio(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} should be a ratio of ips above 0, such as 1.05")
+    return value
+
+
+def _part(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} should be a part of the loss between 0 and 1, such as 1e-3")
+    return value
+
+
+_part.__name__ = "part of the loss"  # what argparse calls a wrong value
+
+
+def _add_instrument(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Put ranges named reader, forward, backward and optimizer around the parts of a file's training steps, and a "
+        "profiler that records a few of them. Shows the change as a diff; nothing is run."
+    )
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="the file with the loop that trains")
+    add("--write", action="store_true", help="change the file (default: show the change)")
+    add("--remove", action="store_true", help="take the ranges out again")
+    add("--nvtx", action="store_true", help="NVTX ranges, for Nsight Systems, instead of those of Paddle's profiler")
+    add("--skip", type=_count(0), default=10, metavar="N", help="steps before those that are recorded (default: 10)")
+    add("--steps", type=_count(1), default=5, metavar="N", help="steps to record (default: 5)")
+    _add_settings(parser)
+
+
+def _add_profile(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "perflint profile [OPTIONS] SCRIPT [-- ARGS]"
+    parser.description = (
+        "Run a training script once, in a copy of its project, and say where the time of a step goes, by file and "
+        "line. This command and bench RUN the code they are given; no other does. Arguments of the script follow --."
+    )
+    _add_script_run(parser, "steps to measure (default: 50)")
+    add = parser.add_argument
+    add("--top", type=_count(1), default=10, metavar="N", help="lines of code to show (default: 10)")
+    add(
+        "--time-limit",
+        type=_count(1),
+        default=600,
+        metavar="SECONDS",
+        help="of the run (default: 600); nothing is reported where the steps are not over by then",
+    )
+    add("--json", type=Path, metavar="FILE", help="write all lines there")
+    add("--html", type=Path, metavar="FILE", help="write a page there")
+
+
+def _add_script_run(parser: argparse.ArgumentParser, steps: str) -> None:
+    """The script, and what all commands that run one ask for."""
+    add = parser.add_argument
+    add("script", type=Path, metavar="SCRIPT", help="the script that trains")
+    add("--steps", type=_count(1), default=50, metavar="N", help=steps)
+    add("--warmup", type=_count(1), default=10, metavar="N", help="steps before those (default: 10)")
+    add("--python", metavar="EXE", help="the interpreter that runs the script (default: that of perflint)")
+    add(
+        "--stall-limit",
+        type=_count(1),
+        metavar="SECONDS",
+        help="end a run in which nothing happens for so long (default: 120 before the first step, then 30 or 20 steps)",
+    )
 
 
 def _count(least: int) -> Callable[[str], int]:
@@ -209,7 +366,16 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         ("--ignore", "leave these rules out"),
         ("--extend-select", "use these rules besides the others"),
     ):
-        group.add_argument(name, type=_names, action="extend", metavar="RULES", help=f"{what} (codes, prefixes, names)")
+        group.add_argument(
+            name, type=_names, action="extend", metavar="RULES", help=f"{what} (codes, prefixes, names, groups)"
+        )
+    for name, what in (
+        ("--exclude", "leave these files out, in place of those of the configuration"),
+        ("--extend-exclude", "leave these files out too"),
+    ):
+        group.add_argument(
+            name, type=_names, action="extend", metavar="PATTERNS", help=f"{what} (as in a .gitignore file)"
+        )
     group.add_argument(
         "--min-confidence", choices=("low", "medium", "high"), help="report what perflint is at least so sure of"
     )
@@ -226,14 +392,16 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def _with_values(arguments: Sequence[str]) -> list[str]:
     """The arguments with an empty value for each option that may have one, so that it does not take a path for it."""
+    if "check" not in arguments:  # the one command with such options; others have some that begin alike
+        return [*arguments]
     end = arguments.index("--") if "--" in arguments else len(arguments)
     alone = {option[:length] for option in _MAY_HAVE_VALUE for length in range(len("--x"), len(option) + 1)}
     return [f"{item}=" if item in alone else item for item in arguments[:end]] + [*arguments[end:]]
 
 
 def _of_script(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The arguments of perflint, and those behind ``--`` that ``bench`` hands to a script."""
-    if not arguments or arguments[0] != "bench" or "--" not in arguments:
+    """The arguments of perflint, and those behind ``--`` that ``bench`` and ``profile`` hand to a script."""
+    if not arguments or arguments[0] not in ("bench", "profile") or "--" not in arguments:
         return [*arguments], []
     end = arguments.index("--")
     return [*arguments[:end]], [*arguments[end + 1 :]]
@@ -250,6 +418,17 @@ def _output(text: str) -> tuple[str, str]:
         return name, place
     problem = f"{name} is no format: use one of {', '.join(FORMATS)}" if name not in FORMATS else "the file is missing"
     raise argparse.ArgumentTypeError(f"{text!r} should be FORMAT:FILE, such as sarif:perflint.sarif; {problem}")
+
+
+def _step_share(text: str) -> float:
+    """A share from 0 to 1, given as one or in per cent."""
+    number = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
+    if not 0 <= number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share of a step: write 5% or 0.05")
+    return number
+
+
+_step_share.__name__ = "share of a step"
 
 
 def _positive(text: str) -> int:

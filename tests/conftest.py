@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from perflint import catalogue
-from perflint.run import engine
-from tests import fake_rules, reported
+from tests import needed  # first: it says in a sentence what the imports below would fail for
+
+needed.check()
+
+from perflint import catalogue  # noqa: E402
+from perflint.run import engine  # noqa: E402
+from tests import fake_rules, reported  # noqa: E402
 
 os.environ["PERFLINT_CACHE_DIR"] = ""
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -25,6 +29,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--stand-in", action="store_true", help="measure with the stand-in for Paddle on PyTorch (docs/measuring.md)"
     )
+    parser.addoption("--rounds", type=int, default=10, help="rounds of each measurement of -m ips (default: 10)")
+    parser.addoption("--block", default="", help="measure a part only: 1/4 is the first of four")
+    parser.addoption("--out", default="", help="pack all that -m ips has measured into this tar file")
+    parser.addoption("--why", default="", help="what rules are measured again for; the evidence keeps it")
+
+
+_LEFT_OUT = {
+    "slow": "look at more published code, or more shapes of it",
+    "ips": "measure what fixes gain (docs/measuring.md)",
+}
+"""Marks of tests that are left out unless -m names them."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end which tests were left out, and how to run them."""
+    for mark, what in _LEFT_OUT.items():
+        if f"not {mark}" in terminalreporter.config.option.markexpr:
+            terminalreporter.write_line(f"left out are tests that {what}: python -m pytest -m {mark}")
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +66,7 @@ def cli_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_catalogu
     """An empty project as the current directory, the fake rules, and no colour from outside."""
     monkeypatch.setattr(engine, "check", fake_rules.check)
     monkeypatch.setattr(engine, "check_projects", fake_rules.check_projects)
-    for name in ("NO_COLOR", "FORCE_COLOR", "PERFLINT_DEBUG"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "PERFLINT_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "perflint.toml").touch()
     monkeypatch.chdir(tmp_path)
@@ -53,7 +75,7 @@ def cli_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_catalogu
 @pytest.fixture
 def real_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with the rules and the engine that people get."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "PERFLINT_DEBUG"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "PERFLINT_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "perflint.toml").touch()
     monkeypatch.chdir(tmp_path)

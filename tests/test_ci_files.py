@@ -60,7 +60,7 @@ def test_the_action_has_the_form_of_an_action() -> None:
 
 
 def test_the_examples_have_the_form_that_their_readers_expect(tmp_path: Path) -> None:
-    assert (len(EXAMPLES), len(WORKFLOWS), len(GITLAB)) == (7, 4, 1)
+    assert (len(EXAMPLES), len(WORKFLOWS), len(GITLAB)) == (8, 5, 1)
     for number, text in enumerate(WORKFLOWS):
         (tmp_path / f"{number}.yml").write_text(text)
         is_valid("vendor.github-workflows", tmp_path / f"{number}.yml")

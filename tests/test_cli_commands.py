@@ -24,7 +24,7 @@ def test_rule_explains_one_rule_by_code_or_name(capsys: Output) -> None:
 
 def test_rule_lists_and_explains_all(capsys: Output) -> None:
     assert main(["rule"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.partition("\n\n")[0].splitlines()  # below them are the groups
     assert [line.split()[0] for line in lines] == list(fake_rules.RULES)
     assert [line.split()[1] for line in lines][-1] == "off"
     assert main(["rule", "--all"]) == 0

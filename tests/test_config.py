@@ -20,12 +20,12 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 KNOWN = {
-    "PPF101": "dataloader-workers",
-    "PPF201": "host-read-in-step",
-    "PPF202": "print-in-step",
-    "PPF401": "save-in-step",
-    "PPF402": "save-each-epoch",
-    "PPF405": "log-each-step",
+    "PPF101": ("dataloader-workers", "io"),
+    "PPF201": ("host-read-in-step", "sync"),
+    "PPF202": ("print-in-step", "sync"),
+    "PPF401": ("save-in-step", "io"),
+    "PPF402": ("save-each-epoch", "io", "advice"),
+    "PPF405": ("log-each-step", "io"),
 }
 
 
@@ -84,6 +84,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         respect-gitignore = false
         context = ["src"]
         baseline = "known.json"
+        profile = "train.json"
         default-workers = 8
         log-interval = 50
         min-confidence = "high"
@@ -112,6 +113,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         respect_gitignore=False,
         context=("src",),
         baseline="known.json",
+        profile="train.json",
         default_workers=8,
         log_interval=50,
         min_confidence=Confidence.HIGH,
@@ -239,8 +241,8 @@ def test_wrong_types_say_what_was_found_and_what_is_expected(
         ("ppf101", "did you mean PPF101?"),
         ("all", "did you mean ALL?"),
         ("print_in_step", "did you mean print-in-step?"),
-        ("", "`perflint rule --all` lists the rules"),
-        ("E501", "`perflint rule --all` lists the rules"),
+        ("", "`perflint rule` lists the rules and the groups"),
+        ("E501", "`perflint rule` lists the rules and the groups"),
     ],
 )
 def test_a_selector_that_means_no_rule_is_an_error(tmp_path: Path, entry: str, hint: str) -> None:
@@ -251,9 +253,9 @@ def test_a_selector_that_means_no_rule_is_an_error(tmp_path: Path, entry: str, h
 
 def test_selectors_in_every_place_are_checked(tmp_path: Path) -> None:
     for key in ("select", "extend-select", "extend-safe-fixes", "extend-unsafe-fixes"):
-        assert f": {key}: " in error_of(tmp_path, f'{key} = ["PPF9"]\n')
-    message = error_of(tmp_path, 'log-interval = 20\n[per-file-ignores]\n"a.py" = ["PPF9"]\n')
-    assert message.startswith(':2: per-file-ignores: "PPF9" is not ALL')
+        assert f": {key}: " in error_of(tmp_path, f'{key} = ["PPF99"]\n')
+    message = error_of(tmp_path, 'log-interval = 20\n[per-file-ignores]\n"a.py" = ["PPF99"]\n')
+    assert message.startswith(':2: per-file-ignores: "PPF99" is not ALL')
 
 
 def test_patterns_are_checked(tmp_path: Path) -> None:

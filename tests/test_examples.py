@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked_scripts import Script, run_scripts
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
 FINDINGS = {
@@ -31,9 +33,10 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 def losses(script: Path, folder: Path) -> list[float]:
     """Train for one short epoch in ``folder`` and return the mean losses that the script prints."""
-    done = run([sys.executable, str(script), "--epochs", "1", "--steps", "4"], folder)
-    assert done.returncode == 0, done.stderr
-    return [float(number) for number in re.findall(r"(?:mean|test) loss (\S+)", done.stdout)]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    [done] = run_scripts([Script(script, ["--epochs", "1", "--steps", "4"], folder, environment)])
+    assert done.status == 0, done.errors
+    return [float(number) for number in re.findall(r"(?:mean|test) loss (\S+)", done.output)]
 
 
 def test_every_example_is_tried() -> None:

@@ -74,7 +74,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Place
         return place, [item for item in run_perflint(".") if item[3] != "PPF001"]
 
 
-@pytest.mark.parametrize("how", ["-j1", "-j2", "spawn"])
+@pytest.mark.parametrize("how", ["-j1", pytest.param("-j2", marks=pytest.mark.slow), "spawn"])
 def test_all_rules_speak_as_they_do_on_the_command_line(
     how: str, examples: tuple[Path, list[Place]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -219,10 +219,10 @@ def test_a_program_that_hands_flake8_other_files(
 @pytest.mark.parametrize(
     ("arguments", "text", "words"),
     [
-        ([], 'select = ["PPF9"]\n', "perflint.toml:1: select: "),
+        ([], 'select = ["PPF99"]\n', "perflint.toml:1: select: "),
         ([], "no configuration", "perflint.toml:1: not valid TOML"),
         ([], 'context = ["gone"]\n', "gone does not exist"),
-        (["--ppf-select=PPF9"], "", "--ppf-select: "),
+        (["--ppf-select=PPF99"], "", "--ppf-select: "),
         (["--ppf-min-confidence=sure"], "", "--ppf-min-confidence: "),
         (["--ppf-config=gone.toml"], "", "gone.toml: cannot be read"),
         (["--ppf-config=perflint.toml", "--ppf-isolated"], "", "--ppf-isolated: "),

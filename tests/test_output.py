@@ -129,6 +129,9 @@ def test_a_diff_on_a_terminal_is_coloured_line_by_line() -> None:
         (Terminal(), {"TERM": "xterm", "NO_COLOR": ""}, True),
         (io.StringIO(), {"FORCE_COLOR": "1"}, True),
         (io.StringIO(), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (io.StringIO(), {"CLICOLOR_FORCE": "1"}, True),
+        (io.StringIO(), {"CLICOLOR_FORCE": "0"}, False),
+        (io.StringIO(), {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, False),
         (Terminal(), {"TERM": "dumb"}, False),
     ],
 )

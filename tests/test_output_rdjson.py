@@ -97,7 +97,7 @@ def test_a_diagnostic_says_what_how_grave_and_where_to_read_on() -> None:
     assert safe["message"] == "It costs time."
     assert safe["code"] == {
         "value": "PPF201",
-        "url": "https://github.com/perflint-paddle/perflint/blob/main/rules/PPF201.yaml",
+        "url": "https://github.com/perflint-paddle/perflint/blob/main/docs/rules/PPF201.md",
     }
     assert [item["severity"] for item in (safe, low, error)] == ["WARNING", "INFO", "ERROR"]
     assert low["related_locations"] == [

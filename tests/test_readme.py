@@ -1,19 +1,26 @@
-"""The READMEs tell the truth: their rule tables are the catalogue's, their output is what the command prints."""
+"""The READMEs tell the truth: their output is what the command prints, and their commands are there."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from perflint import catalogue
+from perflint import catalogue, cli
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 ROOT = Path(__file__).resolve().parents[1]
 READMES = ["README.md", "README_cn.md"]
 RULES = [rule for rule in catalogue.shipped().values() if rule.code not in ("PPF001", "PPF003")]
+RULES.sort(key=lambda rule: not rule.default)  # one table for those that are on, and one for the others
 
 
 def _text(name: str) -> str:
@@ -25,17 +32,20 @@ def _rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in row] for row in rows]
 
 
-def test_rule_table_is_the_catalogue() -> None:
-    rows = [[rule.code, rule.name, rule.summary, str(rule.fix_level)] for rule in RULES]
-    assert _rows(_text("README.md")) == rows
-
-
 def test_chinese_rule_table_has_the_same_rules() -> None:
     rows = [[rule.code, rule.name, str(rule.fix_level)] for rule in RULES]
-    assert [[row[0], row[1], row[3]] for row in _rows(_text("README_cn.md"))] == rows
+    assert [[row[0], row[1], row[3]] for row in _rows(_text("docs/rules_cn.md"))] == rows
 
 
-@pytest.mark.parametrize("name", READMES)
+@pytest.mark.parametrize(
+    ("name", "words"), [("README.md", "{} rules, {} of them on"), ("README_cn.md", "共 {} 条规则，其中 {} 条")]
+)
+def test_the_rules_are_counted(name: str, words: str) -> None:
+    rules = catalogue.shipped().values()
+    assert words.format(len(rules), sum(rule.default for rule in rules)) in _text(name)
+
+
+@pytest.mark.parametrize("name", [*READMES, "docs/start.md"])
 def test_output_is_what_the_command_prints(name: str) -> None:
     block = re.search(r"```\n\$ (perflint check [^\n]*)\n(.*?)```", _text(name), re.DOTALL)
     assert block is not None
@@ -51,10 +61,47 @@ def test_both_commands_are_there_and_the_same(name: str) -> None:
     assert 'python -m pip install -e ".[test]" && python -m pytest -n auto\n' in text
 
 
+def _commands(text: str) -> list[list[str]]:
+    """The commands of perflint in blocks of code and in the text, without the comments behind them."""
+    blocks = re.findall(r"```\n(.*?)```", text, re.DOTALL)
+    rows = [row.removeprefix("$ ").partition("  #")[0] for block in blocks for row in block.splitlines()]
+    own = [row.rpartition("&& ")[2] for row in rows if re.match(r"(\$ )?(python .*&& )?perflint ", row)]
+    return [shlex.split(row)[1:] for row in (*own, *re.findall(r"`(perflint [^`]+)`", text))]
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_perflint_knows_each_command(name: str) -> None:
+    commands = _commands(_text(name))
+    assert {words[0] for words in commands} >= {"check", "bench", "rule", "server", "--version"}
+    for words in commands:
+        script = ["train.py"] if len(words) == 1 and words[0] in ("bench", "profile") else []  # a command by its name
+        cli.parse([*words, *script])  # ends the process where an option is wrong
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_rules_are_found_by_what_the_text_says(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [words for words in _commands(_text(name)) if words[0] == "rule"]
+    assert len(asked) == 3
+    for words in asked:
+        assert cli.main(words) == 0
+        assert "PPF" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", [*READMES, "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_and_paths_exist(name: str) -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", _text(name)):
         assert (ROOT / target).exists(), target
+
+
+def test_links_lead_somewhere_on_pypi_too() -> None:
+    hook = tomllib.loads(_text("pyproject.toml"))["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    text = _text("README.md")
+    before = len(re.findall(r"\]\(", text))
+    for each in hook["substitutions"]:
+        text = re.sub(each["pattern"], each["replacement"], text)
+    assert re.findall(r"\]\((?!https://)[^)]*\)", text) == []
+    assert len(re.findall(r"\]\(https://", text)) == before
+    assert "](https://raw.githubusercontent.com/perflint-paddle/perflint/main/docs/images/bench.png)" in text
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)

@@ -222,7 +222,7 @@ def test_looking_takes_a_small_part_of_the_time() -> None:
         if len(waited) == 3:
             raise KeyboardInterrupt
 
-    options = cli._parser().parse_args(["check", "--watch", "--quiet"])
+    options = cli.parse(["check", "--watch", "--quiet"])
     status = watch.run(options, lambda *_: 0, Console(), Clock(sleep, lambda: next(moments)))
     assert (status, waited) == (0, [watch.PAUSE, 18.0, watch.PAUSE])
 
@@ -391,7 +391,7 @@ def test_a_configuration_that_says_the_same_is_no_change(watching: Watching, cap
 def test_a_configuration_that_cannot_be_used_is_shown_until_it_can(watching: Watching, capsys: Output) -> None:
     write("train.py", SLEEPS)()
     watching(
-        *(write("perflint.toml", 'ignore = ["PPF9"]\n'), nothing),
+        *(write("perflint.toml", 'ignore = ["PPF99"]\n'), nothing),
         *(write("train.py", COLLECTS), nothing),
         *(write("perflint.toml", ""), nothing),
     )
@@ -403,7 +403,7 @@ def test_a_configuration_that_cannot_be_used_is_shown_until_it_can(watching: Wat
         "12:00:00 changed: perflint.toml",
         "train.py:12:9: PPF704",
     ]
-    errors = [line for line in err.splitlines() if "PPF9" in line]
+    errors = [line for line in err.splitlines() if "PPF99" in line]
     assert len(errors) == 2
     assert all(line.startswith("perflint: ") for line in errors)
 
@@ -503,7 +503,7 @@ def test_a_rule_that_fails_does_not_end_it(watching: Watching, monkeypatch: pyte
         (["-"], "standard input"),
         (["--stdin-filename", "a.py"], "standard input"),
         (["gone.py"], "gone.py"),
-        (["--select", "PPF9"], "PPF9"),
+        (["--select", "PPF99"], "PPF99"),
     ],
 )
 def test_what_cannot_work_exits_2_with_one_sentence(

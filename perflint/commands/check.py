@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from perflint.commands import CommandError, InternalError, failing_file, outputs, saving, showing
+from perflint.commands import CommandError, InternalError, failing_file, outputs, profiled, saving, showing
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
 from perflint.commands.run_settings import common_directory
@@ -24,7 +25,11 @@ from perflint.output.progress import Progress
 from perflint.output.report import Report
 from perflint.run import cache
 from perflint.text.source import Source
+from perflint.text.visible import visible
 from perflint.text.wording import counted, listed
+
+if TYPE_CHECKING:
+    from perflint.ranking.shares import Profiled
 
 _MOST_NAMES = 3
 
@@ -65,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
         InternalError: a rule failed.
     """
     console = Console()
+    options.fix = options.fix or options.fix_only
     outputs.wanted(options)  # what cannot be written is said before a long check
     try:
         if options.watch:
@@ -97,14 +103,18 @@ def _phases() -> dict[object, str]:
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     if batch.is_nothing_checked:
         return _nothing_checked(options, batch, console)
+    if options.show_files:
+        console.write("".join(f"{visible(path)}\n" for path in sorted(batch.shown().sources)))
+        return 0
     for line in () if options.quiet else (*batch.skipped, *batch.settings.inputs.problems):
         console.note(f"warning: {line}")
     for path in () if options.quiet else batch.finished:
         console.note(f"note: {path}: the fixes that a killed run had begun to write are all in it now")
+    profiles = profiled.given(options, batch.settings, console)  # what cannot be used is said before a long check
     if options.write_baseline is not None:
         return _write_baseline(options, batch, console)
     shown = narrowing(options, batch)
-    status = _run(options, batch, shown, console)
+    status = _run(options, batch, shown, profiles, console)
     shown.tell(options, console)
     return status
 
@@ -124,7 +134,9 @@ def _nothing_checked(options: argparse.Namespace, batch: Batch, console: Console
     return 2
 
 
-def _run(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
+def _run(
+    options: argparse.Namespace, batch: Batch, shown: Narrowing, profiles: Sequence[Profiled], console: Console
+) -> int:
     if options.add_noqa is not None:
         from perflint.commands import adding
 
@@ -132,7 +144,7 @@ def _run(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: C
         return adding.run(options, batch, shown.check(_checker(options, batch)), report, console)
     if options.diff:
         return _diff(options, batch, shown, console)
-    return (_fix if options.fix else _look)(options, batch, shown, console)
+    return (_fix if options.fix else _look)(options, batch, shown, profiles, console)
 
 
 def _write_baseline(options: argparse.Namespace, batch: Batch, console: Console) -> int:
@@ -163,7 +175,9 @@ def _reported(options: argparse.Namespace, batch: Batch, findings: list[Finding]
     return _report(options, batch, by_place(batch.naming.findings(found)), batch.shown().sources)
 
 
-def _look(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
+def _look(
+    options: argparse.Namespace, batch: Batch, shown: Narrowing, profiles: Sequence[Profiled], console: Console
+) -> int:
     lost: Unchecked | None = None
     try:
         report = look(options, batch, shown)
@@ -171,6 +185,7 @@ def _look(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: 
         lost = error
         report = replace(_reported(options, batch, error.findings, shown), is_complete=False)
     files = len(report.sources.keys() - (lost.paths if lost else set()))
+    report = profiled.ranked(options, report, profiles, console)
     closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
     showing.findings(options, report, shown.closing(closing), console)
     if lost is not None:
@@ -226,16 +241,20 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     return found
 
 
-def _fix(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
+def _fix(
+    options: argparse.Namespace, batch: Batch, shown: Narrowing, profiles: Sequence[Profiled], console: Console
+) -> int:
     tried = _fixed(options, batch, shown)
     batch = batch.shown()
     lost = saving.save(tried, batch, console)
     outcome = tried.without(lost)
     showing.shortcomings(outcome, console)
     sources = {**batch.sources, **outcome.changed}
-    report = _report(options, batch, outcome.remaining, sources)
+    remaining = [] if options.fix_only else outcome.remaining
+    report = profiled.ranked(options, _report(options, batch, remaining, sources), profiles, console)
     showing.findings(options, report, shown.closing(summary.fixed(outcome) + summary.most_to_win(report)), console)
-    return 2 if lost else _status(options, bool(outcome.remaining))
+    is_changed = options.exit_non_zero_on_fix and bool(outcome.changed)
+    return 2 if lost else _status(options, bool(remaining) or is_changed)
 
 
 def _diff(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:

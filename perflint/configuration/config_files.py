@@ -84,18 +84,18 @@ class _Key:
 def load(
     start: Path,
     *,
-    known: Mapping[str, str],
+    known: Mapping[str, tuple[str, ...]],
     config: Path | None = None,
     isolated: bool = False,
     overrides: Mapping[str, object] | None = None,
 ) -> Settings:
     """The settings for a run started in ``start`` (a directory, or a file in it).
 
-    ``known`` maps the code of each rule to its name: entries that select rules are checked against it, and names are
-    turned into codes.  ``config`` is used in place of the file that would be found (``isolated``: no file is).
-    ``overrides`` holds what the command line gives, by key (None: not given).  There ``select`` starts the selection
-    afresh, as it does in Ruff; ``ignore`` and the ``extend-`` keys add to those of the file and have the last word on
-    the rules they mean; any other key takes the place of the file's.
+    ``known`` maps the code of each rule to the words that select it, its name and its groups: entries that select
+    rules are checked against it, and such words are turned into codes.  ``config`` is used in place of the file that
+    would be found (``isolated``: no file is).  ``overrides`` holds what the command line gives, by key (None: not
+    given).  There ``select`` starts the selection afresh, as it does in Ruff; ``ignore`` and the ``extend-`` keys add
+    to those of the file and have the last word on the rules they mean; any other key takes the place of the file's.
 
     Raises:
         ConfigError: a file cannot be read, is no TOML, or holds a key or value that perflint does not know.
@@ -250,6 +250,9 @@ _KEYS: Mapping[str, _Key] = {
     "baseline": _Key(
         'the name of a file, such as "perflint-baseline.json"', lambda value: value if isinstance(value, str) else None
     ),
+    "profile": _Key(
+        'the name of a file, such as "train-profile.json"', lambda value: value if isinstance(value, str) else None
+    ),
     "default-workers": _whole_number(1),
     "log-interval": _whole_number(2),
     "min-confidence": _Key('"low", "medium" or "high"', partial(_level, Confidence)),
@@ -275,12 +278,12 @@ _NOT_SET = {
 """What holds for a key that has no value, which TOML cannot say."""
 
 
-def _checked(place: _Place, table: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+def _checked(place: _Place, table: Mapping[str, Any], known: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     """The values of a table, each of its kind, with rule names turned into codes."""
     return {key: _checked_value(place, key, value, known) for key, value in table.items()}
 
 
-def _checked_value(place: _Place, key: str, value: Any, known: Mapping[str, str]) -> Any:
+def _checked_value(place: _Place, key: str, value: Any, known: Mapping[str, tuple[str, ...]]) -> Any:
     kind = _KEYS.get(key)
     if kind is None:
         raise place.fail(key, f"there is no such key; {_suggestion(key, KEYS) or 'the keys are ' + ', '.join(KEYS)}")
@@ -323,24 +326,25 @@ def _holds_null(value: Any) -> bool:
     return False
 
 
-def _codes(place: _Place, key: str, selectors: Iterable[str], known: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(_code(place, key, selector, known) for selector in selectors)
+def _codes(place: _Place, key: str, selectors: Iterable[str], known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(code for selector in selectors for code in _meant(place, key, selector, known))
 
 
-def _code(place: _Place, key: str, selector: str, known: Mapping[str, str]) -> str:
-    """A selector as the rest of perflint uses it: a rule's name becomes its code."""
+def _meant(place: _Place, key: str, selector: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """A selector as the rest of perflint uses it: the name of a rule, or of a group, becomes the codes it means."""
     if selector == ALL:
-        return selector
-    for code, name in known.items():
-        if selector == name:
-            return code
+        return (selector,)
+    named = tuple(code for code, words in known.items() if selector in words)
+    if named:
+        return named
     if any(specificity(selector, code) >= 0 for code in known):
-        return selector
-    hint = _suggestion(selector, [ALL, *known, *known.values()])
+        return (selector,)
+    words = dict.fromkeys(word for words in known.values() for word in words)
+    hint = _suggestion(selector, [ALL, *known, *words])
     raise place.fail(
         key,
-        f"{_quoted(selector)} is not ALL and no rule has such a code, beginning of a code, or name; "
-        + (hint or "`perflint rule --all` lists the rules"),
+        f"{_quoted(selector)} is not ALL and no rule has such a code, beginning of a code, name, or group; "
+        + (hint or "`perflint rule` lists the rules and the groups"),
     )
 
 
@@ -357,7 +361,7 @@ _ADDING = ("ignore", "extend-select", "extend-exclude", "extend-safe-fixes", "ex
 
 
 def _merged(
-    given: Mapping[str, Any], origin: str, wanted: Mapping[str, Any], known: Mapping[str, str]
+    given: Mapping[str, Any], origin: str, wanted: Mapping[str, Any], known: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of a file under those of the command line, and where each came from."""
     values = dict(given)
@@ -376,7 +380,9 @@ def _merged(
     return values, origins
 
 
-def _last_word(values: dict[str, Any], wanted: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+def _last_word(
+    values: dict[str, Any], wanted: Mapping[str, Any], known: Mapping[str, tuple[str, ...]]
+) -> dict[str, Any]:
     """The lists of the file, without the entries that would overrule the command line on a rule."""
     on, off = wanted.get("extend-select", ()), wanted.get("ignore", ())
     chosen = {code: rank for code in known if (rank := closest(on, code)) > closest(off, code)}
@@ -390,7 +396,7 @@ def _last_word(values: dict[str, Any], wanted: Mapping[str, Any], known: Mapping
     return result
 
 
-def _without(entry: str, ranks: Mapping[str, int], known: Mapping[str, str]) -> Iterable[str]:
+def _without(entry: str, ranks: Mapping[str, int], known: Mapping[str, tuple[str, ...]]) -> Iterable[str]:
     """An entry as it is; or, where it would overrule the command line on some codes, the other codes that it means."""
     meant = {code: rank for code in known if (rank := specificity(entry, code)) >= 0}
     lost = {code for code, rank in meant.items() if code in ranks and rank >= ranks[code]}

@@ -31,7 +31,8 @@ class Settings:
     """What a run may do.  Each field is the key of the same name (``_`` for ``-``) in ``[tool.perflint]``.
 
     ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
-    ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``), ``ALL`` or names.
+    ``profile``: a file seen from ``root`` by which findings are ranked; empty: none.
+    ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``) or ``ALL``.
     ``join_lines``: whether findings of one rule at neighbouring lines, with one cause, are reported as one.
     ``line_length`` is how many columns the rows that a fix writes may have.
     ``target_paddle`` is the oldest Paddle that the code has to run on; empty: what the project's files say.
@@ -52,6 +53,7 @@ class Settings:
     respect_gitignore: bool = True
     context: tuple[str, ...] = ()
     baseline: str = ""
+    profile: str = ""
     default_workers: int = 4
     log_interval: int = 10
     min_confidence: Confidence = Confidence.MEDIUM

@@ -2,7 +2,7 @@
 
 The mark after the code is always there, so that the lines are easy to take apart:
 ``[*]`` ``--fix`` applies the fix (with the options of this run), ``[u]`` it needs ``--unsafe-fixes``,
-``[d]`` it is only ever shown, ``[-]`` there is no fix.
+``[d]`` it is only ever shown, ``[-]`` there is no fix.  With a profile, what the finding can win stands behind it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def render(report: Report) -> Iterator[str]:
     for finding in report.findings:
         row, column = report.lines(finding.path).position(finding.start)
         place = f"{paint.bold(visible_path(finding.path))}:{row}:{column}:"
-        yield f"{place} {paint.code(finding.code)} {paint.level(_mark(report, finding))} {visible(message(finding))}\n"
+        gain = report.gain(finding)
+        mark = f"{paint.level(_mark(report, finding))}{f' {paint.bold(gain)};' if gain else ''}"
+        yield f"{place} {paint.code(finding.code)} {mark} {visible(message(finding))}\n"
 
 
 def _mark(report: Report, finding: Finding) -> str:

@@ -40,6 +40,8 @@ def _lines(report: Report, finding: Finding) -> Iterator[str]:
         yield f"  {paint.frame('= bottleneck:')} {about.bottleneck} ({about.name})"
     if finding.impact:
         yield f"  {paint.frame('= impact:')} {finding.impact.level}: {visible(finding.impact.reason)}"
+    if gain := report.gain(finding):
+        yield f"  {paint.frame('= profile:')} {gain}"
     if finding.fix:
         yield from _fix(report, finding.path, finding.fix)
     for place in finding.related:

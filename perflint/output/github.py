@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from perflint.findings import Finding
 from perflint.output.report import Report
-from perflint.output.rule_facts import message, severity
+from perflint.output.rule_facts import severity
 from perflint.text.visible import visible
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -21,7 +21,7 @@ def render(report: Report) -> Iterator[str]:
     for finding in report.findings:
         place = report.places.shown(finding.path)
         row, column = report.lines(finding.path).position(finding.start)
-        text = f"{visible(place)}:{row}:{column}: {finding.code} {visible(message(finding))}"
+        text = f"{visible(place)}:{row}:{column}: {finding.code} {visible(report.message(finding))}"
         properties = {"title": f"perflint ({finding.code})", "file": place, **_range(report, finding)}
         written = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
         yield f"::{_COMMANDS[severity(finding)]} {written}::{_data(text)}\n"

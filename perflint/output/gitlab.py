@@ -13,8 +13,6 @@ from perflint.catalogue import FILE_CODES
 from perflint.findings import Finding, ImpactLevel
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
-from perflint.output.rule_facts import message
-from perflint.suppress.fingerprints import fingerprints
 from perflint.text.source import LineTable
 from perflint.text.visible import visible
 
@@ -23,7 +21,7 @@ _SEVERITIES = {ImpactLevel.HIGH: "major", ImpactLevel.MEDIUM: "minor", ImpactLev
 
 def render(report: Report) -> Iterator[str]:
     """One JSON list."""
-    prints = fingerprints(report.findings, report.sources, report.places.root)
+    prints = report.fingerprints()
     issues = [_issue(report, *pair) for pair in zip(report.findings, prints, strict=True)]
     yield json_text(issues, indent=2) + "\n"
 
@@ -32,7 +30,7 @@ def _issue(report: Report, finding: Finding, fingerprint: str) -> dict[str, Any]
     lines = report.lines(finding.path)
     return {
         "check_name": finding.code,
-        "description": f"{finding.code} {visible(message(finding))}",
+        "description": f"{finding.code} {visible(report.message(finding))}",
         "severity": "critical" if finding.code in FILE_CODES else _severity(finding),
         "fingerprint": fingerprint,
         "location": {

@@ -1,8 +1,9 @@
 """``json``: the objects Ruff writes, so that what reads Ruff reads perflint, and some keys more.
 
 Added are ``bottleneck``, ``confidence``, ``impact``, ``related``, ``rows`` (those on which something of it begins),
-``fix.reason``, ``display`` as a value of ``fix.applicability``, and, where an edit needs a certain release of Paddle,
-``fix.paddle``.  Rows and columns count from 1, columns in code points; ends are exclusive.
+``fix.reason``, ``display`` as a value of ``fix.applicability``, where an edit needs a certain release of Paddle
+``fix.paddle``, and where a profile was given ``profile`` (see ``gains.gain_data``).  Rows and columns count from 1,
+columns in code points; ends are exclusive.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from perflint.catalogue import FILE_CODES
 from perflint.findings import Edit, Finding
 from perflint.fix.fixer import complete_edits
+from perflint.output.gains import gain_data
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
 from perflint.output.rule_facts import facts
@@ -29,6 +31,7 @@ def data(report: Report, finding: Finding) -> dict[str, Any]:
     """One finding as JSON-ready values."""
     table = report.lines(finding.path)
     about = facts(finding.code)
+    gain = {"profile": gain_data(report.ranking.of(finding))} if report.ranking is not None else {}
     return {
         "cell": None,
         "code": finding.code,
@@ -38,6 +41,7 @@ def data(report: Report, finding: Finding) -> dict[str, Any]:
         "bottleneck": about.bottleneck,
         "confidence": str(finding.confidence),
         "impact": _impact(finding),
+        **gain,
         "filename": _absolute(finding.path),
         "location": _place(table, finding.start),
         "end_location": _place(table, finding.end),

@@ -8,21 +8,23 @@ the names hold the place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from xml.etree import ElementTree
 
 from perflint.catalogue import FILE_CODES
 from perflint.findings import Finding
 from perflint.output.report import Report
-from perflint.output.rule_facts import facts, message
+from perflint.output.rule_facts import facts
 from perflint.text.visible import visible
 
 
 def render(report: Report) -> Iterator[str]:
     """One XML document in ASCII, with a test suite for each file that has findings."""
     root = ElementTree.Element("testsuites", {"name": "perflint", **_counts(report.findings)})
-    for path, findings in groupby(report.findings, lambda finding: finding.path):
-        _add_suite(root, report, path, list(findings))
+    by_path: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        by_path.setdefault(finding.path, []).append(finding)
+    for path, findings in by_path.items():
+        _add_suite(root, report, path, findings)
     if not report.findings:
         suite = ElementTree.SubElement(root, "testsuite", {"name": "perflint", "tests": "1", **_NONE})
         ElementTree.SubElement(suite, "testcase", {"classname": "perflint", "name": "no findings"})
@@ -48,13 +50,13 @@ def _add_suite(root: ElementTree.Element, report: Report, path: str, findings: S
         failed = ElementTree.SubElement(
             ElementTree.SubElement(suite, "testcase", case),
             "error" if finding.code in FILE_CODES else "failure",
-            {"message": visible(message(finding)), "type": finding.code},
+            {"message": visible(report.message(finding)), "type": finding.code},
         )
         failed.text = "\n".join(map(visible, _text(report, finding, f"{place}:{row}:{column}")))
 
 
 def _text(report: Report, finding: Finding, place: str) -> Iterator[str]:
-    yield f"{place}: {finding.code} {message(finding)}"
+    yield f"{place}: {finding.code} {report.message(finding)}"
     if finding.fix:
         yield f"fix ({finding.fix.level}): {finding.fix.message}"
     for related in finding.related:

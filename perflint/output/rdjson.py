@@ -17,7 +17,7 @@ from perflint.fix.fixer import complete_edits, spliced
 from perflint.output.json_text import json_text
 from perflint.output.places import STDIN, valid
 from perflint.output.report import Report
-from perflint.output.rule_facts import facts, message, severity
+from perflint.output.rule_facts import facts, severity
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 _BOM_BYTES = 3
@@ -38,7 +38,7 @@ def render(report: Report) -> Iterator[str]:
 def _diagnostic(report: Report, finding: Finding) -> dict[str, Any]:
     url = facts(finding.code).url
     diagnostic: dict[str, Any] = {
-        "message": valid(_message(finding)),
+        "message": valid(_message(report, finding)),
         "location": {"path": _path(finding.path), "range": _range(report, finding.path, finding.start, finding.end)},
         "severity": _SEVERITIES[severity(finding)],
         "code": {"value": finding.code, **({"url": url} if url else {})},
@@ -50,13 +50,13 @@ def _diagnostic(report: Report, finding: Finding) -> dict[str, Any]:
     return diagnostic
 
 
-def _message(finding: Finding) -> str:
+def _message(report: Report, finding: Finding) -> str:
     """What is wrong, and what a person has to know who is offered the fix at a click."""
     fix = finding.fix
     if fix is None or fix.level is Level.SAFE:
-        return message(finding)
+        return report.message(finding)
     what = "Suggestion" if fix.level is Level.DISPLAY else "Unsafe fix"
-    return f"{message(finding)}\n{what}: {fix.message}" + (f" ({fix.reason})" if fix.reason else "")
+    return f"{report.message(finding)}\n{what}: {fix.message}" + (f" ({fix.reason})" if fix.reason else "")
 
 
 def _suggestion(report: Report, finding: Finding) -> dict[str, Any] | None:

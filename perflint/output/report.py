@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, Level, by_place
+from perflint.output.rule_facts import message
 from perflint.text.colour import Palette
 from perflint.text.source import LineTable, Source
+from perflint.text.visible import visible
 
 if TYPE_CHECKING:
     from perflint.output.places import Places
+    from perflint.ranking.ranked import Ranking
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Report:
     """Findings with the sources they point into.
 
     ``applicable`` is the lowest level that ``--fix`` would apply under the options of this run; ``start`` is the
-    deepest directory above all that was to be checked.  ``is_complete``: all of them were.
+    deepest directory above all that was to be checked.  ``is_complete``: all of them were.  ``ranking``: what
+    profiles say of the findings, which are in its order then (None: no profile was given).
     """
 
     findings: Sequence[Finding]
@@ -32,6 +36,7 @@ class Report:
     settings: Settings = field(default_factory=Settings)
     start: Path = field(default_factory=Path)
     is_complete: bool = True
+    ranking: Ranking | None = None
 
     @cached_property
     def places(self) -> Places:
@@ -44,6 +49,24 @@ class Report:
         """The line table of a file; an empty one if the file could not be read."""
         source = self.sources.get(path)
         return source.lines if source else LineTable("")
+
+    def gain(self, finding: Finding) -> str:
+        """What a profile says that a finding can win, such as ``3.3 % of the step (exact): at most 1.03x``; or ""."""
+        return visible(self.ranking.of(finding).text) if self.ranking is not None else ""
+
+    def message(self, finding: Finding) -> str:
+        """The message of a finding and what it can win, for formats that have no place of their own for that."""
+        gain = self.gain(finding)
+        return f"{message(finding)} Profile: {gain}." if gain else message(finding)
+
+    def fingerprints(self) -> list[str]:
+        """The fingerprint of each finding, the same in whatever order the findings are."""
+        from perflint.suppress.fingerprints import fingerprints  # which reports for people do without
+
+        placed = by_place(self.findings) if self.ranking is not None else self.findings
+        prints = fingerprints(placed, self.sources, self.places.root)
+        by_finding = {id(finding): each for finding, each in zip(placed, prints, strict=True)}
+        return [by_finding[id(finding)] for finding in self.findings]
 
     def would_fix(self, finding: Finding) -> bool:
         """Whether ``--fix`` would apply the fix of this finding."""

@@ -16,13 +16,13 @@ from perflint.catalogue import HOME, Rule
 from perflint.configuration.selection import selected
 from perflint.findings import Edit, Finding, ImpactLevel, Level, Related
 from perflint.fix.fixer import complete_edits
+from perflint.output.gains import gain_data
 from perflint.output.json_text import json_text
 from perflint.output.line_hashes import line_hashes
 from perflint.output.places import valid
 from perflint.output.report import Report
 from perflint.output.rule_facts import facts, message, severity
 from perflint.output.sarif_rules import descriptor
-from perflint.suppress.fingerprints import fingerprints
 from perflint.text.source import LineTable
 
 _RANKS = {ImpactLevel.LOW: 10.0, ImpactLevel.MEDIUM: 50.0, ImpactLevel.HIGH: 90.0}
@@ -54,7 +54,7 @@ def shortcomings(report: Report) -> Iterator[str]:
 def _run(report: Report) -> dict[str, Any]:
     rules = _rules(report)
     codes, hashes = list(rules), _line_hashes(report)
-    prints = fingerprints(report.findings, report.sources, report.places.root)
+    prints = report.fingerprints()
     return {
         "tool": {"driver": _driver(rules)},
         "automationDetails": {"id": "perflint/"},
@@ -106,10 +106,11 @@ def _result(
         "message": {"text": _message(message(finding))},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(report, finding.path), "region": region}}],
         "partialFingerprints": prints,
-        "properties": _properties(finding),
+        "properties": _properties(report, finding),
     }
-    if finding.impact:
-        result["rank"] = _RANKS[finding.impact.level]
+    rank = _rank(report, finding)
+    if rank is not None:
+        result["rank"] = rank
     if finding.code in rules:
         result["ruleIndex"] = rules.index(finding.code)
     if finding.related:
@@ -119,8 +120,17 @@ def _result(
     return result
 
 
-def _properties(finding: Finding) -> dict[str, Any]:
+def _rank(report: Report, finding: Finding) -> float | None:
+    """By which viewers put a result in order: the share of the step in a profile that was given, or the impact."""
+    if report.ranking is not None:
+        return round(100 * (report.ranking.of(finding).share or 0.0), 3)
+    return _RANKS[finding.impact.level] if finding.impact else None
+
+
+def _properties(report: Report, finding: Finding) -> dict[str, Any]:
     properties: dict[str, Any] = {"confidence": str(finding.confidence)}
+    if report.ranking is not None:
+        properties["profile"] = gain_data(report.ranking.of(finding))
     if finding.impact:
         properties["impact"] = {"level": str(finding.impact.level), "reason": finding.impact.reason}
     bottleneck = facts(finding.code).bottleneck

@@ -27,7 +27,19 @@ def found(findings: Iterable[Finding], files: int, applicable: Level) -> str:
 
 
 def most_to_win(report: Report) -> str:
-    """Where to begin, if some findings can cost more than others: three of them, at most one of a rule in a file."""
+    """Where to begin, if some findings can cost more than others: three of them, at most one of a rule in a file.
+
+    With a profile its figures decide, and it is said what they leave out.
+    """
+    if report.ranking is not None:
+        closing = report.ranking.closing()
+        if said := report.ranking.most_to_win(report.sources):
+            return said + closing
+        return _by_impact(report) + closing
+    return _by_impact(report)
+
+
+def _by_impact(report: Report) -> str:
     known = [(finding.impact, finding) for finding in report.findings if finding.impact is not None]
     if len(known) <= _FIRST or len({(impact.level, impact.milliseconds) for impact, _ in known}) < 2:
         return ""

@@ -63,7 +63,7 @@ def key(sources: Mapping[str, Source], settings: Settings) -> str:
     """The name of the entry for a run: a digest of everything that its findings depend on."""
     digest = hashlib.sha256()
     # Where the sources come from does not matter: a whole check, and one of a file in its context, share entries.
-    for part in (*_versions(), repr(replace(settings, origins={}, context=()))):
+    for part in (*_versions(), repr(replace(settings, origins={}, context=(), profile=""))):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     for path in sorted(sources):
         text = sources[path].text.encode("utf-8", "surrogatepass")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
@@ -176,5 +177,20 @@ def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draf
     def is_taken(name: str) -> bool:
         return any(other.matches(taking(name, file.path)) for other in others)
 
-    trials = Trials(file.source, file.tree, limit, is_taken)
+    def is_loaded(package: str) -> bool:
+        imports = Imports.of(file.project)
+        return any(package in _imported(other) for other in imports.closure(imports.direct(file)) - {file})
+
+    trials = Trials(file.source, file.tree, limit, is_taken, is_loaded)
     return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
+
+
+def _imported(file: FileIndex) -> set[str]:
+    """The packages that a file imports whenever it is loaded: not in a function, nor under a test."""
+    names: set[str] = set()
+    for node in file.tree.body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names

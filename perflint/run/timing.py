@@ -325,14 +325,16 @@ def _put_all(items: list[Any], stand_ins: list[Any], undo: ExitStack) -> None:
 def _codes_by_module() -> dict[str, str]:
     """The codes of the rules that each module of checks is about: those that it names, or that rule files declare."""
     from perflint import catalogue
-    from perflint.checks import call_argument, step_call
+    from perflint.checks import call_argument, dict_entry, epoch_call, step_call
     from perflint.lint import registry
 
     modules = {check.__module__ for checks in registry.checks.values() for check in checks}
     found = {module: {value for value in vars(sys.modules[module]).values() if _is_code(value)} for module in modules}
+    declared = {"step": step_call, "epoch": epoch_call}
     for rule in catalogue.shipped().values():
         for match in rule.match:
-            found[(step_call if match.where else call_argument).__name__].add(rule.code)
+            module = dict_entry if match.entry else declared.get(match.where, call_argument)
+            found[module.__name__].add(rule.code)
     return {module: ", ".join(sorted(codes)) for module, codes in found.items()}
 
 

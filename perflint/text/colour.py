@@ -44,11 +44,15 @@ class Palette:
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
-    """Colour on a terminal; a non-empty NO_COLOR turns it off, else a non-empty FORCE_COLOR turns it on."""
+    """Colour on a terminal, unless the environment says otherwise.
+
+    A NO_COLOR that is not empty turns it off.  Else a FORCE_COLOR that is not empty turns it on, and so does a
+    CLICOLOR_FORCE that is not 0 (https://bixense.com/clicolors).
+    """
     environ = os.environ if environ is None else environ
     if environ.get("NO_COLOR"):
         return False
-    if environ.get("FORCE_COLOR"):
+    if environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
         return True
     if environ.get("TERM") == "dumb":
         return False
