@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -195,3 +197,17 @@ def test_a_partner_that_is_killed_is_said_to_be() -> None:
     partner.tell(0)
     with pytest.raises(WorkerKilled, match=r"killed \(signal 9\), often for want of memory; try --jobs 1"):
         partner.hear()
+
+
+_KILLED_WITH_PARTNERS = """
+import os, signal
+from perflint.run.processes import Partner
+partners = [Partner(lambda tell, hear: hear()) for _ in range(2)]
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_partners_end_when_the_first_process_is_killed() -> None:
+    """They hold its standard output open as long as they live, so this waits for them."""
+    done = subprocess.run([sys.executable, "-c", _KILLED_WITH_PARTNERS], capture_output=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, b"")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
@@ -48,6 +49,10 @@ def can_fork() -> bool:
     return "fork" in multiprocessing.get_all_start_methods()
 
 
+_ENDS_HERE: weakref.WeakSet[Connection] = weakref.WeakSet()
+"""This process's ends of the pipes to its partners."""
+
+
 class Partner:
     """A forked process that works while this one goes on, and talks with it.
 
@@ -58,6 +63,7 @@ class Partner:
     def __init__(self, work: Work) -> None:
         context = multiprocessing.get_context("fork")
         self._here, there = context.Pipe()
+        _ENDS_HERE.add(self._here)
         self._process = context.Process(target=_talk, args=(work, there), daemon=True)
         with _undisturbed():
             self._process.start()
@@ -117,6 +123,8 @@ def _end_when_asked() -> None:
 
 def _talk(work: Work, channel: Connection) -> None:
     _end_when_asked()
+    for end in [*_ENDS_HERE]:  # or this process would hold its own pipe open, and wait for ever once the first is killed
+        end.close()
 
     def tell(message: object) -> None:
         channel.send((True, message))
