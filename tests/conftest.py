@@ -42,6 +42,17 @@ _LEFT_OUT = {
 """Marks of tests that are left out unless -m names them."""
 
 
+_LONG = 1800
+"""Seconds that a test may take which looks at more."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give slow tests the time that they need."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(_LONG))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say at the end which tests were left out, and how to run them."""
     for mark, what in _LEFT_OUT.items():
