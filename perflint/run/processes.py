@@ -123,7 +123,7 @@ def _end_when_asked() -> None:
 
 def _talk(work: Work, channel: Connection) -> None:
     _end_when_asked()
-    for end in [*_ENDS_HERE]:  # or this process would hold its own pipe open, and wait for ever once the first is killed
+    for end in [*_ENDS_HERE]:  # while this process holds its own pipe open, it waits for a first one that is killed
         end.close()
 
     def tell(message: object) -> None:
