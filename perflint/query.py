@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 _NONE: Any = object()
 _NEVER = 1 << 30
-_MOST_ROUNDS = 8
+_MOST_ROUNDS = 32
 """How often an answer is worked out that leads back to itself, and comes out as another one each time."""
 
 
@@ -48,7 +48,13 @@ class Memory(dict[Any, dict[Any, Any]]):
         self.outermost = _NEVER
         """The place in ``running`` of the outermost question whose answer so far was used, for what is worked out."""
         self.provisional: dict[Hashable, tuple[Any, _Run]] = {}
-        """Answers for which answers so far were used, as long as these stand, with the outermost question of those."""
+        """Answers for which answers so far were used, as long as these stand, with the outermost question of those.
+
+        In the order in which they were worked out: what goes by the answer so far of a question was worked out after
+        that question was begun.
+        """
+        self.so_far: dict[Hashable, tuple[Any]] = {}
+        """With what questions are begun again that go by the answer so far of a question further out."""
 
     def __missing__(self, question: Question) -> dict[Any, Any]:
         table = self[question] = self.table(question)
@@ -60,6 +66,30 @@ class Memory(dict[Any, dict[Any, Any]]):
 
     def note(self, part: Hashable) -> None:
         """Say that a part of a file is asked for, which matters to a memory that knows of edits."""
+
+    def drop_so_far(self, count: int) -> None:
+        """Forget with what questions further in are begun, but for the first so many."""
+        while len(self.so_far) > count:
+            self.so_far.popitem()
+
+    def drop_provisional(self, count: int) -> None:
+        """Forget the provisional answers but for the first so many."""
+        while len(self.provisional) > count:
+            self.provisional.popitem()
+
+    def keep_provisional(self, question: Hashable, answer: Any) -> _Run:
+        """Remember an answer as long as the answers so far stand that it goes by; the outermost question of those."""
+        run = next(islice(self.running.values(), self.outermost, None))
+        self.provisional[question] = answer, run
+        return run
+
+    def known_provisional(self, question: Hashable) -> tuple[Any] | None:
+        """A provisional answer, which is used from here on; None where there is none."""
+        known = self.provisional.get(question)
+        if known is None:
+            return None
+        self.outermost = min(self.outermost, known[1].running().place)
+        return (known[0],)
 
     def keep(self, answers: dict[Any, Any], key: Any, answer: Any, start: int) -> None:
         """Remember an answer; ``start``: how much had been ``asked`` when it was begun."""
@@ -79,15 +109,17 @@ class Memory(dict[Any, dict[Any, Any]]):
 class _Run:
     """A question that is being worked out: its place among those that are, and its answer so far.
 
+    ``is_to_repeat``: whether a question that goes by it has not come out as what it was worked out with.
     ``part_of``: once that is over, the question further out whose answer so far it goes by.
     """
 
-    __slots__ = ("is_used", "part_of", "place", "so_far")
+    __slots__ = ("is_to_repeat", "is_used", "part_of", "place", "so_far")
 
     def __init__(self, place: int, so_far: Any) -> None:
         self.place = place
         self.so_far = so_far
         self.is_used = False
+        self.is_to_repeat = False
         self.part_of: _Run | None = None
 
     def running(self) -> _Run:
@@ -128,11 +160,15 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, portable: bool) -> An
         answers = memory[ask]
         if key in answers:
             return answers[key]
+        if memory.provisional and (known := memory.known_provisional((ask, key))):
+            return known[0]
         before, memory.outermost, start = memory.outermost, _NEVER, len(memory.asked)
         try:
             found = work_out(*key)
             if memory.outermost == _NEVER:
                 memory.keep(answers, key, found, start)
+            else:
+                memory.keep_provisional((ask, key), found)
         finally:
             memory.outermost = min(before, memory.outermost)
         return found
@@ -147,9 +183,7 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, portable: bool) -> An
         answers = memory[ask_in_circles]
         if key in answers:
             return answers[key]
-        known = memory.provisional.get((ask_in_circles, key))
-        if known is not None:
-            memory.outermost = min(memory.outermost, known[1].running().place)
+        if known := memory.known_provisional((ask_in_circles, key)):
             return known[0]
         return _to_a_fixed_point(work_out, ask_in_circles, key, cycle)
 
@@ -161,27 +195,36 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, portable: bool) -> An
 def _to_a_fixed_point(work_out: Callable[..., Any], question: Any, key: tuple[Any, ...], first: Any) -> Any:
     """Work an answer out until it comes out as what it was worked out with, where it leads back to itself.
 
-    What was worked out with the answer so far of a question further out is not kept: it may be wrong.
+    What was worked out with the answer so far of a question further out is kept only as long as that stands: it may be
+    wrong.  Such an answer is worked out once each time that the one further out is, and not until it stays, which would
+    take twice as long for each circle within a circle.
     """
     memory: Memory = key[0].memory
-    run = memory.running[question, key] = _Run(len(memory.running), first)
-    before, further_out, start = memory.outermost, _NEVER, len(memory.asked)
+    begun = memory.so_far.get((question, key))
+    run = memory.running[question, key] = _Run(len(memory.running), first if begun is None else begun[0])
+    before, start = memory.outermost, len(memory.asked)
+    standing, others = len(memory.provisional), len(memory.so_far)
     try:
         for _ in range(_MOST_ROUNDS):
-            run.is_used, memory.outermost = False, _NEVER
+            run.is_used, run.is_to_repeat, memory.outermost = False, False, _NEVER
             found = work_out(*key)
-            if not run.is_used or found == run.so_far:
+            is_settled = not run.is_used or found == run.so_far
+            if memory.outermost < run.place:
+                run.part_of = memory.keep_provisional((question, key), found)
+                run.part_of.is_to_repeat |= run.is_to_repeat or not is_settled
+                memory.so_far[question, key] = (found,)
+                break
+            if is_settled and not run.is_to_repeat:
                 break
             run.so_far = found
-            memory.provisional.clear()
-        if memory.outermost < run.place:
-            further_out = memory.outermost
-            run.part_of = next(islice(memory.running.values(), further_out, None))
-            memory.provisional[question, key] = found, run.part_of
-        else:
-            memory.provisional.clear()
+            memory.drop_provisional(standing)
+        if run.part_of is None:
             memory.keep(memory[question], key, found, start)
     finally:
+        if run.part_of is None:
+            memory.drop_provisional(standing)
+            memory.drop_so_far(others)
+        further_out = memory.outermost if run.part_of is not None else _NEVER
         del memory.running[question, key]
         memory.outermost = min(before, further_out)
     return found

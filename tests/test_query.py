@@ -103,6 +103,19 @@ def test_a_large_circle_takes_time_that_grows_with_it() -> None:
     assert counts == [16, 32]
 
 
+def test_circles_within_circles_take_time_that_grows_with_them() -> None:
+    """Each node leads back to all before it, and only the last one to the mark: all answers change once it is known."""
+    counts = []
+    for size in (8, 16):
+        names = [chr(ord("A") + number) for number in range(size)]
+        edges = {name: "".join([*names[: at + 1], *names[at + 1 : at + 2]]) for at, name in enumerate(names)}
+        edges[names[-1]] += "m"
+        graph = Graph(edges, marked="m")
+        assert graph.leads_to_a_mark("A")
+        counts.append(len(graph.worked_out))
+    assert counts[1] < 2.5 * counts[0], counts
+
+
 def _reaches(edges: dict[str, str], start: str, marked: str = "m") -> bool:
     seen, queue = set[str](), [*edges.get(start, "")]
     while queue:

@@ -139,7 +139,6 @@ class Constants(Part):
             try:
                 found = waiting[-1][0](*waiting[-1][1])
             except _TooDeepError as error:
-                self.memory.provisional.clear()
                 if error.question in waiting:
                     return OPEN  # a circle of so many steps
                 waiting.append(error.question)
