@@ -67,6 +67,19 @@ def test_what_cannot_work_exits_2_with_one_sentence(arguments: list[str], words:
         assert word in err
 
 
+@pytest.mark.parametrize("command", ["check", "config"])
+def test_all_mistakes_of_a_configuration_are_told_at_once(command: str, capsys: Output) -> None:
+    write(a="x = 1\n")
+    Path("perflint.toml").write_text("log-interval = 0\nselekt = []\nmin-impact = 1\n")
+    assert main([command, "--ignore", "PPF999"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    starts = [f"{Path('perflint.toml').resolve()}:{row}: " for row in (1, 2, 3)] + ["--ignore: "]
+    assert [line.startswith(f"perflint: {start}") for line, start in zip(err.splitlines(), starts, strict=True)] == (
+        [True] * 4
+    )
+
+
 @pytest.mark.parametrize("arguments", [["check", "--no-such-option"], ["check", "-j", "0"]])
 def test_arguments_that_argparse_refuses_exit_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:

@@ -354,7 +354,48 @@ def test_many_wrong_keys_are_not_looked_for_again_and_again(tmp_path: Path, monk
 
     monkeypatch.setattr(config_files, "_suggestion", counted)
     error_of(tmp_path, "".join(f"key{number} = 1\n" for number in range(20_000)))
-    assert asked == ["key0"]
+    assert asked == [f"key{number}" for number in range(20)]
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
+    text = """\
+        log-intervall = 20
+        ignore = ["PPF109", "PPF2", "E501"]
+        min-impact = "huge"
+        default-workers = 8
+        exclude = ["", "!"]
+
+        [loaders]
+        "a.b" = { workers = 3, place = 1 }
+        build = "n"
+        """
+    (tmp_path / "perflint.toml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        settings_of(tmp_path, min_confidence="sure")
+    told = [problem.removeprefix(f"{tmp_path / 'perflint.toml'}:") for problem in caught.value.problems]
+    expected = [
+        "1: log-intervall: there is no such key; did you mean log-interval?",
+        '2: ignore: "PPF109" is not ALL',
+        '2: ignore: "E501" is not ALL',
+        '3: min-impact: found "huge" (a string), expected "low", "medium" or "high"',
+        '5: exclude: "" is no pattern',
+        '5: exclude: "!" is no pattern',
+        '7: loaders: "a.b": workers: found 3 (a whole number)',
+        '7: loaders: "a.b": place: there is no such key',
+        '7: loaders: "build" is no qualified name',
+        '--min-confidence: found "sure" (a string)',
+    ]
+    assert [line[: len(start)] for line, start in zip(told, expected, strict=True)] == expected
+    assert str(caught.value) == "\n".join(caught.value.problems)
+
+
+def test_after_twenty_mistakes_it_says_that_there_may_be_more(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_text("".join(f"key{number} = 1\n" for number in range(30)))
+    with pytest.raises(ConfigError) as caught:
+        settings_of(tmp_path)
+    *told, last = caught.value.problems
+    assert [problem.split(":")[1] for problem in told] == [str(number) for number in range(1, 21)]
+    assert last == "mend these 20 first: the rest has not been looked at"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")

@@ -46,7 +46,10 @@ def _loaded(
     try:
         known = catalogue.selectors(catalogue.shipped())
         return config_files.load(start, known=known, config=config, isolated=isolated, overrides=overrides)
-    except (config_files.ConfigError, catalogue.CatalogueError) as error:
+    except config_files.ConfigError as error:
+        first, *others = error.problems
+        raise CommandError(first, [f"perflint: {problem}" for problem in others]) from error
+    except catalogue.CatalogueError as error:
         raise CommandError(str(error)) from error
 
 

@@ -23,6 +23,8 @@ from perflint.inputs.patterns import is_valid
 from perflint.text.visible import is_plain, visible
 
 Level = TypeVar("Level", Confidence, ImpactLevel)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 OWN_FILES = (".perflint.toml", "perflint.toml")
 PYPROJECT = "pyproject.toml"
@@ -46,12 +48,41 @@ _LONGEST = 60
 """How many characters of a wrong value are shown."""
 
 
+_MOST_PROBLEMS = 20
+"""How many mistakes are told at once: a file of the wrong kind has thousands."""
+
+
 class ConfigError(Exception):
-    """A configuration that cannot be used; ``str(error)`` names the file (and line), the key and what is expected."""
+    """A configuration that cannot be used.
+
+    Each of ``problems`` is a line for a person: the file (and line), the key and what is expected; they come in the
+    order in which they stand in the file.  ``str(error)`` has them all, one a line.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        """Tell what is wrong."""
+        super().__init__("\n".join(map(visible, problems)))
+        self.problems = problems
 
 
-class _WrongEntry(Exception):
-    """One entry of a table cannot be used; ``str(error)`` says which and why."""
+def _each(items: Iterable[Item], read: Callable[[Item], Result]) -> list[Result]:
+    """What ``read`` makes of each item.
+
+    Raises:
+        ConfigError: it raises this for some of them; the problems of all these.
+    """
+    results: list[Result] = []
+    problems: list[str] = []
+    for item in items:
+        try:
+            results.append(read(item))
+        except ConfigError as error:
+            problems += error.problems
+            if len(problems) >= _MOST_PROBLEMS:
+                break
+    if problems:
+        raise ConfigError(*problems)
+    return results
 
 
 @dataclass(frozen=True)
@@ -62,13 +93,13 @@ class _Place:
     text: str = ""
     table: str = ""
 
-    def fail(self, key: str, problem: str) -> ConfigError:
-        """The error about a key, to be raised."""
+    def named(self, key: str) -> str:
+        """Where a key has its value, for the beginning of an error."""
         if self.origin == COMMAND_LINE:
-            return ConfigError(f"--{key}: {problem}")
+            return f"--{key}"
         line = _line_of(self.text, self.table, key)
         place = f"{self.origin}:{line}" if line else self.origin
-        return ConfigError(f"{place}: {_cut(key)}: {problem}")
+        return f"{place}: {_cut(key)}"
 
 
 @dataclass(frozen=True)
@@ -98,7 +129,7 @@ def load(
     to those of the file and have the last word on the rules they mean; any other key takes the place of the file's.
 
     Raises:
-        ConfigError: a file cannot be read, is no TOML, or holds a key or value that perflint does not know.
+        ConfigError: a file cannot be read, is no TOML, or holds keys or values that perflint does not know.
     """
     start = Path(os.path.realpath(start.parent if _is_file(start) else start))
     if isolated and config is not None:
@@ -106,10 +137,8 @@ def load(
     passed_over: list[Path] = []
     found = None if isolated else _find(start, passed_over) if config is None else _named(config)
     place, table = found or (_Place(DEFAULT), {})
-    given = _checked(place, table, known)
-    wanted = _checked(
-        _Place(COMMAND_LINE), {key: value for key, value in (overrides or {}).items() if value is not None}, known
-    )
+    options = {key: value for key, value in (overrides or {}).items() if value is not None}
+    given, wanted = _all_checked([(place, table), (_Place(COMMAND_LINE), options)], known)
     values, origins = _merged(given, place.origin, wanted, known)
     values.setdefault("exclude", DEFAULT_EXCLUDE)
     project = None if isolated or "line-length" in values else line_length.of_project(start)
@@ -190,10 +219,8 @@ def _declared(first: str, *others: str) -> Callable[[Any], dict[str, DeclaredCal
             value = {name: {} for name in names}
         if not isinstance(value, Mapping):
             return None
-        for name in value:
-            if name.count(".") < 1 or not all(part.isidentifier() for part in name.split(".")):
-                raise _WrongEntry(f"{_quoted(name)} is no qualified name; write it as in an import, such as {_EXAMPLE}")
-        return {name: _declared_call(name, entry, first, others) for name, entry in value.items()}
+        calls = _each(value.items(), lambda item: _declared_call(*item, first=first, others=others))
+        return dict(zip(value, calls, strict=True))
 
     return read
 
@@ -203,22 +230,28 @@ def _names_only(value: Any) -> dict[str, DeclaredCall] | None:
 
 
 def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -> DeclaredCall:
+    if name.count(".") < 1 or not all(part.isidentifier() for part in name.split(".")):
+        raise ConfigError(f"{_quoted(name)} is no qualified name; write it as in an import, such as {_EXAMPLE}")
     inner: Any = {first: entry} if isinstance(entry, str) else entry
     keys = (first, *others)
     if not isinstance(inner, Mapping) or (first == "workers" and first not in inner):
         shape = f"the name of a parameter, or a table with {first}" + (
             f" and maybe {' and '.join(others)}" if others else ""
         )
-        raise _WrongEntry(f"{_quoted(name)}: found {_found(entry)}, expected {shape}")
-    for key, value in inner.items():
+        raise ConfigError(f"{_quoted(name)}: found {_found(entry)}, expected {shape}")
+    number = _whole_number(0)
+
+    def check(item: tuple[str, Any]) -> None:
+        key, value = item
         if key not in keys:
             hint = _suggestion(key, keys) or f"the keys are {', '.join(keys)}"
-            raise _WrongEntry(f"{_quoted(name)}: {_cut(key)}: there is no such key; {hint}")
+            raise ConfigError(f"{_quoted(name)}: {_cut(key)}: there is no such key; {hint}")
         if key == first and not (isinstance(value, str) and value.isidentifier()):
-            raise _WrongEntry(f"{_quoted(name)}: {key}: found {_found(value)}, expected the name of a parameter")
-        number = _whole_number(0)
+            raise ConfigError(f"{_quoted(name)}: {key}: found {_found(value)}, expected the name of a parameter")
         if key != first and number.read(value) is None:
-            raise _WrongEntry(f"{_quoted(name)}: {key}: found {_found(value)}, expected {number.expected}")
+            raise ConfigError(f"{_quoted(name)}: {key}: found {_found(value)}, expected {number.expected}")
+
+    _each(inner.items(), check)
     return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
 
 
@@ -278,38 +311,65 @@ _NOT_SET = {
 """What holds for a key that has no value, which TOML cannot say."""
 
 
+def _all_checked(
+    sources: Iterable[tuple[_Place, Mapping[str, Any]]], known: Mapping[str, tuple[str, ...]]
+) -> list[dict[str, Any]]:
+    """The values of several places.
+
+    Raises:
+        ConfigError: some cannot be used; where there are too many mistakes to show, it says so at the end.
+    """
+    try:
+        return _each(sources, lambda source: _checked(*source, known=known))
+    except ConfigError as error:
+        first = error.problems[:_MOST_PROBLEMS]
+        if len(first) < _MOST_PROBLEMS:
+            raise
+        raise ConfigError(*first, f"mend these {_MOST_PROBLEMS} first: the rest has not been looked at") from None
+
+
 def _checked(place: _Place, table: Mapping[str, Any], known: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """The values of a table, each of its kind, with rule names turned into codes."""
-    return {key: _checked_value(place, key, value, known) for key, value in table.items()}
+    """The values of a table, each of its kind, with rule names turned into codes.
+
+    Raises:
+        ConfigError: some cannot be used.
+    """
+
+    def read(item: tuple[str, Any]) -> Any:
+        key, value = item
+        try:
+            return _checked_value(key, value, known)
+        except ConfigError as error:
+            where = place.named(key)
+            raise ConfigError(*(f"{where}: {problem}" for problem in error.problems)) from None
+
+    return dict(zip(table, _each(table.items(), read), strict=True))
 
 
-def _checked_value(place: _Place, key: str, value: Any, known: Mapping[str, tuple[str, ...]]) -> Any:
+def _checked_value(key: str, value: Any, known: Mapping[str, tuple[str, ...]]) -> Any:
+    """The value of a key; the problems of the error that it may raise follow the name of the key."""
     kind = _KEYS.get(key)
     if kind is None:
-        raise place.fail(key, f"there is no such key; {_suggestion(key, KEYS) or 'the keys are ' + ', '.join(KEYS)}")
+        raise ConfigError(f"there is no such key; {_suggestion(key, KEYS) or 'the keys are ' + ', '.join(KEYS)}")
     if _holds_null(value):
-        raise place.fail(key, f"found {_found(value)}, which holds a null character; no path or name may")
-    try:
-        read = kind.read(value)
-    except _WrongEntry as error:
-        raise place.fail(key, str(error)) from None
+        raise ConfigError(f"found {_found(value)}, which holds a null character; no path or name may")
+    read = kind.read(value)
     if read is None:
-        raise place.fail(key, f"found {_found(value)}, expected {kind.expected}")
+        raise ConfigError(f"found {_found(value)}, expected {kind.expected}")
     if kind.patterns:
-        _check_patterns(place, key, read)
+        _each(read, partial(_check_pattern, key))
     if not kind.selects:
         return read
     if isinstance(read, dict):
-        return {pattern: _codes(place, key, entries, known) for pattern, entries in read.items()}
-    return _codes(place, key, read, known)
+        return dict(zip(read, _each(read.values(), lambda entries: _codes(entries, known)), strict=True))
+    return _codes(read, known)
 
 
-def _check_patterns(place: _Place, key: str, patterns: Iterable[str]) -> None:
-    for pattern in patterns:
-        # In per-file-ignores a leading "!" turns a pattern round and is no part of it.
-        body = pattern.removeprefix("!") if key == "per-file-ignores" else pattern
-        if not body.strip() or not is_valid(body):
-            raise place.fail(key, f"{_quoted(pattern)} is no pattern; write it as in a .gitignore file")
+def _check_pattern(key: str, pattern: str) -> None:
+    # In per-file-ignores a leading "!" turns a pattern round and is no part of it.
+    body = pattern.removeprefix("!") if key == "per-file-ignores" else pattern
+    if not body.strip() or not is_valid(body):
+        raise ConfigError(f"{_quoted(pattern)} is no pattern; write it as in a .gitignore file")
 
 
 def _holds_null(value: Any) -> bool:
@@ -326,11 +386,11 @@ def _holds_null(value: Any) -> bool:
     return False
 
 
-def _codes(place: _Place, key: str, selectors: Iterable[str], known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(code for selector in selectors for code in _meant(place, key, selector, known))
+def _codes(selectors: Iterable[str], known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(code for codes in _each(selectors, lambda selector: _meant(selector, known)) for code in codes)
 
 
-def _meant(place: _Place, key: str, selector: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _meant(selector: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """A selector as the rest of perflint uses it: the name of a rule, or of a group, becomes the codes it means."""
     if selector == ALL:
         return (selector,)
@@ -341,8 +401,7 @@ def _meant(place: _Place, key: str, selector: str, known: Mapping[str, tuple[str
         return (selector,)
     words = dict.fromkeys(word for words in known.values() for word in words)
     hint = _suggestion(selector, [ALL, *known, *words])
-    raise place.fail(
-        key,
+    raise ConfigError(
         f"{_quoted(selector)} is not ALL and no rule has such a code, beginning of a code, name, or group; "
         + (hint or "`perflint rule` lists the rules and the groups"),
     )

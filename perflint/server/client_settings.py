@@ -88,7 +88,7 @@ def resolve(start: Path, editor: EditorSettings) -> Settings:
     """The settings of the checks for the code in a directory.
 
     Raises:
-        config_files.ConfigError: a file or a setting of the editor cannot be used; the message names it.
+        config_files.ConfigError: a file or settings of the editor cannot be used; each problem names its place.
         catalogue.CatalogueError: the installation lacks the rule files.
     """
     known = catalogue.selectors(catalogue.shipped())
@@ -99,7 +99,7 @@ def resolve(start: Path, editor: EditorSettings) -> Settings:
     try:
         return config_files.load(start, known=known, config=chosen, overrides=overrides)
     except config_files.ConfigError as error:
-        raise config_files.ConfigError(_in_words_of_editor(str(error))) from error
+        raise config_files.ConfigError(*map(_in_words_of_editor, error.problems)) from error
 
 
 def files(start: Path, editor: EditorSettings) -> list[Path]:
