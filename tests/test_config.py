@@ -498,6 +498,54 @@ def test_errors_of_the_command_line_name_the_option(tmp_path: Path) -> None:
         settings_of(tmp_path, select=["PPF109"])
 
 
+# --- pairs of --config
+
+
+def test_a_pair_wins_over_the_file_and_an_option_over_a_pair(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_text('log-interval = 40\nexclude = ["a"]\nignore = ["PPF202"]\n')
+    pairs = ["log-interval=50", "default-workers = 2", 'exclude=["b"]', 'ignore=["PPF405"]', "log-interval=60"]
+    settings = load(tmp_path, known=KNOWN, pairs=pairs, overrides={"exclude": ["c"], "ignore": ["PPF201"]})
+    assert (settings.log_interval, settings.default_workers) == (60, 2)
+    assert (settings.exclude, settings.ignore) == (("c",), ("PPF405", "PPF201"))
+    pair = "command line (--config)"
+    assert (settings.origins["log-interval"], settings.origins["default-workers"]) == (pair, pair)
+    assert settings.origins["exclude"] == "command line"
+    assert settings.origins["ignore"] == f"{pair} and command line"
+    assert "log-interval = 60  # command line (--config)" in describe(settings).splitlines()
+
+
+def test_a_pair_may_hold_a_table(tmp_path: Path) -> None:
+    for pair in ('per-file-ignores={"a.py"=["PPF201"]}', 'per-file-ignores."a.py" = ["host-read-in-step"]'):
+        settings = load(tmp_path, known=KNOWN, isolated=True, pairs=[pair])
+        assert settings.per_file_ignores == {"a.py": ("PPF201",)}
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("log-interval=1", "--config: log-interval: found 1 (a whole number), expected a whole number of at least 2"),
+        ("log-intervall=1", "--config: log-intervall: there is no such key; did you mean log-interval?"),
+        ('ignore=["PPF109"]', '--config: ignore: "PPF109" is not ALL'),
+        ("min-impact=high", "--config min-impact=high: there is no such file, and as a setting it is not valid TOML: "),
+        ("a=1\nb=2", "--config a=1\\nb=2: found 2 keys, expected one; give --config once for each"),
+    ],
+)
+def test_errors_of_a_pair_name_the_option(tmp_path: Path, pair: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, known=KNOWN, pairs=[pair])
+    assert str(caught.value).startswith(message)
+
+
+def test_mistakes_in_the_file_in_pairs_and_in_options_are_told_together(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_text("join-lines = 1\n")
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, known=KNOWN, pairs=["zzz=1", "log-interval=0"], overrides={"select": ["PPF99"]})
+    starts = [f"{tmp_path / 'perflint.toml'}:1: join-lines", "--config: zzz", "--config: log-interval", "--select"]
+    assert [line.startswith(f"{start}: ") for line, start in zip(caught.value.problems, starts, strict=True)] == (
+        [True] * 4
+    )
+
+
 # --- showing
 
 

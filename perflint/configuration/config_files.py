@@ -31,6 +31,7 @@ PYPROJECT = "pyproject.toml"
 TABLE = "tool.perflint"
 DEFAULT = "default"
 COMMAND_LINE = "command line"
+PAIR = "command line (--config)"
 
 DEFAULT_EXCLUDE = (
     *(".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pyenv"),
@@ -87,7 +88,7 @@ def _each(items: Iterable[Item], read: Callable[[Item], Result]) -> list[Result]
 
 @dataclass(frozen=True)
 class _Place:
-    """Where values come from, to be named in errors: a file with its text, or the command line."""
+    """Where values come from, to be named in errors: a file with its text, an option, or a pair of ``--config``."""
 
     origin: str
     text: str = ""
@@ -97,6 +98,8 @@ class _Place:
         """Where a key has its value, for the beginning of an error."""
         if self.origin == COMMAND_LINE:
             return f"--{key}"
+        if self.origin == PAIR:
+            return f"--config: {_cut(key)}"
         line = _line_of(self.text, self.table, key)
         place = f"{self.origin}:{line}" if line else self.origin
         return f"{place}: {_cut(key)}"
@@ -117,6 +120,7 @@ def load(
     *,
     known: Mapping[str, tuple[str, ...]],
     config: Path | None = None,
+    pairs: Iterable[str] = (),
     isolated: bool = False,
     overrides: Mapping[str, object] | None = None,
 ) -> Settings:
@@ -124,22 +128,28 @@ def load(
 
     ``known`` maps the code of each rule to the words that select it, its name and its groups: entries that select
     rules are checked against it, and such words are turned into codes.  ``config`` is used in place of the file that
-    would be found (``isolated``: no file is).  ``overrides`` holds what the command line gives, by key (None: not
-    given).  There ``select`` starts the selection afresh, as it does in Ruff; ``ignore`` and the ``extend-`` keys add
-    to those of the file and have the last word on the rules they mean; any other key takes the place of the file's.
+    would be found (``isolated``: no file is).  ``pairs`` are texts such as ``log-interval = 50``: each takes the place
+    of what the file says of its key, as if the file said so; of two about one key the last holds.
+
+    ``overrides`` holds what the options of the command line give, by key (None: not given).  There ``select`` starts
+    the selection afresh, as it does in Ruff; ``ignore`` and the ``extend-`` keys add to those of the file and have the
+    last word on the rules they mean; any other key takes the place of the file's.
 
     Raises:
         ConfigError: a file cannot be read, is no TOML, or holds keys or values that perflint does not know.
     """
     start = Path(os.path.realpath(start.parent if _is_file(start) else start))
     if isolated and config is not None:
-        raise ConfigError("--isolated: no configuration is read then, so it cannot be given with --config")
+        raise ConfigError("--isolated: no configuration is read then, so no file can be given with --config")
     passed_over: list[Path] = []
     found = None if isolated else _find(start, passed_over) if config is None else _named(config)
     place, table = found or (_Place(DEFAULT), {})
     options = {key: value for key, value in (overrides or {}).items() if value is not None}
-    given, wanted = _all_checked([(place, table), (_Place(COMMAND_LINE), options)], known)
-    values, origins = _merged(given, place.origin, wanted, known)
+    sources = [(place, table), *((_Place(PAIR), pair) for pair in _each(pairs, _of_pair))]
+    *layers, wanted = _all_checked([*sources, (_Place(COMMAND_LINE), options)], known)
+    given = {key: value for layer in layers for key, value in layer.items()}
+    given_by = {key: where.origin for where, keys in sources for key in keys}
+    values, origins = _merged(given, given_by, wanted, known)
     values.setdefault("exclude", DEFAULT_EXCLUDE)
     project = None if isolated or "line-length" in values else line_length.of_project(start)
     if project is not None:
@@ -420,11 +430,14 @@ _ADDING = ("ignore", "extend-select", "extend-exclude", "extend-safe-fixes", "ex
 
 
 def _merged(
-    given: Mapping[str, Any], origin: str, wanted: Mapping[str, Any], known: Mapping[str, tuple[str, ...]]
+    given: Mapping[str, Any],
+    given_by: Mapping[str, str],
+    wanted: Mapping[str, Any],
+    known: Mapping[str, tuple[str, ...]],
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values of a file under those of the command line, and where each came from."""
+    """The values of a file and of ``--config`` under those of the options, and where each came from."""
     values = dict(given)
-    origins = dict.fromkeys(given, origin)
+    origins = dict(given_by)
     if "select" in wanted:
         for key in ("ignore", "extend-select"):
             if values.pop(key, None) is not None:
@@ -435,7 +448,7 @@ def _merged(
     for key, value in wanted.items():
         adds = key in _ADDING and values.get(key)
         values[key] = (*values[key], *value) if adds else value
-        origins[key] = f"{origin} and {COMMAND_LINE}" if adds else COMMAND_LINE
+        origins[key] = f"{given_by[key]} and {COMMAND_LINE}" if adds else COMMAND_LINE
     return values, origins
 
 
@@ -494,6 +507,21 @@ def _named(config: Path) -> tuple[_Place, Mapping[str, Any]]:
     if found is None:
         raise ConfigError(f"{path}: there is no [{TABLE}] table in it")
     return found
+
+
+def _of_pair(text: str) -> Mapping[str, Any]:
+    """The key and the value of ``--config KEY=VALUE``."""
+    shown = f"--config {visible(_cut(text))}"
+    try:
+        table = toml_text.parse(text)
+    except TomlError as error:
+        raise ConfigError(
+            f"{shown}: there is no such file, and as a setting it is {error}; "
+            """write one key and its value as in a file, texts in quotation marks: --config 'min-impact="high"'"""
+        ) from error
+    if len(table) != 1:
+        raise ConfigError(f"{shown}: found {len(table)} keys, expected one; give --config once for each")
+    return table
 
 
 def _read_file(path: Path) -> tuple[_Place, Mapping[str, Any]] | None:
