@@ -13,6 +13,7 @@ from perflint.configuration.config_files import DEFAULT_EXCLUDE, KEYS, ConfigErr
 from perflint.configuration.selection import closest
 from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.findings import Confidence, ImpactLevel
+from tests.config_schema import insist_agreed
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,15 +31,25 @@ KNOWN = {
 
 
 def settings_of(directory: Path, text: str | None = None, **overrides: object) -> Settings:
-    """The settings for a directory whose perflint.toml holds ``text``; ``_`` in the keys of overrides is ``-``."""
+    """The settings for a directory whose perflint.toml holds ``text``; ``_`` in the keys of overrides is ``-``.
+
+    Where perflint takes the text, the JSON schema has to take it too.
+    """
     if text is not None:
         (directory / "perflint.toml").write_text(text, encoding="utf-8")
-    return load(directory, known=KNOWN, overrides={key.replace("_", "-"): value for key, value in overrides.items()})
+    given = {key.replace("_", "-"): value for key, value in overrides.items()}
+    settings = load(directory, known=KNOWN, overrides=given)
+    if text is not None:
+        insist_agreed(text, KNOWN, is_right=True)
+    return settings
 
 
 def error_of(directory: Path, text: str) -> str:
+    """What is wrong with a perflint.toml, without its name; the JSON schema has to refuse it too."""
     with pytest.raises(ConfigError) as caught:
         settings_of(directory, text)
+    if len(text) <= 4_000_000:  # a larger one is not read
+        insist_agreed(text, KNOWN, is_right=False)
     message = str(caught.value)
     assert message.startswith(str(directory / "perflint.toml"))
     return message.removeprefix(str(directory / "perflint.toml"))

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from perflint.configuration.schema import MOST_NUMBER, Schema, array_of, named, number, table_of
 from perflint.configuration.selection import ALL, closest, specificity
 from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.files import plain_files, toml_text
@@ -41,9 +42,6 @@ DEFAULT_EXCLUDE = (
 
 _MOST_BYTES = 4_000_000
 """How large a configuration may be: TOML is read at about a megabyte a second."""
-
-_MOST_NUMBER = 1_000_000
-"""Of anything that is counted; a larger one is a mistake, or meant to fill the memory."""
 
 _LONGEST = 60
 """How many characters of a wrong value are shown."""
@@ -107,10 +105,14 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Key:
-    """A key: what its value must be, in words, and the function that reads it, which gives None for any other value."""
+    """A key: what its value must be, in words, the function that reads it, which gives None for any other value.
+
+    ``schema`` says to editors which values there are, as JSON Schema does.
+    """
 
     expected: str
     read: Callable[[Any], Any]
+    schema: Schema
     selects: bool = False
     patterns: bool = False
 
@@ -195,11 +197,14 @@ def _table_of_strings(value: Any) -> dict[str, tuple[str, ...]] | None:
 
 
 def _whole_number(least: int) -> _Key:
+    """A key for a number, from the least to what can be counted."""
+
     def read(value: Any) -> int | None:
-        is_one = isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST_NUMBER
+        is_one = isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST_NUMBER
         return value if is_one else None
 
-    return _Key(f"a whole number of at least {least} and at most {_MOST_NUMBER}", read)
+    expected = f"a whole number of at least {least} and at most {MOST_NUMBER}"
+    return _Key(expected, read, number(least))
 
 
 def _level(levels: Iterable[Level], value: Any) -> Level | None:
@@ -249,7 +254,7 @@ def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -
             f" and maybe {' and '.join(others)}" if others else ""
         )
         raise ConfigError(f"{_quoted(name)}: found {_found(entry)}, expected {shape}")
-    number = _whole_number(0)
+    count = _whole_number(0)
 
     def check(item: tuple[str, Any]) -> None:
         key, value = item
@@ -258,23 +263,43 @@ def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -
             raise ConfigError(f"{_quoted(name)}: {_cut(key)}: there is no such key; {hint}")
         if key == first and not (isinstance(value, str) and value.isidentifier()):
             raise ConfigError(f"{_quoted(name)}: {key}: found {_found(value)}, expected the name of a parameter")
-        if key != first and number.read(value) is None:
-            raise ConfigError(f"{_quoted(name)}: {key}: found {_found(value)}, expected {number.expected}")
+        if key != first and count.read(value) is None:
+            raise ConfigError(f"{_quoted(name)}: {key}: found {_found(value)}, expected {count.expected}")
 
     _each(inner.items(), check)
     return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
 
 
-_RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
-_SWITCH = _Key("true or false", lambda value: value if isinstance(value, bool) else None)
-_PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings)
-_PATTERNS = _Key('a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, patterns=True)
+_RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, array_of("rule"), selects=True)
+_SWITCH = _Key("true or false", lambda value: value if isinstance(value, bool) else None, {"type": "boolean"})
+_PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings, array_of("text"))
+_PATTERNS = _Key(
+    'a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, array_of("pattern"), patterns=True
+)
 
 _CALLS = _Key(
     "a list of qualified names, or a table from them to the parameter with the tensor, "
     f'such as {{ {_EXAMPLE} = "loss" }}',
     _declared("tensor", "position"),
+    {"anyOf": [array_of("function"), table_of("function", "call")]},
 )
+
+
+def _file(example: str) -> _Key:
+    return _Key(
+        f'the name of a file, such as "{example}"',
+        lambda value: value if isinstance(value, str) else None,
+        named("text"),
+    )
+
+
+def _of_levels(levels: Iterable[Level]) -> _Key:
+    return _Key(
+        '"low", "medium" or "high"',
+        partial(_level, levels),
+        {"type": "string", "enum": [str(level) for level in levels]},
+    )
+
 
 _KEYS: Mapping[str, _Key] = {
     "select": _RULES,
@@ -283,6 +308,7 @@ _KEYS: Mapping[str, _Key] = {
     "per-file-ignores": _Key(
         'a table from patterns to lists of rules, such as { "tests/*" = ["PPF202"] }',
         _table_of_strings,
+        {**table_of("pattern", "rule"), "additionalProperties": array_of("rule")},
         selects=True,
         patterns=True,
     ),
@@ -290,30 +316,28 @@ _KEYS: Mapping[str, _Key] = {
     "extend-exclude": _PATTERNS,
     "respect-gitignore": _SWITCH,
     "context": _PATHS,
-    "baseline": _Key(
-        'the name of a file, such as "perflint-baseline.json"', lambda value: value if isinstance(value, str) else None
-    ),
-    "profile": _Key(
-        'the name of a file, such as "train-profile.json"', lambda value: value if isinstance(value, str) else None
-    ),
+    "baseline": _file("perflint-baseline.json"),
+    "profile": _file("train-profile.json"),
     "default-workers": _whole_number(1),
     "log-interval": _whole_number(2),
-    "min-confidence": _Key('"low", "medium" or "high"', partial(_level, Confidence)),
-    "min-impact": _Key('"low", "medium" or "high"', partial(_level, ImpactLevel)),
+    "min-confidence": _of_levels(Confidence),
+    "min-impact": _of_levels(ImpactLevel),
     "join-lines": _SWITCH,
     "extend-safe-fixes": _RULES,
     "extend-unsafe-fixes": _RULES,
     "loaders": _Key(
         f'a table from qualified names to the parameter with the workers, such as {{ {_EXAMPLE} = "num_workers" }}',
         _declared("workers", "position", "default"),
+        table_of("function", "loader"),
     ),
     "sync-calls": _CALLS,
-    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
+    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only, array_of("function")),
     "logging-calls": _CALLS,
     "line-length": _whole_number(40),
-    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
+    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version, named("release")),
 }
 KEYS = tuple(_KEYS)
+SCHEMAS = {key: kind.schema for key, kind in _KEYS.items()}
 _NOT_SET = {
     "select": "the rules that are on by default",
     "line-length": "88, or the longest row of the file",
@@ -564,14 +588,14 @@ def _line_of(text: str, table: str, key: str) -> int | None:
     """The line that sets a key, where it is written plainly (tomllib keeps no lines); None otherwise."""
     inner = f"{table}.{key}" if table else key
     here = ""
-    for number, line in enumerate(text.split("\n"), 1):
+    for row, line in enumerate(text.split("\n"), 1):
         header = _header(line.strip())
         if header:
             here = header
             if here == inner or here.startswith(inner + "."):
-                return number
+                return row
         elif here == table and _sets(line.lstrip(), key):
-            return number
+            return row
     return None
 
 
