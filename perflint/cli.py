@@ -120,6 +120,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
     _add_config(commands.add_parser("config", help="show the settings of a run and where each comes from"))
     commands.add_parser("clean", help="remove what earlier runs have kept to be faster")
     _add_server(commands.add_parser("server", help="show findings in an editor (Language Server Protocol)"))
+    _add_completion(commands.add_parser("completion", help="print a script for Tab in a shell"), parser)
     return parser, commands.choices
 
 
@@ -196,6 +197,15 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tcp", type=int, nargs="?", const=0, metavar="PORT", help="listen on this port of 127.0.0.1 (default: any)"
     )
+
+
+def _add_completion(parser: argparse.ArgumentParser, whole: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Print a script by which a shell completes the commands and options of perflint. For bash: "
+        'eval "$(perflint completion bash)" in ~/.bashrc.'
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell that is to read it")
+    parser.set_defaults(parser=whole)
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:

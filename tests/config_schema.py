@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -17,11 +16,6 @@ from perflint.configuration import schema
 from perflint.configuration.config_files import DEFAULT_EXCLUDE, SCHEMAS, describe
 from perflint.configuration.settings import Settings
 from perflint.files import toml_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "schemas" / "perflint.json"
@@ -37,8 +31,7 @@ def table(page: str = "settings.md") -> Mapping[str, tuple[str, str]]:
 
 def defaults() -> dict[str, Any]:
     """The values of the keys where nobody has set any; without those that have none."""
-    values: dict[str, Any] = tomllib.loads(describe(Settings(exclude=DEFAULT_EXCLUDE)))
-    return values
+    return toml_text.parse(describe(Settings(exclude=DEFAULT_EXCLUDE)))
 
 
 def made(known: Mapping[str, tuple[str, ...]] | None = None) -> dict[str, Any]:

@@ -15,7 +15,8 @@ import pytest
 
 from perflint.configuration import schema
 from perflint.configuration.config_files import KEYS, ConfigError, load
-from tests.config_schema import FILE, ROOT, defaults, insist_agreed, made, table, text, tomllib
+from perflint.files import toml_text
+from tests.config_schema import FILE, ROOT, defaults, insist_agreed, made, table, text
 
 KNOWN = {"PPF101": ("dataloader-workers", "io")}
 
@@ -36,13 +37,13 @@ def test_the_pages_say_what_each_key_is_for_and_its_default(page: str, end: str)
     for key, (default, about) in table(page).items():
         assert about.endswith(end), key
         if key not in ("select", "exclude", "line-length", "target-paddle"):  # which are told in words
-            assert tomllib.loads(f"x = {default.strip('`')}")["x"] == values[key], key
+            assert toml_text.parse(f"x = {default.strip('`')}")["x"] == values[key], key
 
 
 @pytest.mark.parametrize("page", ["docs/settings.md", "docs/settings_cn.md"])
 def test_the_examples_of_the_pages_are_right(page: str) -> None:
     examples = re.findall(r"^```toml\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    tables = [tomllib.loads(example) for example in examples]
+    tables = [toml_text.parse(example) for example in examples]
     assert len(tables) == 3
     for read in tables:
         jsonschema.validate(read["tool"]["perflint"] if "tool" in read else read, made())
