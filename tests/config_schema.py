@@ -13,7 +13,8 @@ import jsonschema
 
 from perflint import catalogue
 from perflint.configuration import schema
-from perflint.configuration.config_files import DEFAULT_EXCLUDE, SCHEMAS, describe
+from perflint.configuration.config_files import DEFAULT_EXCLUDE, describe
+from perflint.configuration.keys import SCHEMAS
 from perflint.configuration.settings import Settings
 from perflint.files import toml_text
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from perflint.configuration import config_files
-from perflint.configuration.config_files import DEFAULT_EXCLUDE, KEYS, ConfigError, describe, load
+from perflint.configuration import keys
+from perflint.configuration.config_errors import ConfigError
+from perflint.configuration.config_files import DEFAULT_EXCLUDE, describe, load
+from perflint.configuration.keys import KEYS
 from perflint.configuration.selection import closest
 from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.findings import Confidence, ImpactLevel
@@ -363,7 +365,7 @@ def test_many_wrong_keys_are_not_looked_for_again_and_again(tmp_path: Path, monk
         asked.append(word)
         return ""
 
-    monkeypatch.setattr(config_files, "_suggestion", counted)
+    monkeypatch.setattr(keys, "_suggestion", counted)
     error_of(tmp_path, "".join(f"key{number} = 1\n" for number in range(20_000)))
     assert asked == [f"key{number}" for number in range(20)]
 

@@ -14,7 +14,9 @@ import jsonschema
 import pytest
 
 from perflint.configuration import schema
-from perflint.configuration.config_files import KEYS, ConfigError, load
+from perflint.configuration.config_errors import ConfigError
+from perflint.configuration.config_files import load
+from perflint.configuration.keys import KEYS
 from perflint.files import toml_text
 from tests.config_schema import FILE, ROOT, defaults, insist_agreed, made, table, text
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from perflint import catalogue
 from perflint.commands import CommandError
 from perflint.configuration import config_files
+from perflint.configuration.config_errors import ConfigError
 from perflint.configuration.settings import Settings
 
 
@@ -50,7 +51,7 @@ def _loaded(
     try:
         known = catalogue.selectors(catalogue.shipped())
         return config_files.load(start, known=known, config=config, pairs=pairs, isolated=isolated, overrides=overrides)
-    except config_files.ConfigError as error:
+    except ConfigError as error:
         first, *others = error.problems
         raise CommandError(first, [f"perflint: {problem}" for problem in others]) from error
     except catalogue.CatalogueError as error:

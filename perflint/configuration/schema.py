@@ -1,6 +1,6 @@
 """The JSON schema of ``[tool.perflint]``, by which editors complete and check what people write there.
 
-What values a key may have stands beside the function that reads them (``config_files``); here is what keys share, and
+What values a key may have stands beside the function that reads them (``keys``); here is what keys share, and
 the whole that is made of both.
 """
 
