@@ -378,6 +378,9 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines(tmp_path: Path)
         default-workers = 8
         exclude = ["", "!"]
 
+        [per-file-ignores]
+        "!" = ["PPF109"]
+
         [loaders]
         "a.b" = { workers = 3, place = 1 }
         build = "n"
@@ -393,9 +396,11 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines(tmp_path: Path)
         '3: min-impact: found "huge" (a string), expected "low", "medium" or "high"',
         '5: exclude: "" is no pattern',
         '5: exclude: "!" is no pattern',
-        '7: loaders: "a.b": workers: found 3 (a whole number)',
-        '7: loaders: "a.b": place: there is no such key',
-        '7: loaders: "build" is no qualified name',
+        '7: per-file-ignores: "!" is no pattern',
+        '7: per-file-ignores: "PPF109" is not ALL',
+        '10: loaders: "a.b": workers: found 3 (a whole number)',
+        '10: loaders: "a.b": place: there is no such key',
+        '10: loaders: "build" is no qualified name',
         '--min-confidence: found "sure" (a string)',
     ]
     assert [line[: len(start)] for line, start in zip(told, expected, strict=True)] == expected

@@ -207,13 +207,19 @@ def checked_value(key: str, value: Any, known: Mapping[str, tuple[str, ...]]) ->
     read = kind.read(value)
     if read is None:
         raise ConfigError(f"found {with_kind(value)}, expected {kind.expected}")
-    if kind.patterns:
-        each(read, partial(_check_pattern, key))
-    if not kind.selects:
-        return read
-    if isinstance(read, dict):
-        return dict(zip(read, each(read.values(), lambda entries: _codes(entries, known)), strict=True))
-    return _codes(read, known)
+
+    def check_patterns() -> None:
+        each(read if kind.patterns else (), partial(_check_pattern, key))
+
+    def with_codes() -> Any:
+        if not kind.selects:
+            return read
+        if isinstance(read, dict):
+            return dict(zip(read, each(read.values(), lambda entries: _codes(entries, known)), strict=True))
+        return _codes(read, known)
+
+    _, result = each((check_patterns, with_codes), lambda step: step())
+    return result
 
 
 def _check_pattern(key: str, pattern: str) -> None:
