@@ -11,6 +11,7 @@ import argparse
 import atexit
 import gc
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -119,6 +120,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
     _add_config(commands.add_parser("config", help="show the settings of a run and where each comes from"))
     commands.add_parser("clean", help="remove what earlier runs have kept to be faster")
     _add_server(commands.add_parser("server", help="show findings in an editor (Language Server Protocol)"))
+    _add_completion(commands.add_parser("completion", help="print a script for Tab in a shell"), parser)
     return parser, commands.choices
 
 
@@ -195,6 +197,15 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tcp", type=int, nargs="?", const=0, metavar="PORT", help="listen on this port of 127.0.0.1 (default: any)"
     )
+
+
+def _add_completion(parser: argparse.ArgumentParser, whole: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Print a script by which a shell completes the commands and options of perflint. For bash: "
+        'eval "$(perflint completion bash)" in ~/.bashrc.'
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell that is to read it")
+    parser.set_defaults(parser=whole)
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
@@ -386,8 +397,30 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-context", dest="context", action="store_const", const=[], help="read nothing but PATH (undoes --context)"
     )
-    group.add_argument("--config", type=Path, metavar="FILE", help="a pyproject.toml or perflint.toml to use")
+    group.add_argument(
+        "--config",
+        action=_Config,
+        metavar="FILE|KEY=VALUE",
+        help="a pyproject.toml or perflint.toml to use; or one setting as such a file has it (repeatable)",
+    )
+    parser.set_defaults(config_pairs=[])
     group.add_argument("--isolated", action="store_true", help="read no configuration file")
+
+
+class _Config(argparse.Action):
+    """``--config``: the name of a file, or a setting such as ``log-interval=50``, which goes into ``config_pairs``."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: object = None
+    ) -> None:
+        """Take one ``--config``."""
+        text = str(values)
+        if "=" in text and not os.path.exists(text):  # noqa: PTH110 - which never raises
+            namespace.config_pairs = [*namespace.config_pairs, text]
+        elif namespace.config is not None:
+            parser.error(f"argument --config: only one file can be used, not both {namespace.config} and {text}")
+        else:
+            namespace.config = Path(text)
 
 
 def _with_values(arguments: Sequence[str]) -> list[str]:

@@ -128,8 +128,11 @@ def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argp
         if not _can_hold_any(batch):
             batch = replace(batch, known=[])
         return check.look(namespace, batch)
-    except (CommandError, catalogue.CatalogueError) as error:
-        raise ExecutionError(f"perflint: {visible(_as_option(str(error)))}") from error
+    except CommandError as error:
+        lines = [f"perflint: {error}", *error.more]
+        raise ExecutionError("\n".join(visible(_as_option(line)) for line in lines)) from error
+    except catalogue.CatalogueError as error:
+        raise ExecutionError(f"perflint: {visible(str(error))}") from error
     except Exception as error:  # flake8 has other plugins to run
         if is_debugging():
             raise
@@ -170,4 +173,4 @@ def _named(options: argparse.Namespace) -> list[str]:
 
 def _as_option(message: str) -> str:
     """A message about an option of perflint, with the option as flake8 has it."""
-    return f"--ppf-{message[2:]}" if message.startswith("--") else message
+    return message.replace("perflint: --", "perflint: --ppf-", 1) if message.startswith("perflint: --") else message

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from perflint import cli
 from perflint.cli import main
 from perflint.run import engine
 from tests.cli_runs import Output, write
@@ -65,6 +66,44 @@ def test_what_cannot_work_exits_2_with_one_sentence(arguments: list[str], words:
     assert err.count("\n") == 1
     for word in words:
         assert word in err
+
+
+@pytest.mark.parametrize("command", ["check", "config"])
+def test_all_mistakes_of_a_configuration_are_told_at_once(command: str, capsys: Output) -> None:
+    write(a="x = 1\n")
+    Path("perflint.toml").write_text("log-interval = 0\nselekt = []\nmin-impact = 1\n")
+    assert main([command, "--ignore", "PPF999"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    starts = [f"{Path('perflint.toml').resolve()}:{row}: " for row in (1, 2, 3)] + ["--ignore: "]
+    assert [line.startswith(f"perflint: {start}") for line, start in zip(err.splitlines(), starts, strict=True)] == (
+        [True] * 4
+    )
+
+
+@pytest.mark.parametrize("command", ["check", "config", "bench", "instrument"])
+def test_config_takes_a_file_or_settings(command: str) -> None:
+    Path("a=b.toml").write_text("")
+    given = ["--config", "log-interval=50", "--config", "a=b.toml", "--config", 'exclude=["x"]', "train.py"]
+    options = cli.parse([command, *given])
+    assert (options.config, options.config_pairs) == (Path("a=b.toml"), ["log-interval=50", 'exclude=["x"]'])
+    options = cli.parse([command, "train.py"])
+    assert (options.config, options.config_pairs) == (None, [])
+
+
+def test_config_shows_a_setting_of_the_command_line(capsys: Output) -> None:
+    Path("own.toml").write_text("log-interval = 30\ndefault-workers = 8\n")
+    assert main(["config", "--config", "own.toml", "--config", "log-interval=50"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "log-interval = 50  # command line (--config)" in lines
+    assert f"default-workers = 8  # {Path('own.toml').resolve()}" in lines
+
+
+def test_config_takes_one_file_only(capsys: Output) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["check", "--config", "a.toml", "--config", "b.toml"])
+    assert stop.value.code == 2
+    assert "only one file can be used, not both a.toml and b.toml" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["check", "--no-such-option"], ["check", "-j", "0"]])

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from perflint.configuration import config_files
-from perflint.configuration.config_files import DEFAULT_EXCLUDE, KEYS, ConfigError, describe, load
+from perflint.configuration import keys
+from perflint.configuration.config_errors import ConfigError
+from perflint.configuration.config_files import DEFAULT_EXCLUDE, describe, load
+from perflint.configuration.keys import KEYS
 from perflint.configuration.selection import closest
 from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.findings import Confidence, ImpactLevel
+from tests.config_schema import insist_agreed
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,15 +33,25 @@ KNOWN = {
 
 
 def settings_of(directory: Path, text: str | None = None, **overrides: object) -> Settings:
-    """The settings for a directory whose perflint.toml holds ``text``; ``_`` in the keys of overrides is ``-``."""
+    """The settings for a directory whose perflint.toml holds ``text``; ``_`` in the keys of overrides is ``-``.
+
+    Where perflint takes the text, the JSON schema has to take it too.
+    """
     if text is not None:
         (directory / "perflint.toml").write_text(text, encoding="utf-8")
-    return load(directory, known=KNOWN, overrides={key.replace("_", "-"): value for key, value in overrides.items()})
+    given = {key.replace("_", "-"): value for key, value in overrides.items()}
+    settings = load(directory, known=KNOWN, overrides=given)
+    if text is not None:
+        insist_agreed(text, KNOWN, is_right=True)
+    return settings
 
 
 def error_of(directory: Path, text: str) -> str:
+    """What is wrong with a perflint.toml, without its name; the JSON schema has to refuse it too."""
     with pytest.raises(ConfigError) as caught:
         settings_of(directory, text)
+    if len(text) <= 4_000_000:  # a larger one is not read
+        insist_agreed(text, KNOWN, is_right=False)
     message = str(caught.value)
     assert message.startswith(str(directory / "perflint.toml"))
     return message.removeprefix(str(directory / "perflint.toml"))
@@ -352,9 +365,55 @@ def test_many_wrong_keys_are_not_looked_for_again_and_again(tmp_path: Path, monk
         asked.append(word)
         return ""
 
-    monkeypatch.setattr(config_files, "_suggestion", counted)
+    monkeypatch.setattr(keys, "_suggestion", counted)
     error_of(tmp_path, "".join(f"key{number} = 1\n" for number in range(20_000)))
-    assert asked == ["key0"]
+    assert asked == [f"key{number}" for number in range(20)]
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
+    text = """\
+        log-intervall = 20
+        ignore = ["PPF109", "PPF2", "E501"]
+        min-impact = "huge"
+        default-workers = 8
+        exclude = ["", "!"]
+
+        [per-file-ignores]
+        "!" = ["PPF109"]
+
+        [loaders]
+        "a.b" = { workers = 3, place = 1 }
+        build = "n"
+        """
+    (tmp_path / "perflint.toml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        settings_of(tmp_path, min_confidence="sure")
+    told = [problem.removeprefix(f"{tmp_path / 'perflint.toml'}:") for problem in caught.value.problems]
+    expected = [
+        "1: log-intervall: there is no such key; did you mean log-interval?",
+        '2: ignore: "PPF109" is not ALL',
+        '2: ignore: "E501" is not ALL',
+        '3: min-impact: found "huge" (a string), expected "low", "medium" or "high"',
+        '5: exclude: "" is no pattern',
+        '5: exclude: "!" is no pattern',
+        '7: per-file-ignores: "!" is no pattern',
+        '7: per-file-ignores: "PPF109" is not ALL',
+        '10: loaders: "a.b": workers: found 3 (a whole number)',
+        '10: loaders: "a.b": place: there is no such key',
+        '10: loaders: "build" is no qualified name',
+        '--min-confidence: found "sure" (a string)',
+    ]
+    assert [line[: len(start)] for line, start in zip(told, expected, strict=True)] == expected
+    assert str(caught.value) == "\n".join(caught.value.problems)
+
+
+def test_after_twenty_mistakes_it_says_that_there_may_be_more(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_text("".join(f"key{number} = 1\n" for number in range(30)))
+    with pytest.raises(ConfigError) as caught:
+        settings_of(tmp_path)
+    *told, last = caught.value.problems
+    assert [problem.split(":")[1] for problem in told] == [str(number) for number in range(1, 21)]
+    assert last == "mend these 20 first: the rest has not been looked at"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
@@ -455,6 +514,54 @@ def test_lists_of_the_file_stay_as_written_where_nothing_conflicts(tmp_path: Pat
 def test_errors_of_the_command_line_name_the_option(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r'^--select: "PPF109" is not ALL .* did you mean PPF101\?$'):
         settings_of(tmp_path, select=["PPF109"])
+
+
+# --- pairs of --config
+
+
+def test_a_pair_wins_over_the_file_and_an_option_over_a_pair(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_text('log-interval = 40\nexclude = ["a"]\nignore = ["PPF202"]\n')
+    pairs = ["log-interval=50", "default-workers = 2", 'exclude=["b"]', 'ignore=["PPF405"]', "log-interval=60"]
+    settings = load(tmp_path, known=KNOWN, pairs=pairs, overrides={"exclude": ["c"], "ignore": ["PPF201"]})
+    assert (settings.log_interval, settings.default_workers) == (60, 2)
+    assert (settings.exclude, settings.ignore) == (("c",), ("PPF405", "PPF201"))
+    pair = "command line (--config)"
+    assert (settings.origins["log-interval"], settings.origins["default-workers"]) == (pair, pair)
+    assert settings.origins["exclude"] == "command line"
+    assert settings.origins["ignore"] == f"{pair} and command line"
+    assert "log-interval = 60  # command line (--config)" in describe(settings).splitlines()
+
+
+def test_a_pair_may_hold_a_table(tmp_path: Path) -> None:
+    for pair in ('per-file-ignores={"a.py"=["PPF201"]}', 'per-file-ignores."a.py" = ["host-read-in-step"]'):
+        settings = load(tmp_path, known=KNOWN, isolated=True, pairs=[pair])
+        assert settings.per_file_ignores == {"a.py": ("PPF201",)}
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("log-interval=1", "--config: log-interval: found 1 (a whole number), expected a whole number of at least 2"),
+        ("log-intervall=1", "--config: log-intervall: there is no such key; did you mean log-interval?"),
+        ('ignore=["PPF109"]', '--config: ignore: "PPF109" is not ALL'),
+        ("min-impact=high", "--config min-impact=high: there is no such file, and as a setting it is not valid TOML: "),
+        ("a=1\nb=2", "--config a=1\\nb=2: found 2 keys, expected one; give --config once for each"),
+    ],
+)
+def test_errors_of_a_pair_name_the_option(tmp_path: Path, pair: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, known=KNOWN, pairs=[pair])
+    assert str(caught.value).startswith(message)
+
+
+def test_mistakes_in_the_file_in_pairs_and_in_options_are_told_together(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_text("join-lines = 1\n")
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, known=KNOWN, pairs=["zzz=1", "log-interval=0"], overrides={"select": ["PPF99"]})
+    starts = [f"{tmp_path / 'perflint.toml'}:1: join-lines", "--config: zzz", "--config: log-interval", "--select"]
+    assert [line.startswith(f"{start}: ") for line, start in zip(caught.value.problems, starts, strict=True)] == (
+        [True] * 4
+    )
 
 
 # --- showing

@@ -9,11 +9,13 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.configuration.config_files import ConfigError, describe, load
+from perflint.configuration.config_errors import ConfigError
+from perflint.configuration.config_files import describe, load
 from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.findings import Finding, ImpactLevel, Level
 from perflint.run import engine
 from perflint.text.source import Source
+from tests.config_schema import insist_agreed
 from tests.support import in_step, sources
 
 if sys.version_info >= (3, 11):
@@ -27,7 +29,13 @@ KNOWN = {"PPF101": ("dataloader-no-workers",), "PPF201": ("host-sync-in-step",)}
 def declared(directory: Path, text: str) -> Settings:
     """The settings that a perflint.toml gives."""
     (directory / "perflint.toml").write_text(dedent(text), encoding="utf-8")
-    return load(directory, known=KNOWN)
+    try:
+        settings = load(directory, known=KNOWN)
+    except ConfigError:
+        insist_agreed(dedent(text), KNOWN, is_right=False)
+        raise
+    insist_agreed(dedent(text), KNOWN, is_right=True)
+    return settings
 
 
 def found(files: Mapping[str, str] | str, *select: str, **options: object) -> list[Finding]:

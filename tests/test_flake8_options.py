@@ -239,6 +239,15 @@ def test_a_configuration_that_cannot_be_used_ends_flake8_with_one_sentence(
     assert words in told.others[1]
 
 
+def test_all_mistakes_in_a_configuration_are_told(place: Path, tmp_path: Path, capsys: Output) -> None:
+    (place / "perflint.toml").write_text("log-interval = 0\nmin-impact = 1\n")
+    told = run_flake8_here("--select=PPF", "--ppf-select=PPF99", "train.py", scratch=tmp_path, capsys=capsys)
+    assert (told.status, told.errors) == (1, "")
+    starts = ["perflint.toml:1: log-interval: ", "perflint.toml:2: min-impact: ", "--ppf-select: "]
+    assert all(start in line for line, start in zip(told.others[1:], starts, strict=True))
+    assert all(line.startswith("perflint: ") for line in told.others[1:])
+
+
 def test_a_configuration_that_cannot_be_used_where_there_are_processes(place: Path, tmp_path: Path) -> None:
     (place / "perflint.toml").write_text("no configuration")
     (place / "plain.py").write_text("x = 1\n")

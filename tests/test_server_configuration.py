@@ -8,7 +8,7 @@ import pytest
 from lsprotocol import types
 from pytest_lsp import LanguageClient
 
-from perflint.configuration.config_files import ConfigError
+from perflint.configuration.config_errors import ConfigError
 from perflint.findings import Confidence
 from perflint.server.client_settings import EditorSettings, files, read, resolve, section
 from tests.server_sessions import project, session
@@ -74,6 +74,14 @@ def test_an_unknown_rule_is_told_by_the_name_of_the_setting(tmp_path: Path) -> N
         resolve(tmp_path, EditorSettings(extend_select=("PPF9999",)))
 
 
+def test_all_mistakes_are_told_by_the_names_of_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "perflint.toml").write_text("log-interval = 0\n")
+    with pytest.raises(ConfigError) as caught:
+        resolve(tmp_path, EditorSettings(ignore=("PPF9998",), extend_select=("PPF9999",)))
+    starts = [f"{tmp_path / 'perflint.toml'}:1: log-interval: ", "perflint.ignore: ", "perflint.extendSelect: "]
+    assert [told[: len(start)] for told, start in zip(caught.value.problems, starts, strict=True)] == starts
+
+
 def change(given: object) -> types.DidChangeConfigurationParams:
     return types.DidChangeConfigurationParams(given)
 
@@ -97,14 +105,16 @@ async def test_settings_that_change_while_files_are_open(tmp_path: Path) -> None
         client.workspace_did_change_configuration(change({"perflint": {"ignore": []}}))
         await shows("PPF201", "PPF202")
 
-        (root / "perflint.toml").write_text('ignore = ["PPF201"]\nlog-interval = "often"\n')
+        (root / "perflint.toml").write_text('ignore = ["PPF201"]\nlog-interval = "often"\nmin-impact = 3\n')
         for _ in range(3):
             editor.save("train.py")
         await editor.until(lambda: client.messages)
         editor.change("train.py", TWO.replace("total", "amount"))
         assert await editor.codes("train.py") == ["PPF201", "PPF202"]
         (message,) = client.messages
-        assert message.message.startswith(f"perflint: {root}/perflint.toml:2: log-interval: found")
+        first, second = message.message.splitlines()
+        assert first.startswith(f"perflint: {root}/perflint.toml:2: log-interval: found")
+        assert second.startswith(f"{root}/perflint.toml:3: min-impact: found")
 
         (root / "perflint.toml").write_text('ignore = ["PPF201"]\n')
         editor.save("train.py")

@@ -10,6 +10,7 @@ from pathlib import Path
 from perflint import catalogue
 from perflint.commands import CommandError
 from perflint.configuration import config_files
+from perflint.configuration.config_errors import ConfigError
 from perflint.configuration.settings import Settings
 
 
@@ -28,7 +29,7 @@ def resolve(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
     if context is not None:
         overrides["context"] = [str(path.absolute()) for path in context]
     start = common_directory([*paths, *(context or ())])
-    return _loaded(start, options.config, options.isolated, overrides)
+    return _loaded(start, options.config, options.config_pairs, options.isolated, overrides)
 
 
 def configured(path: Path) -> Settings:
@@ -41,12 +42,19 @@ def configured(path: Path) -> Settings:
 
 
 def _loaded(
-    start: Path, config: Path | None = None, isolated: bool = False, overrides: Mapping[str, object] | None = None
+    start: Path,
+    config: Path | None = None,
+    pairs: Sequence[str] = (),
+    isolated: bool = False,
+    overrides: Mapping[str, object] | None = None,
 ) -> Settings:
     try:
         known = catalogue.selectors(catalogue.shipped())
-        return config_files.load(start, known=known, config=config, isolated=isolated, overrides=overrides)
-    except (config_files.ConfigError, catalogue.CatalogueError) as error:
+        return config_files.load(start, known=known, config=config, pairs=pairs, isolated=isolated, overrides=overrides)
+    except ConfigError as error:
+        first, *others = error.problems
+        raise CommandError(first, [f"perflint: {problem}" for problem in others]) from error
+    except catalogue.CatalogueError as error:
         raise CommandError(str(error)) from error
 
 

@@ -148,7 +148,8 @@ class Watch:
             try:
                 self._show()
             except CommandError as error:
-                self._console.note(f"perflint: {error}")
+                for line in (f"perflint: {error}", *error.more):
+                    self._console.note(line)
             self._following.get_ready()
 
     def _show(self) -> None:

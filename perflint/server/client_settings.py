@@ -10,6 +10,7 @@ from typing import Any
 
 from perflint import catalogue
 from perflint.configuration import config_files
+from perflint.configuration.config_errors import ConfigError
 from perflint.configuration.settings import Settings
 
 SECTION = "perflint"
@@ -88,7 +89,7 @@ def resolve(start: Path, editor: EditorSettings) -> Settings:
     """The settings of the checks for the code in a directory.
 
     Raises:
-        config_files.ConfigError: a file or a setting of the editor cannot be used; the message names it.
+        ConfigError: a file or settings of the editor cannot be used; each problem names its place.
         catalogue.CatalogueError: the installation lacks the rule files.
     """
     known = catalogue.selectors(catalogue.shipped())
@@ -98,8 +99,8 @@ def resolve(start: Path, editor: EditorSettings) -> Settings:
         overrides["profile"] = str(start / Path(editor.profile).expanduser())
     try:
         return config_files.load(start, known=known, config=chosen, overrides=overrides)
-    except config_files.ConfigError as error:
-        raise config_files.ConfigError(_in_words_of_editor(str(error))) from error
+    except ConfigError as error:
+        raise ConfigError(*map(_in_words_of_editor, error.problems)) from error
 
 
 def files(start: Path, editor: EditorSettings) -> list[Path]:

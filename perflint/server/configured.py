@@ -7,7 +7,7 @@ from pathlib import Path
 
 from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
-from perflint.configuration import config_files
+from perflint.configuration.config_errors import ConfigError
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.inputs.input_kinds import read_inputs
@@ -70,7 +70,7 @@ class Configured:
         self._editor, self._stamps = editor, stamps
         try:
             self.settings = client_settings.resolve(self._start, editor)
-        except (config_files.ConfigError, CatalogueError) as error:
+        except (ConfigError, CatalogueError) as error:
             self._problem.update(str(error))
             return
         if self._problem.update(""):

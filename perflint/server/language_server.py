@@ -94,7 +94,7 @@ class PerflintServer(LanguageServer):
 
     def _complain(self, message: str) -> None:
         log.error(message)
-        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, visible(message)))
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, visible(message, keep="\n")))
 
     def _log_in_editor(self, level: int, message: str) -> None:
         """Write a line into the log that the editor keeps; may be called in any thread."""

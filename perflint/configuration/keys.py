@@ -1,0 +1,285 @@
+"""The keys of the configuration: what value each may have, how it is read, and what is wrong with any other."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from perflint.configuration.config_errors import ConfigError, each
+from perflint.configuration.schema import MOST_NUMBER, Schema, array_of, named, number, table_of
+from perflint.configuration.selection import ALL, specificity
+from perflint.configuration.settings import DeclaredCall
+from perflint.configuration.toml_values import cut, quoted, with_kind
+from perflint.findings import Confidence, ImpactLevel
+from perflint.inputs.paddle_versions import version_of
+from perflint.inputs.patterns import is_valid
+
+Level = TypeVar("Level", Confidence, ImpactLevel)
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A key: what its value must be, in words, the function that reads it, which gives None for any other value.
+
+    ``schema`` says to editors which values there are, as JSON Schema does.
+    """
+
+    expected: str
+    read: Callable[[Any], Any]
+    schema: Schema
+    selects: bool = False
+    patterns: bool = False
+
+
+def _strings(value: Any) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        return None
+    return tuple(value)
+
+
+def _table_of_strings(value: Any) -> dict[str, tuple[str, ...]] | None:
+    if not isinstance(value, Mapping):
+        return None
+    table = {str(key): _strings(item) for key, item in value.items()}
+    return {key: item for key, item in table.items() if item is not None} if None not in table.values() else None
+
+
+def _whole_number(least: int) -> _Key:
+    """A key for a number, from the least to what can be counted."""
+
+    def read(value: Any) -> int | None:
+        is_one = isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST_NUMBER
+        return value if is_one else None
+
+    expected = f"a whole number of at least {least} and at most {MOST_NUMBER}"
+    return _Key(expected, read, number(least))
+
+
+def _level(levels: Iterable[Level], value: Any) -> Level | None:
+    """The level that a word names."""
+    return next((level for level in levels if str(level) == value), None)
+
+
+def _version(value: Any) -> str | None:
+    """The number of a release, or nothing at all."""
+    is_one = isinstance(value, str) and re.fullmatch(r"(\d{1,4}(\.\d{1,4}){0,3})?", value)
+    return value if is_one and (not value or version_of(value)) else None
+
+
+_EXAMPLE = '"mylib.train.my_function"'
+
+
+def _declared(first: str, *others: str) -> Callable[[Any], dict[str, DeclaredCall] | None]:
+    """A reader of a table that maps the qualified name of a function to the parameter that matters.
+
+    ``first`` is the key for that parameter, ``others`` are keys that may stand beside it.  Where the parameter may be
+    left out (all but ``workers``), a list of names will do.
+    """
+
+    def read(value: Any) -> dict[str, DeclaredCall] | None:
+        names = _strings(value)
+        if names is not None and first != "workers":
+            value = {name: {} for name in names}
+        if not isinstance(value, Mapping):
+            return None
+        calls = each(value.items(), lambda item: _declared_call(*item, first=first, others=others))
+        return dict(zip(value, calls, strict=True))
+
+    return read
+
+
+def _names_only(value: Any) -> dict[str, DeclaredCall] | None:
+    return None if isinstance(value, Mapping) else _declared("tensor")(value)
+
+
+def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -> DeclaredCall:
+    if name.count(".") < 1 or not all(part.isidentifier() for part in name.split(".")):
+        raise ConfigError(f"{quoted(name)} is no qualified name; write it as in an import, such as {_EXAMPLE}")
+    inner: Any = {first: entry} if isinstance(entry, str) else entry
+    keys = (first, *others)
+    if not isinstance(inner, Mapping) or (first == "workers" and first not in inner):
+        shape = f"the name of a parameter, or a table with {first}" + (
+            f" and maybe {' and '.join(others)}" if others else ""
+        )
+        raise ConfigError(f"{quoted(name)}: found {with_kind(entry)}, expected {shape}")
+    count = _whole_number(0)
+
+    def check(item: tuple[str, Any]) -> None:
+        key, value = item
+        if key not in keys:
+            hint = _suggestion(key, keys) or f"the keys are {', '.join(keys)}"
+            raise ConfigError(f"{quoted(name)}: {cut(key)}: there is no such key; {hint}")
+        if key == first and not (isinstance(value, str) and value.isidentifier()):
+            raise ConfigError(f"{quoted(name)}: {key}: found {with_kind(value)}, expected the name of a parameter")
+        if key != first and count.read(value) is None:
+            raise ConfigError(f"{quoted(name)}: {key}: found {with_kind(value)}, expected {count.expected}")
+
+    each(inner.items(), check)
+    return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
+
+
+_RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, array_of("rule"), selects=True)
+_SWITCH = _Key("true or false", lambda value: value if isinstance(value, bool) else None, {"type": "boolean"})
+_PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings, array_of("text"))
+_PATTERNS = _Key(
+    'a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, array_of("pattern"), patterns=True
+)
+
+_CALLS = _Key(
+    "a list of qualified names, or a table from them to the parameter with the tensor, "
+    f'such as {{ {_EXAMPLE} = "loss" }}',
+    _declared("tensor", "position"),
+    {"anyOf": [array_of("function"), table_of("function", "call")]},
+)
+
+
+def _file(example: str) -> _Key:
+    return _Key(
+        f'the name of a file, such as "{example}"',
+        lambda value: value if isinstance(value, str) else None,
+        named("text"),
+    )
+
+
+def _of_levels(levels: Iterable[Level]) -> _Key:
+    return _Key(
+        '"low", "medium" or "high"',
+        partial(_level, levels),
+        {"type": "string", "enum": [str(level) for level in levels]},
+    )
+
+
+_KEYS: Mapping[str, _Key] = {
+    "select": _RULES,
+    "ignore": _RULES,
+    "extend-select": _RULES,
+    "per-file-ignores": _Key(
+        'a table from patterns to lists of rules, such as { "tests/*" = ["PPF202"] }',
+        _table_of_strings,
+        {**table_of("pattern", "rule"), "additionalProperties": array_of("rule")},
+        selects=True,
+        patterns=True,
+    ),
+    "exclude": _PATTERNS,
+    "extend-exclude": _PATTERNS,
+    "respect-gitignore": _SWITCH,
+    "context": _PATHS,
+    "baseline": _file("perflint-baseline.json"),
+    "profile": _file("train-profile.json"),
+    "default-workers": _whole_number(1),
+    "log-interval": _whole_number(2),
+    "min-confidence": _of_levels(Confidence),
+    "min-impact": _of_levels(ImpactLevel),
+    "join-lines": _SWITCH,
+    "extend-safe-fixes": _RULES,
+    "extend-unsafe-fixes": _RULES,
+    "loaders": _Key(
+        f'a table from qualified names to the parameter with the workers, such as {{ {_EXAMPLE} = "num_workers" }}',
+        _declared("workers", "position", "default"),
+        table_of("function", "loader"),
+    ),
+    "sync-calls": _CALLS,
+    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only, array_of("function")),
+    "logging-calls": _CALLS,
+    "line-length": _whole_number(40),
+    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version, named("release")),
+}
+KEYS = tuple(_KEYS)
+SCHEMAS = {key: kind.schema for key, kind in _KEYS.items()}
+NOT_SET = {
+    "select": "the rules that are on by default",
+    "line-length": "88, or the longest row of the file",
+}
+"""What holds for a key that has no value, which TOML cannot say."""
+
+
+def checked_value(key: str, value: Any, known: Mapping[str, tuple[str, ...]]) -> Any:
+    """The value of a key; the problems of the error that it may raise follow the name of the key."""
+    kind = _KEYS.get(key)
+    if kind is None:
+        raise ConfigError(f"there is no such key; {_suggestion(key, KEYS) or 'the keys are ' + ', '.join(KEYS)}")
+    if _holds_null(value):
+        raise ConfigError(f"found {with_kind(value)}, which holds a null character; no path or name may")
+    read = kind.read(value)
+    if read is None:
+        raise ConfigError(f"found {with_kind(value)}, expected {kind.expected}")
+
+    def check_patterns() -> None:
+        each(read if kind.patterns else (), partial(_check_pattern, key))
+
+    def with_codes() -> Any:
+        if not kind.selects:
+            return read
+        if isinstance(read, dict):
+            return dict(zip(read, each(read.values(), lambda entries: _codes(entries, known)), strict=True))
+        return _codes(read, known)
+
+    _, result = each((check_patterns, with_codes), lambda step: step())
+    return result
+
+
+def _check_pattern(key: str, pattern: str) -> None:
+    # In per-file-ignores a leading "!" turns a pattern round and is no part of it.
+    body = pattern.removeprefix("!") if key == "per-file-ignores" else pattern
+    if not body.strip() or not is_valid(body):
+        raise ConfigError(f"{quoted(pattern)} is no pattern; write it as in a .gitignore file")
+
+
+def _holds_null(value: Any) -> bool:
+    """Whether a null character stands in a text, or in one of the keys and values below it."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str) and "\0" in item:
+            return True
+        if isinstance(item, Mapping):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list | tuple):
+            waiting += item
+    return False
+
+
+def _codes(selectors: Iterable[str], known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(code for codes in each(selectors, lambda selector: _meant(selector, known)) for code in codes)
+
+
+def _meant(selector: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """A selector as the rest of perflint uses it: the name of a rule, or of a group, becomes the codes it means."""
+    if selector == ALL:
+        return (selector,)
+    named = tuple(code for code, words in known.items() if selector in words)
+    if named:
+        return named
+    if any(specificity(selector, code) >= 0 for code in known):
+        return (selector,)
+    words = dict.fromkeys(word for words in known.values() for word in words)
+    hint = _suggestion(selector, [ALL, *known, *words])
+    raise ConfigError(
+        f"{quoted(selector)} is not ALL and no rule has such a code, beginning of a code, name, or group; "
+        + (hint or "`perflint rule` lists the rules and the groups"),
+    )
+
+
+def _suggestion(word: str, candidates: Iterable[str]) -> str:
+    by_lower = {candidate.lower(): candidate for candidate in candidates}
+    near = difflib.get_close_matches(word.lower().replace("_", "-"), by_lower, n=1)
+    return f"did you mean {by_lower[near[0]]}?" if near else ""
+
+
+def written(key: str, value: Any) -> Any:
+    """A value in the form in which it is written into a file."""
+    if key == "checkpoint-calls":
+        return tuple(value)
+    if key not in ("loaders", "sync-calls", "logging-calls"):
+        return value
+    names = {"parameter": "workers" if key == "loaders" else "tensor", "position": "position"}
+    if key == "loaders":
+        names["default"] = "default"
+    return {
+        name: {names[field]: item for field, item in vars(call).items() if field in names and item not in ("", None)}
+        for name, call in value.items()
+    }
