@@ -29,7 +29,7 @@ def test_a_run_gives_a_log_and_files(capsys: Output) -> None:
     write(a="SAFE\n")
     assert main(["check", "--output", "json:out.json", "--output", "concise:out.txt"]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("a.py:1:1 PPF201 [safe fix] SAFE costs time.\n  |\n")
+    assert out.startswith("a.py:1:1 PPF201 [safe fix] SAFE costs time.\n1 | SAFE\n")
     assert codes("out.json") == ["PPF201"]
     assert Path("out.txt").read_text().splitlines() == [
         "a.py:1:1: PPF201 [*] SAFE costs time.",

@@ -12,7 +12,7 @@ from perflint import REPORT_TO
 from perflint.commands import CommandError, outputs
 from perflint.fix.fixer import FixOutcome
 from perflint.output import formats
-from perflint.output.console import Console
+from perflint.output.console import Console, terminal_width
 from perflint.output.report import Report
 from perflint.text.colour import Palette, wants_colour
 from perflint.text.source import Source
@@ -30,8 +30,10 @@ def findings(options: argparse.Namespace, report: Report, closing: str, console:
     lost = []
     for output in outputs.wanted(options):
         shown = output.place == outputs.STANDARD
-        colour = shown and wants_colour(sys.stderr if aside else sys.stdout)
-        chunks = _rendered(options, replace(report, palette=Palette(colour)), output)
+        stream = sys.stderr if aside else sys.stdout
+        colour = shown and wants_colour(stream)
+        width = terminal_width(stream) if shown else None
+        chunks = _rendered(options, replace(report, palette=Palette(colour), width=width), output)
         if output.format in formats.FOR_PEOPLE and not options.quiet:
             chunks = _ended(chunks, closing)
         if not shown:
