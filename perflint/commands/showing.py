@@ -11,7 +11,7 @@ from pathlib import Path
 from perflint import REPORT_TO
 from perflint.commands import CommandError, outputs
 from perflint.fix.fixer import FixOutcome
-from perflint.output import formats
+from perflint.output import formats, summary
 from perflint.output.console import Console, terminal_width
 from perflint.output.report import Report
 from perflint.text.colour import Palette, wants_colour
@@ -35,7 +35,8 @@ def findings(options: argparse.Namespace, report: Report, closing: str, console:
         width = terminal_width(stream) if shown else None
         chunks = _rendered(options, replace(report, palette=Palette(colour), width=width), output)
         if output.format in formats.FOR_PEOPLE and not options.quiet:
-            chunks = _ended(chunks, closing)
+            is_whole = output.format == "full" and not (options.statistics and output.main)
+            chunks = _ended(chunks, [closing, summary.explained(report) if is_whole else ""])
         if not shown:
             lost += _written(output, chunks)
         else:
@@ -96,6 +97,6 @@ def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:
     return []
 
 
-def _ended(chunks: Iterator[str], closing: str) -> Iterator[str]:
+def _ended(chunks: Iterator[str], closing: list[str]) -> Iterator[str]:
     yield from chunks
-    yield visible(closing) + "\n"
+    yield from (visible(line) + "\n" for line in closing if line)

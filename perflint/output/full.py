@@ -137,7 +137,7 @@ def _notes(report: Report, finding: Finding, others: list[Finding]) -> list[str]
         rows = [str(report.lines(other.path).position(other.start)[0]) for other in others]
         notes.append(f"the same edit repairs line{'s' if len(rows) > 1 else ''} {listed(rows, _MOST_ROWS)}")
     if fix and fix.reason and fix.level in _REASONS:
-        notes.append(f"{_REASONS[fix.level]}: {visible(fix.reason)}")
+        notes.append(f"{_REASONS[fix.level]}: {visible(fix.reason.rstrip('.'))}")
     if fix and _is_news(fix, finding.message):
         notes.append(visible(fix.message))
     for place in finding.related:
