@@ -18,7 +18,7 @@ from perflint.fix.fixer import FixOutcome
 from perflint.output import concise, diff, full, rule_counts, summary
 from perflint.output.progress import Progress
 from perflint.output.rule_page import data, text
-from perflint.text.colour import Palette, wants_colour
+from perflint.text.colour import Palette, palette, wants_colour, wants_links
 from perflint.text.source import Source, decode
 from tests import fake_rules
 from tests.output_samples import BATCH, PLAIN, SAFE, SHOWN, UNSAFE, rendered, report
@@ -156,6 +156,51 @@ def test_a_diff_on_a_terminal_is_coloured_line_by_line() -> None:
 )
 def test_when_there_is_colour(stream: io.StringIO, environ: dict[str, str], expected: bool) -> None:
     assert wants_colour(stream, environ) is expected
+
+
+def test_the_option_wins_over_the_environment() -> None:
+    assert wants_colour(io.StringIO(), {"NO_COLOR": "1", "TERM": "dumb"}, "always")
+    assert not wants_colour(Terminal(), {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm"}, "never")
+    assert wants_colour(Terminal(), {"TERM": "xterm"}, "auto")
+
+
+@pytest.mark.parametrize(
+    ("stream", "environ", "expected"),
+    [
+        (Terminal(), {"TERM": "xterm"}, False),
+        (Terminal(), {"TERM_PROGRAM": "vscode"}, True),
+        (Terminal(), {"TERM_PROGRAM": "Apple_Terminal"}, False),
+        (Terminal(), {"VTE_VERSION": "5000"}, True),
+        (Terminal(), {"VTE_VERSION": "4999"}, False),
+        (Terminal(), {"VTE_VERSION": "\u0665000"}, False),
+        (Terminal(), {"KITTY_WINDOW_ID": "1"}, True),
+        (Terminal(), {"WT_SESSION": "a"}, True),
+        (Terminal(), {"WT_SESSION": "a", "TERM": "dumb"}, False),
+        (Terminal(), {"FORCE_HYPERLINK": "1"}, True),
+        (Terminal(), {"FORCE_HYPERLINK": "0", "WT_SESSION": "a"}, False),
+        (io.StringIO(), {"FORCE_HYPERLINK": "1"}, False),
+    ],
+)
+def test_when_there_are_hyperlinks(stream: io.StringIO, environ: dict[str, str], expected: bool) -> None:
+    assert wants_links(stream, environ) is expected
+
+
+def test_a_code_leads_to_the_page_of_its_rule_and_no_other_text_does() -> None:
+    url = fake_rules.RULES["PPF201"].url
+    link = f"\x1b]8;;{url}\x1b\\\x1b[1;31mPPF201\x1b[0m\x1b]8;;\x1b\\"
+    for render in (full.render, concise.render, rule_counts.render):
+        linked = rendered(render, replace(report(SAFE), palette=Palette(True, links=True)))
+        assert linked.replace(link, "\x1b[1;31mPPF201\x1b[0m") == rendered(render, report(SAFE, colour=True))
+        assert link in linked
+    unknown = replace(SAFE, code="PPF999")
+    assert "]8;;" not in rendered(concise.render, replace(report(unknown), palette=Palette(True, links=True)))
+
+
+def test_no_colours_no_hyperlinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_HYPERLINK", "1")
+    assert palette(Terminal(), "always") == Palette(True, links=True)
+    assert palette(Terminal(), "never") == Palette()
+    assert palette(io.StringIO(), "always") == Palette(True)
 
 
 def test_colour_adds_codes_and_changes_no_text() -> None:

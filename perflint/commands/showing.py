@@ -14,7 +14,7 @@ from perflint.fix.fixer import FixOutcome
 from perflint.output import formats, summary
 from perflint.output.console import Console, terminal_width
 from perflint.output.report import Report
-from perflint.text.colour import Palette, wants_colour
+from perflint.text.colour import Palette, palette
 from perflint.text.source import Source
 from perflint.text.visible import visible
 
@@ -31,9 +31,9 @@ def findings(options: argparse.Namespace, report: Report, closing: str, console:
     for output in outputs.wanted(options):
         shown = output.place == outputs.STANDARD
         stream = sys.stderr if aside else sys.stdout
-        colour = shown and wants_colour(stream)
+        colours = palette(stream, options.color) if shown else Palette()
         width = terminal_width(stream) if shown else None
-        chunks = _rendered(options, replace(report, palette=Palette(colour), width=width), output)
+        chunks = _rendered(options, replace(report, palette=colours, width=width), output)
         if output.format in formats.FOR_PEOPLE and not options.quiet:
             is_whole = output.format == "full" and not (options.statistics and output.main)
             chunks = _ended(chunks, [closing, summary.explained(report) if is_whole else ""])
@@ -55,11 +55,11 @@ def changes(
     """A unified diff of each file of ``after``, for people on a terminal and for ``patch`` elsewhere."""
     from perflint.output import diff
 
-    palette = Palette(wants_colour(sys.stdout))
+    colours = palette(sys.stdout, options.color)
     for path in sorted(after):
         lines = diff.unified(before[path], after[path])
-        if palette.enabled or sys.stdout.isatty():
-            console.write("".join(diff.paint(lines, palette)))
+        if colours.enabled or sys.stdout.isatty():
+            console.write("".join(diff.paint(lines, colours)))
         else:
             console.write_bytes(diff.encode(lines, before[path]))
 

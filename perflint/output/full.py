@@ -82,7 +82,7 @@ def _header(report: Report, finding: Finding) -> str:
     row, column = report.lines(finding.path).position(finding.start)
     label = f" {_LABELS[finding.fix.level]}" if finding.fix else ""
     place = f"{visible_path(finding.path)}:{row}:{column}"
-    painted = f"{paint.bold(place)} {paint.code(finding.code)}{paint.level(label)} "
+    painted = f"{paint.bold(place)} {paint.rule(finding.code, facts(finding.code).url)}{paint.level(label)} "
     return _wrapped(report, f"{place} {finding.code}{label} ", painted, visible(_message(report, finding)))
 
 
