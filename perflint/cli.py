@@ -151,6 +151,8 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     named = ", ".join(FORMATS)
     add("--output-format", choices=FORMATS, metavar="FORMAT", help=f"how findings are shown: {named} (default: full)")
     add("--output-file", type=Path, metavar="FILE", help="write the findings there instead of standard output")
+    groups = "show the findings of each file, or of each rule, below a heading: none (default), file, rule"
+    add("--group-by", choices=("none", "file", "rule"), default="none", metavar="WHAT", help=groups)
     where = "also write the findings to FILE in this format, - for standard output (repeatable)"
     add("--output", type=_output, action="append", default=[], metavar="FORMAT:FILE", help=where)
     _add_colour(add)

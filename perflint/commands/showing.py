@@ -82,7 +82,12 @@ def _is_piped(options: argparse.Namespace) -> bool:
 
 def _rendered(options: argparse.Namespace, report: Report, output: outputs.Output) -> Iterator[str]:
     if not (options.statistics and output.main):
-        return formats.renderer(output.format)(report)
+        render = formats.renderer(output.format)
+        if options.group_by == "none" or not output.main:
+            return render(report)
+        from perflint.output import groups
+
+        return groups.render(report, options.group_by, render)
     from perflint.output import rule_counts
 
     return rule_counts.render_json(report) if output.format == "json" else rule_counts.render(report)
