@@ -187,7 +187,8 @@ def _look(
     files = report.sources.keys() - (lost.paths if lost else set())
     report = profiled.ranked(options, report, profiles, console)
     closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
-    showing.findings(options, report, shown.closing(closing), console)
+    news = options.news.since(report) if options.watch else ()
+    showing.findings(options, report, shown.closing(closing), console, news)
     if lost is not None:
         raise lost
     return _status(options, bool(report.findings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +19,10 @@ from perflint.text.source import Source
 from perflint.text.visible import visible
 
 
-def findings(options: argparse.Namespace, report: Report, closing: str, console: Console) -> None:
-    """Show the findings or their statistics and then, in formats for people, the closing line.
+def findings(
+    options: argparse.Namespace, report: Report, closing: str, console: Console, more: Sequence[str] = ()
+) -> None:
+    """Show the findings or their statistics and then, in formats for people, the closing line and ``more`` lines.
 
     Raises:
         CommandError: a file cannot be written; all else has been shown and written then.
@@ -36,7 +38,7 @@ def findings(options: argparse.Namespace, report: Report, closing: str, console:
         chunks = _rendered(options, replace(report, palette=colours, width=width), output)
         if output.format in formats.FOR_PEOPLE and not options.quiet:
             is_whole = output.format == "full" and not (options.statistics and output.main)
-            chunks = _ended(chunks, [closing, summary.explained(report) if is_whole else ""])
+            chunks = _ended(chunks, [closing, summary.explained(report) if is_whole else "", *(more if shown else ())])
         if not shown:
             lost += _written(output, chunks)
         else:

@@ -78,6 +78,12 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when:
         return False
     if environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
         return True
+    return takes_codes(stream, environ)
+
+
+def takes_codes(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a stream goes to a terminal that obeys ANSI codes."""
+    environ = os.environ if environ is None else environ
     if environ.get("TERM") == "dumb":
         return False
     if sys.platform == "win32" and not (environ.get("WT_SESSION") or environ.get("TERM")):
