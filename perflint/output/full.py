@@ -105,7 +105,7 @@ def _wrapped(report: Report, start: str, painted: str, text: str) -> str:
     if report.width is None or report.width < _NARROWEST:
         return painted + text
     wrapper = TextWrapper(report.width, start, "    ", break_long_words=False, break_on_hyphens=False)
-    first, *more = wrapper.wrap(text)
+    first, *more = wrapper.wrap(text) or [""]
     return "\n".join([painted + first.removeprefix(start.rstrip()).lstrip(), *map(visible_line, more)])
 
 
