@@ -153,8 +153,16 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     named = ", ".join(FORMATS)
     add("--output-format", choices=FORMATS, metavar="FORMAT", help=f"how findings are shown: {named} (default: full)")
     add("--output-file", type=Path, metavar="FILE", help="write the findings there instead of standard output")
+    groups = "show the findings of each file, or of each rule, below a heading: none (default), file, rule"
+    add("--group-by", choices=("none", "file", "rule"), default="none", metavar="WHAT", help=groups)
     where = "also write the findings to FILE in this format, - for standard output (repeatable)"
     add("--output", type=_output, action="append", default=[], metavar="FORMAT:FILE", help=where)
+    _add_colour(add)
+
+
+def _add_colour(add: Callable[..., object]) -> None:
+    what = "colours: always, never, or auto, for a terminal unless the environment says otherwise (the default)"
+    add("--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help=what)
 
 
 def _add_old_code(parser: argparse.ArgumentParser) -> None:
@@ -349,6 +357,7 @@ def _add_script_run(parser: argparse.ArgumentParser, steps: str) -> None:
     """The script, and what all commands that run one ask for."""
     add = parser.add_argument
     add("script", type=Path, metavar="SCRIPT", help="the script that trains")
+    _add_colour(add)
     add("--steps", type=_count(1), default=50, metavar="N", help=steps)
     add("--warmup", type=_count(1), default=10, metavar="N", help="steps before those (default: 10)")
     add("--python", metavar="EXE", help="the interpreter that runs the script (default: that of perflint)")

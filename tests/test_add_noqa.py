@@ -37,7 +37,7 @@ def test_a_comment_through_a_link_out_of_the_project_is_told(tmp_path: Path, cap
 def test_findings_are_silenced_and_counted(capsys: Output) -> None:
     write(train=TRAIN, other="x = 1\n")
     assert main(["check", "--add-noqa"]) == 0
-    assert capsys.readouterr() == ("Silenced 2 findings in 1 file.\n", "")
+    assert capsys.readouterr() == ("Silenced 2 findings in 1 of 2 files.\n", "")
     assert (Path("train.py").read_text(), Path("other.py").read_text()) == (SILENT, "x = 1\n")
     assert main(["check"]) == 0
     assert main(["check", "--add-noqa", "-q"]) == 0
@@ -76,7 +76,7 @@ def test_files_that_could_not_be_checked_are_shown_and_left(capsys: Output) -> N
     first, second, closing = capsys.readouterr().out.splitlines()
     assert first.startswith("bad.py:1:5: PPF001 ")
     assert second.startswith("binary.py:1:1: PPF003 ")
-    assert closing == "Silenced 2 findings in 1 file (2 left, which no comment can silence)."
+    assert closing == "Silenced 2 findings in 1 of 2 files (2 left, which no comment can silence)."
     assert Path("bad.py").read_text() == BROKEN
 
 
@@ -85,7 +85,7 @@ def test_what_a_string_keeps_from_being_silenced_is_left(capsys: Output) -> None
     assert main(["check", "--add-noqa", "--output-format", "concise"]) == 0
     out = capsys.readouterr().out
     assert "train.py:12:9: PPF202 " in out
-    assert out.endswith("Silenced 0 findings in 0 files (1 left, which no comment can silence).\n")
+    assert out.endswith("Silenced 0 findings in 0 of 1 file (1 left, which no comment can silence).\n")
 
 
 def test_comments_that_silence_nothing_are_taken_out(capsys: Output) -> None:
@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_written_exits_2(capsys: Output, monkeypatch: pyte
     assert main(["check", "--add-noqa", "--output-format", "concise"]) == 2
     out, err = capsys.readouterr()
     assert "train.py was left as it is" in err
-    assert out.endswith("Silenced 0 findings in 0 files (2 left).\n")
+    assert out.endswith("Silenced 0 findings in 0 of 1 file (2 left).\n")
 
 
 def test_standard_input_comes_out_silenced(

@@ -47,7 +47,7 @@ def test_the_file_is_for_people_and_for_diffs(capsys: Output) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "Wrote 3 findings in 2 files to perflint-baseline.json.",
+        "Wrote 3 findings in 2 of 3 files to perflint-baseline.json.",
         f'Use it with --baseline {FILE}, or with baseline = "{FILE}" in the configuration.',
     ]
     assert listed() == [

@@ -182,6 +182,20 @@ def test_rules_can_be_chosen_in_lists_and_repeatedly(capsys: Output) -> None:
     assert capsys.readouterr().out.count("\n") == 1
 
 
+def test_color_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    write(a="SAFE\n")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(["check", "--color", "always", "--output", "concise:out.txt"]) == 1
+    assert "\x1b[" in capsys.readouterr().out
+    assert "\x1b" not in Path("out.txt").read_text()
+    assert main(["check", "--color", "always", "--diff"]) == 1
+    assert "\x1b[32m" in capsys.readouterr().out
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert main(["check", "--color", "never"]) == 1
+    assert "\x1b" not in capsys.readouterr().out
+
+
 def test_quiet_shows_findings_only(capsys: Output) -> None:
     write(a="SAFE\n")
     assert main(["check", "--quiet", "--output-format", "concise"]) == 1

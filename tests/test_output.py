@@ -8,19 +8,20 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from perflint.findings import Finding, Level
+from perflint.findings import Finding, Impact, ImpactLevel, Level
 from perflint.fix.fixer import FixOutcome
 from perflint.output import concise, diff, full, rule_counts, summary
 from perflint.output.progress import Progress
 from perflint.output.rule_page import data, text
-from perflint.text.colour import Palette, wants_colour
+from perflint.text.colour import Palette, palette, wants_colour, wants_links
 from perflint.text.source import Source, decode
 from tests import fake_rules
-from tests.output_samples import PLAIN, SAFE, SHOWN, UNSAFE, rendered, report
+from tests.output_samples import BATCH, PLAIN, SAFE, SHOWN, UNSAFE, rendered, report
 
 pytestmark = pytest.mark.usefixtures("fake_catalogue")
 
@@ -33,6 +34,9 @@ class Terminal(io.StringIO):
 # --- the closing line
 
 
+FILES = ("a.py", "b.py", "c.py")
+
+
 def outcome(
     remaining: tuple[Finding, ...], fixed: Mapping[tuple[str, str], int], level: Level = Level.SAFE
 ) -> FixOutcome:
@@ -43,36 +47,51 @@ def outcome(
     ("findings", "applicable", "line"),
     [
         ([], Level.SAFE, "No findings in 3 files."),
-        ([PLAIN], Level.SAFE, "Found 1 finding in 1 file."),
-        ([SAFE, SAFE, PLAIN], Level.SAFE, "Found 3 findings in 1 file (2 fixable with --fix)."),
+        ([PLAIN], Level.SAFE, "Found 1 finding in 1 of 3 files."),
+        ([SAFE, SAFE, PLAIN], Level.SAFE, "Found 3 findings in 1 of 3 files (2 fixable with --fix)."),
         (
             [SAFE, UNSAFE, SHOWN],
             Level.SAFE,
-            "Found 3 findings in 1 file (1 fixable with --fix; 1 more with --unsafe-fixes).",
+            "Found 3 findings in 1 of 3 files (1 fixable with --fix; 1 more with --unsafe-fixes).",
         ),
-        ([UNSAFE, SHOWN], Level.SAFE, "Found 2 findings in 1 file (1 fixable with --fix --unsafe-fixes)."),
-        ([SAFE, UNSAFE], Level.UNSAFE, "Found 2 findings in 1 file (2 fixable with --fix --unsafe-fixes)."),
+        ([UNSAFE, SHOWN], Level.SAFE, "Found 2 findings in 1 of 3 files (1 fixable with --fix --unsafe-fixes)."),
+        ([SAFE, UNSAFE], Level.UNSAFE, "Found 2 findings in 1 of 3 files (2 fixable with --fix --unsafe-fixes)."),
     ],
 )
 def test_the_closing_line_of_a_look(findings: list[Finding], applicable: Level, line: str) -> None:
-    assert summary.found(findings, 3, applicable) == line
+    assert summary.found(findings, FILES, applicable) == line
 
 
 def test_the_closing_line_of_a_fix() -> None:
     remaining = (PLAIN, UNSAFE, UNSAFE, SHOWN)
     fixed = {("b.py", "PPF201"): 2, ("a.py", "PPF201"): 1}
-    line = "Found 7 findings in 2 files (3 fixed, 4 remaining; 2 more with --unsafe-fixes)."
-    assert summary.fixed(outcome(remaining, fixed)) == line
-    assert (
-        summary.fixed(outcome(remaining, fixed, Level.UNSAFE)) == "Found 7 findings in 2 files (3 fixed, 4 remaining)."
-    )
-    assert summary.fixed(outcome((), {("a.py", "PPF201"): 1})) == "Found 1 finding in 1 file (1 fixed, 0 remaining)."
-    assert summary.fixed(outcome((), {})) == "No findings."
+    line = "Found 7 findings in 2 of 3 files (3 fixed, 4 remaining; 2 more with --unsafe-fixes)."
+    assert summary.fixed(outcome(remaining, fixed), FILES) == line
+    line = "Found 7 findings in 2 of 3 files (3 fixed, 4 remaining)."
+    assert summary.fixed(outcome(remaining, fixed, Level.UNSAFE), FILES) == line
+    line = "Found 1 finding in 1 of 3 files (1 fixed, 0 remaining)."
+    assert summary.fixed(outcome((), {("a.py", "PPF201"): 1}), FILES) == line
+    assert summary.fixed(outcome((), {}), FILES) == "No findings in 3 files."
 
 
 def test_the_closing_line_of_a_diff() -> None:
-    line = "Found 2 findings in 1 file (1 would be fixed, 1 would remain; 1 more with --unsafe-fixes)."
-    assert summary.would_fix(outcome((UNSAFE,), {("a.py", "PPF201"): 1})) == line
+    line = "Found 2 findings in 1 of 3 files (1 would be fixed, 1 would remain; 1 more with --unsafe-fixes)."
+    assert summary.would_fix(outcome((UNSAFE,), {("a.py", "PPF201"): 1}), FILES) == line
+
+
+def test_a_file_that_could_not_be_read_counts_among_the_files() -> None:
+    assert summary.found([Finding("PPF003", "gone.py", 0, 0, "m")], (), Level.SAFE) == "Found 1 finding in 1 file."
+    found = summary.found([Finding("PPF003", "gone.py", 0, 0, "m")], ["a.py"], Level.SAFE)
+    assert found == "Found 1 finding in 1 of 2 files."
+
+
+def test_the_rule_to_read_about_is_that_of_the_finding_to_begin_with() -> None:
+    assert summary.explained(report()) == ""
+    assert summary.explained(report(Finding("PPF999", "a.py", 0, 1, "m"))) == ""
+    assert summary.explained(report(SHOWN, SAFE)) == "Why, and when to leave it: perflint rule PPF401"
+    low = replace(SAFE, impact=Impact(ImpactLevel.LOW, "r", 1.0))
+    high = replace(UNSAFE, impact=BATCH)
+    assert summary.explained(report(low, low, low, high)).endswith("perflint rule PPF101")
 
 
 # --- diff
@@ -137,6 +156,51 @@ def test_a_diff_on_a_terminal_is_coloured_line_by_line() -> None:
 )
 def test_when_there_is_colour(stream: io.StringIO, environ: dict[str, str], expected: bool) -> None:
     assert wants_colour(stream, environ) is expected
+
+
+def test_the_option_wins_over_the_environment() -> None:
+    assert wants_colour(io.StringIO(), {"NO_COLOR": "1", "TERM": "dumb"}, "always")
+    assert not wants_colour(Terminal(), {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm"}, "never")
+    assert wants_colour(Terminal(), {"TERM": "xterm"}, "auto")
+
+
+@pytest.mark.parametrize(
+    ("stream", "environ", "expected"),
+    [
+        (Terminal(), {"TERM": "xterm"}, False),
+        (Terminal(), {"TERM_PROGRAM": "vscode"}, True),
+        (Terminal(), {"TERM_PROGRAM": "Apple_Terminal"}, False),
+        (Terminal(), {"VTE_VERSION": "5000"}, True),
+        (Terminal(), {"VTE_VERSION": "4999"}, False),
+        (Terminal(), {"VTE_VERSION": "\u0665000"}, False),
+        (Terminal(), {"KITTY_WINDOW_ID": "1"}, True),
+        (Terminal(), {"WT_SESSION": "a"}, True),
+        (Terminal(), {"WT_SESSION": "a", "TERM": "dumb"}, False),
+        (Terminal(), {"FORCE_HYPERLINK": "1"}, True),
+        (Terminal(), {"FORCE_HYPERLINK": "0", "WT_SESSION": "a"}, False),
+        (io.StringIO(), {"FORCE_HYPERLINK": "1"}, False),
+    ],
+)
+def test_when_there_are_hyperlinks(stream: io.StringIO, environ: dict[str, str], expected: bool) -> None:
+    assert wants_links(stream, environ) is expected
+
+
+def test_a_code_leads_to_the_page_of_its_rule_and_no_other_text_does() -> None:
+    url = fake_rules.RULES["PPF201"].url
+    link = f"\x1b]8;;{url}\x1b\\\x1b[1;31mPPF201\x1b[0m\x1b]8;;\x1b\\"
+    for render in (full.render, concise.render, rule_counts.render):
+        linked = rendered(render, replace(report(SAFE), palette=Palette(True, links=True)))
+        assert linked.replace(link, "\x1b[1;31mPPF201\x1b[0m") == rendered(render, report(SAFE, colour=True))
+        assert link in linked
+    unknown = replace(SAFE, code="PPF999")
+    assert "]8;;" not in rendered(concise.render, replace(report(unknown), palette=Palette(True, links=True)))
+
+
+def test_no_colours_no_hyperlinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_HYPERLINK", "1")
+    assert palette(Terminal(), "always") == Palette(True, links=True)
+    assert palette(Terminal(), "never") == Palette()
+    assert palette(io.StringIO(), "always") == Palette(True)
 
 
 def test_colour_adds_codes_and_changes_no_text() -> None:

@@ -13,26 +13,19 @@ from perflint.output.frame import frame
 from perflint.text.colour import Palette
 from perflint.text.source import LineTable
 from perflint.text.width import LIMIT, char_width, clip, show
-from tests.output_samples import PLAIN, SAFE, SHOWN, TEXT, UNSAFE, at, rendered, report
+from tests.output_samples import BATCH, PLAIN, SAFE, SHOWN, TEXT, UNSAFE, at, rendered, report
 
 pytestmark = pytest.mark.usefixtures("fake_catalogue")
 
 
-def test_full_shows_place_code_frame_bottleneck_fix_and_related_places() -> None:
-    related = replace(SAFE, related=(Related("a.py", 2, "the loop"),))
+def test_full_shows_place_code_frame_cost_edit_and_what_else_is_needed_to_decide() -> None:
+    related = replace(UNSAFE, related=(Related("b.py", 2, "the loop"),), impact=BATCH)
     assert rendered(full.render, report(related)).splitlines() == [
-        "a.py:3:14 PPF201 [safe fix] It costs time.",
-        "  |",
-        "2 | for x in loader:",
-        "3 |     total += loss.item()",
-        "  |              ^^^^^^^^^^^",
-        "4 |     done()",
-        "  |",
-        "  = bottleneck: sync (host-sync-in-step)",
-        "  = fix (safe): Change it",
-        "    3 -     total += loss.item()",
-        "      +     total += loss.detach()",
-        "  = see a.py:2: the loop",
+        "a.py:5:10 PPF101 [unsafe fix] It costs time.",
+        "5 | loader = DataLoader(data)",
+        "  |          ^^^^^^^^^^^^^^^^ high impact (I/O): a batch",
+        "  + loader = DataLoader(data, num_workers=4)",
+        "  = unsafe: the shuffle order changes; see b.py:2: the loop",
         "",
     ]
 
@@ -40,20 +33,61 @@ def test_full_shows_place_code_frame_bottleneck_fix_and_related_places() -> None
 def test_full_names_the_level_and_its_reason() -> None:
     lines = rendered(full.render, report(UNSAFE, SHOWN, PLAIN)).splitlines()
     assert "a.py:5:10 PPF101 [unsafe fix] It costs time." in lines
-    assert "  = fix (unsafe): Change it" in lines
-    assert "  = reason: the shuffle order changes" in lines
+    assert "  = unsafe: the shuffle order changes" in lines
     assert "a.py:4:5 PPF401 [suggestion] It costs time." in lines
-    assert "  = suggestion (never applied): Change it" in lines
+    assert "  = never applied: the shuffle order changes" in lines
     assert "a.py:2:10 PPF201 It costs time." in lines
 
 
-def test_full_shows_the_import_that_a_fix_adds() -> None:
+def test_full_does_not_repeat_what_the_message_says() -> None:
+    known = replace(PLAIN, message="A wait in the loop at line 2; add up.", related=(Related("a.py", 2, "the loop"),))
+    assert "see" not in rendered(full.render, report(known))
+    assert "see" in rendered(full.render, report(replace(known, message="A wait; add up.")))
+    same = replace(known, fix=Fix("add up", (), Level.DISPLAY))
+    assert "add up" not in "".join(rendered(full.render, report(same)).splitlines()[1:])
+    assert "= count" in rendered(full.render, report(replace(known, fix=Fix("count", (), Level.DISPLAY))))
+
+
+def test_full_says_this_for_an_expression_that_the_message_cuts() -> None:
+    cut = replace(UNSAFE, message="`DataLoader(d...ta)` means no workers.")
+    assert "] This means no workers." in rendered(full.render, report(cut))
+    elsewhere = replace(UNSAFE, message="`Dataset(d...ta)` means no workers.")
+    assert "] `Dataset(d...ta)` means no workers." in rendered(full.render, report(elsewhere))
+
+
+def test_full_shows_findings_that_one_edit_repairs_together() -> None:
+    other = replace(SAFE, start=at(TEXT, "done()")[0], end=at(TEXT, "done()")[1])
+    lines = rendered(full.render, report(SAFE, UNSAFE, other)).splitlines()
+    assert [line for line in lines if "PPF" in line] == [
+        "a.py:3:14 PPF201 [safe fix] It costs time.",
+        "a.py:5:10 PPF101 [unsafe fix] It costs time.",
+    ]
+    assert "  = the same edit repairs line 4" in lines
+
+
+def test_full_wraps_and_cuts_for_the_terminal_that_shows_it() -> None:
+    long = replace(UNSAFE, message="It costs time. " * 10, impact=BATCH)
+    source = TEXT.replace("DataLoader(data)", f"DataLoader(data){' ' * 40}# {'x' * 40}")
+    lines = rendered(full.render, replace(report(long, source=source), width=60)).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[1].startswith("    ")
+    assert "  = high impact (I/O); unsafe: the shuffle order changes" not in lines  # it fits behind the carets
+    assert any(line.endswith("^ high impact (I/O): a batch") for line in lines)
+
+
+def test_a_wrapped_message_gives_ci_no_command() -> None:
+    steering = replace(PLAIN, message=f"{'x' * 30} ::error::{'y' * 30}")
+    lines = rendered(full.render, replace(report(steering), width=60)).splitlines()
+    assert not any(line.lstrip().startswith("::") for line in lines)
+
+
+def test_full_shows_the_line_of_the_finding_first_and_then_the_import_that_its_fix_adds() -> None:
     start, end = at(TEXT, "done()")
     shown = Finding(
         "PPF201", "a.py", start, end, "m", Fix("f", (Edit(start, end, "go()"),), Level.SAFE, "", ("import os",))
     )
     lines = rendered(full.render, report(shown)).splitlines()
-    assert lines[-5:] == ["      + import os", "    .", "    4 -     done()", "      +     go()", ""]
+    assert lines[3:] == ["  +     go()", "  ...", "  + import os", ""]
 
 
 def test_full_shows_a_file_that_could_not_be_read_without_a_frame() -> None:
@@ -63,26 +97,23 @@ def test_full_shows_a_file_that_could_not_be_read_without_a_frame() -> None:
 
 def test_full_cuts_a_fix_of_very_many_lines() -> None:
     many = "".join(f"x{number} = {number}\n" for number in range(100))
-    fix = Fix("f", tuple(Edit(match.start(), match.start() + 1, "y") for match in re.finditer("x", many)), Level.SAFE)
-    shown = rendered(full.render, report(Finding("PPF201", "a.py", 0, 2, "m", fix), source=many))
-    assert "... 176 more lines (all of them: --diff)" in shown
-    assert "x50" not in shown
+    edits = tuple(Edit(match.start(), match.start() + 1, "y") for match in re.finditer("x", many))
+    for level, whole in (
+        (Level.SAFE, "--diff"),
+        (Level.UNSAFE, "--diff --unsafe-fixes"),
+        (Level.DISPLAY, "--output-format json"),
+    ):
+        found = Finding("PPF201", "a.py", 0, 2, "m", Fix("f", edits, level, "reason"))
+        lines = rendered(full.render, report(found, source=many)).splitlines()
+        assert len(lines) <= 6 + 1
+        shown = sum(line.lstrip()[:2] in ("+ ", "- ") or " - x" in line for line in lines) + 1  # the line of the frame
+        assert f"  ... {200 - shown} more lines: {whole}" in lines
 
 
-def test_full_marks_the_lines_between_the_changes_of_a_fix() -> None:
-    source = "a\nb\nc\nd\n"
-    edits = (Edit(0, 1, "A"), Edit(2, 2, "new\n"), Edit(6, 7, "D"))
-    shown = report(Finding("PPF201", "a.py", 0, 1, "m", Fix("f", edits, Level.SAFE)), source=source)
-    lines = rendered(full.render, shown).splitlines()
-    assert lines[lines.index("  = fix (safe): f") + 1 :] == [
-        "    1 - a",
-        "      + A",
-        "      + new",
-        "    .",
-        "    4 - d",
-        "      + D",
-        "",
-    ]
+def test_full_shows_a_line_that_a_fix_takes_out() -> None:
+    start, end = at(TEXT, "    done()\n")
+    shown = Finding("PPF201", "a.py", start + 4, end - 1, "m", Fix("f", (Edit(start, end, ""),), Level.SAFE))
+    assert "4 -     done()" in rendered(full.render, report(shown)).splitlines()
 
 
 def test_full_keeps_the_reason_to_itself_when_a_fix_is_safe() -> None:
@@ -91,11 +122,15 @@ def test_full_keeps_the_reason_to_itself_when_a_fix_is_safe() -> None:
     assert "reason" not in rendered(full.render, report(shown))
 
 
+def shown_frame(source: str, start: int, end: int) -> list[str]:
+    shown = frame(LineTable(source), start, end, Palette())
+    return [shown.code, shown.mark]
+
+
 def carets(source: str, part: str) -> tuple[str, str]:
     """The shown line of ``part`` and the carets below it, without the gutter."""
-    lines = list(frame(LineTable(source), *at(source, part), Palette()))
-    row = next(number for number, line in enumerate(lines) if "^" in line)
-    return lines[row - 1][4:], lines[row][4:]
+    code, mark = shown_frame(source, *at(source, part))
+    return code[4:], mark[4:]
 
 
 def test_carets_stand_under_the_range_behind_wide_characters() -> None:
@@ -112,38 +147,14 @@ def test_carets_stand_under_the_range_behind_tabs_and_combining_characters() -> 
     assert carets("e\u0301 = f(x)\n", "f(x)")[1] == "    ^^^^"
 
 
-def test_a_range_of_several_rows_is_underlined_without_its_indentation() -> None:
+def test_of_a_range_of_several_rows_the_first_stands_for_all() -> None:
     source = "a = 1\nb = f(\n    x,\n\n    y,\n)\nc = 2\n"
-    assert list(frame(LineTable(source), *at(source, "f(\n    x,\n\n    y,\n)"), Palette())) == [
-        "  |",
-        "1 | a = 1",
-        "2 | b = f(",
-        "  |     ^^",
-        "3 |     x,",
-        "  |     ^^",
-        "4 |",
-        "5 |     y,",
-        "  |     ^^",
-        "6 | )",
-        "  | ^",
-        "7 | c = 2",
-        "  |",
-    ]
-
-
-def test_a_long_range_is_shown_by_its_ends() -> None:
-    source = "f(\n" + "".join(f"    a{number},\n" for number in range(50)) + ")\n"
-    lines = list(frame(LineTable(source), 0, len(source) - 1, Palette()))
-    assert " 1 | f(" in lines
-    assert ".. |" in lines
-    assert "52 | )" in lines
-    assert not any("a25" in line for line in lines)
+    assert shown_frame(source, *at(source, "f(\n    x,\n\n    y,\n)")) == ["2 | b = f(", "  |     ^^ ... to line 6"]
 
 
 @pytest.mark.parametrize("source", ["", "x", "x\n", "\n", "x\r\ny"])
 def test_a_frame_at_the_end_of_the_text(source: str) -> None:
-    lines = list(frame(LineTable(source), len(source), len(source), Palette()))
-    assert sum("^" in line for line in lines) == 1
+    assert shown_frame(source, len(source), len(source))[1].count("^") == 1
 
 
 def test_a_very_long_line_is_cut_around_the_range() -> None:

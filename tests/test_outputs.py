@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from perflint import catalogue
 from perflint.cli import main
 from perflint.commands import watch
 from perflint.commands.watch import Clock
@@ -29,7 +30,7 @@ def test_a_run_gives_a_log_and_files(capsys: Output) -> None:
     write(a="SAFE\n")
     assert main(["check", "--output", "json:out.json", "--output", "concise:out.txt"]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("a.py:1:1 PPF201 [safe fix] SAFE costs time.\n  |\n")
+    assert out.startswith("a.py:1:1 PPF201 [safe fix] SAFE costs time.\n1 | SAFE\n")
     assert codes("out.json") == ["PPF201"]
     assert Path("out.txt").read_text().splitlines() == [
         "a.py:1:1: PPF201 [*] SAFE costs time.",
@@ -81,6 +82,8 @@ def test_an_output_without_a_known_format_or_a_file_is_refused(given: str, capsy
         (["--output", "json:-", "--output-format", "full"], ["json:-", "full", "standard output"]),
         (["--output", "json:x", "--diff"], ["--diff", "--output"]),
         (["--statistics", "--output-format", "sarif"], ["--output-format sarif", "statistics"]),
+        (["--group-by", "rule", "--output-format", "json"], ["--output-format json", "--group-by"]),
+        (["--group-by", "file", "--statistics"], ["--statistics", "--group-by"]),
         (["--statistics", "--output", "json-lines:-"], ["--output json-lines:-", "statistics"]),
     ],
 )
@@ -234,3 +237,23 @@ def test_a_watch_shows_people_what_they_can_read(capsys: Output) -> None:
     write(a="SAFE\n")
     assert main(["check", "--watch", "--output", "json:-"]) == 2
     assert "--watch shows findings to people" in capsys.readouterr().err
+
+
+def test_findings_in_groups(capsys: Output) -> None:
+    write(a="RISKY\nSAFE\n", b="SAFE\n")
+    arguments = ["check", "--output-format", "concise", "--output", "concise:flat.txt"]
+    assert main([*arguments, "--group-by", "rule"]) == 1
+    risky, safe, other = Path("flat.txt").read_text().splitlines()[:3]
+    closing = "Found 3 findings in 2 files (2 fixable with --fix; 1 more with --unsafe-fixes)."
+    names = [f"{code} {catalogue.shipped()[code].name}" for code in ("PPF201", "PPF101")]
+    assert capsys.readouterr().out.splitlines() == [
+        *(f"{names[0]}: 2 findings", "", safe, other, ""),
+        *(f"{names[1]}: 1 finding", "", risky, "", closing),
+    ]
+    assert main([*arguments, "--group-by", "file"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        *("a.py: 2 findings", "", risky, safe, ""),
+        *("b.py: 1 finding", "", other, "", closing),
+    ]
+    assert main(["check", "--group-by", "rule"]) == 1
+    assert "\n\n\n" not in capsys.readouterr().out

@@ -6,11 +6,13 @@ import atexit
 import gc
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,11 @@ from perflint.commands.watch import Clock, Kept, changes, described
 from perflint.findings import Finding
 from perflint.index.project import Project
 from perflint.output.console import Console
+from perflint.output.news import News
 from perflint.run import discovery, engine, intake
 from perflint.run.session import Session
 from perflint.text.source import Source
+from tests.output_samples import report
 
 ROOT = Path(__file__).resolve().parents[1]
 Act = Callable[[], object]
@@ -99,8 +103,13 @@ Watching = Callable[..., tuple[int, list[float]]]
 
 
 def shown(output: str) -> list[str]:
-    """The lines of an output without the sentences of the rules."""
-    return [" ".join(line.split()[:2]) if ": PPF" in line else line for line in output.splitlines()]
+    """The lines of an output without the sentences of the rules, and without what is new and gone."""
+    return [" ".join(line.split()[:2]) if ": PPF" in line else line for line in without_news(output)]
+
+
+def without_news(output: str) -> list[str]:
+    """The lines of an output without what is new and gone."""
+    return [line for line in output.splitlines() if not re.match(r"\d+ new, \d+ gone:$|  [-+] ", line)]
 
 
 # --- what is shown
@@ -122,6 +131,43 @@ def test_a_change_is_checked_and_shown_with_the_time(watching: Watching, capsys:
         "No findings in 1 file.",
     ]
     assert err == "Watching for changes; Ctrl-C ends it.\n"
+
+
+def test_what_is_new_and_gone_is_said_after_a_change(watching: Watching, capsys: Output) -> None:
+    write("train.py", SLEEPS)()
+    below = SLEEPS.replace("import gc\n", "import gc\nimport os\n")
+    watching(
+        write("train.py", COLLECTS), nothing, write("train.py", SLEEPS), nothing, write("train.py", below), nothing
+    )
+    news = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("  ", "1 new"))]
+    assert news == [
+        *("1 new, 1 gone:", "  + train.py:12 PPF704", "  - train.py:12 PPF705"),
+        *("1 new, 1 gone:", "  + train.py:12 PPF705", "  - train.py:12 PPF704"),
+    ]  # and none for the finding that has moved to row 13
+
+
+def test_only_the_first_of_many_new_findings_are_named() -> None:
+    news = News()
+    assert news.since(report()) == []
+    source = "".join(f"f{number}()\n" for number in range(7))
+    found = [Finding("PPF201", "a.py", 5 * number, 5 * number + 4, "m") for number in range(7)]
+    lines = news.since(report(*found, source=source))
+    assert lines == ["7 new, 0 gone:", *(f"  + a.py:{row} PPF201" for row in range(1, 6)), "  + 2 more"]
+    assert news.since(replace(report(), is_complete=False)) == []
+    assert news.since(report(*found, source=source)) == []
+
+
+def test_the_screen_is_cleared_on_a_terminal_alone(
+    watching: Watching, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("train.py", CLEAN)()
+    watching(write("train.py", SLEEPS), nothing)
+    assert "\x1b" not in capsys.readouterr().out
+    monkeypatch.setattr(watch, "takes_codes", lambda stream: True)
+    watching(write("train.py", CLEAN), nothing)
+    first, second = capsys.readouterr().out.split("\x1b[H\x1b[2J")[1:]
+    assert "Found 1 finding" in first
+    assert second == "12:00:00 changed: train.py\nNo findings in 1 file.\n0 new, 1 gone:\n  - train.py:12 PPF705\n"
 
 
 def test_nothing_is_shown_while_nothing_changes(watching: Watching, capsys: Output) -> None:
@@ -284,7 +330,7 @@ def test_a_file_that_changes_again_is_checked_with_its_callers_alone(
     edits = [write("helper.py", HELPER.format(f"loss{read}")) for read in (" + 1", ".item()", " + 2", ".numpy()")]
     watching(*(act for edit in edits for act in (edit, nothing)), arguments=["."])
     assert len(checks) == 2
-    found = last_shown(capsys.readouterr().out)
+    found = last_shown("\n".join(without_news(capsys.readouterr().out)))
     assert [" ".join(line.split()[:2]) for line in found[:3]] == [
         "helper.py:2:12: PPF201",
         "other.py:12:9: PPF705",
@@ -319,7 +365,7 @@ def test_edits_go_on_after_any_other_change(watching: Watching, checks: list[lis
     acts = (edits[0], write("helper.py", "def log(loss:\n"), edits[1], write("new.py", SLEEPS), edits[2], edits[3])
     watching(*(act for edit in acts for act in (edit, nothing)), arguments=["--no-cache", "."])
     assert len(checks) == 4  # at first, after the first edit, the broken text and the new file
-    found = last_shown(capsys.readouterr().out)
+    found = last_shown("\n".join(without_news(capsys.readouterr().out)))
     assert main(["check", "--output-format", "concise", "--no-cache", "."]) == 1
     assert capsys.readouterr().out.splitlines() == found
 

@@ -11,11 +11,11 @@ from perflint.commands.reading import Batch
 from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.lint.unused_noqa import CODE as UNUSED
+from perflint.output import summary
 from perflint.output.console import Console
 from perflint.output.report import Report
 from perflint.suppress.silencing import with_noqa_as_fix
 from perflint.text.source import Source
-from perflint.text.wording import counted
 
 Reporting = Callable[[Sequence[Finding], Mapping[str, Source]], Report]
 """Makes the report of findings in these files."""
@@ -38,13 +38,13 @@ def run(options: argparse.Namespace, batch: Batch, check: Check, report: Reporti
         showing.changes(options, batch.sources, tried.changed, console)
         showing.shortcomings(tried, console)
         if not options.quiet:
-            console.note(_closing(tried, "Would silence"))
+            console.note(_closing(tried, batch, "Would silence"))
         return 1 if tried.changed and not options.exit_zero else 0
     lost = saving.save(tried, batch, console)
     outcome = tried.without(lost)
     showing.shortcomings(outcome, console)
     left = report(outcome.remaining, {**batch.sources, **outcome.changed})
-    showing.findings(options, left, _closing(outcome, "Silenced", bool(lost)), console)
+    showing.findings(options, left, _closing(outcome, batch, "Silenced", bool(lost)), console)
     return 2 if lost or outcome.rejected else 0
 
 
@@ -67,11 +67,11 @@ def _silencing(check: Check, reason: str) -> Check:
     return checked
 
 
-def _closing(outcome: FixOutcome, what: str, is_lost: bool = False) -> str:
+def _closing(outcome: FixOutcome, batch: Batch, what: str, is_lost: bool = False) -> str:
     left = len(outcome.remaining)
     why = "" if is_lost or outcome.rejected else ", which no comment can silence"
     out = sum(count for (_, code), count in outcome.fixed.items() if code == UNUSED)
-    counts = f"{counted(outcome.fixed_count - out, 'finding')} in {counted(len(outcome.changed), 'file')}"
+    counts = summary.in_files(outcome.fixed_count - out, outcome.changed.keys(), batch.sources)
     notes = [f"{out} unused # noqa taken out"] if out else []
     notes += [f"{left} left{why}"] if left else []
     return f"{what} {counts}" + (f" ({'; '.join(notes)})." if notes else ".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from perflint import catalogue
@@ -14,11 +14,12 @@ from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.files.inside import from_here, outside, repository
 from perflint.findings import Finding
+from perflint.output import summary
 from perflint.output.console import Console
 from perflint.suppress import baseline
 from perflint.suppress.baseline import Baseline, BaselineError, Entry
 from perflint.text.source import Source
-from perflint.text.wording import counted, listed
+from perflint.text.wording import listed
 
 _MOST_NAMES = 5
 
@@ -92,8 +93,8 @@ def write(options: argparse.Namespace, batch: Batch, findings: Sequence[Finding]
     except OSError as error:
         raise CommandError(f"--write-baseline {path} cannot be written: {error.strerror or error}") from error
     if not options.quiet:
-        files = len({finding.path for finding in findings})
-        console.note(_written(len(findings), files, len(kept), path))
+        counts = summary.in_files(len(findings), {finding.path for finding in findings}, _checked(batch))
+        console.note(_written(counts, len(kept), path))
         if not is_named:
             console.note(f'Use it with --baseline {path}, or with baseline = "{path}" in the configuration.')
     return 0
@@ -113,8 +114,7 @@ def refuse(options: argparse.Namespace) -> None:
             raise CommandError(f"--write-baseline writes down what is found, so it cannot be used together with {name}")
 
 
-def _written(findings: int, files: int, kept: int, path: Path) -> str:
-    counts = f"{counted(findings, 'finding')} in {counted(files, 'file')}"
+def _written(counts: str, kept: int, path: Path) -> str:
     return f"Wrote {counts} to {path}" + (f", and kept {kept} of what was not checked." if kept else ".")
 
 
@@ -153,7 +153,7 @@ def _unchecked(path: Path, batch: Batch) -> list[Entry]:
     return [entry for entry in before.entries.values() if entry not in stale]
 
 
-def _checked(batch: Batch) -> Iterable[str]:
+def _checked(batch: Batch) -> list[str]:
     """The files whose findings are reported."""
     hidden = batch.naming.hidden
     paths = [*batch.sources, *(finding.path for finding in batch.unreadable)]

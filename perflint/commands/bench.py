@@ -27,7 +27,7 @@ from perflint.commands.measuring_progress import MeasuringProgress
 from perflint.commands.run_settings import resolve
 from perflint.configuration.settings import Settings
 from perflint.output.console import Console
-from perflint.text.colour import Palette, wants_colour
+from perflint.text.colour import palette
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         if progress.resumes_with:
             console.note(f"the rounds that were over are kept: --resume {progress.resumes_with} goes on with them")
         raise
-    console.write(table(choice.report, shutil.get_terminal_size().columns, Palette(wants_colour(sys.stdout))))
+    console.write(table(choice.report, shutil.get_terminal_size().columns, palette(sys.stdout, options.color)))
     console.close()
     script_runs.write(
         options,

@@ -184,10 +184,11 @@ def _look(
     except Unchecked as error:
         lost = error
         report = replace(_reported(options, batch, error.findings, shown), is_complete=False)
-    files = len(report.sources.keys() - (lost.paths if lost else set()))
+    files = report.sources.keys() - (lost.paths if lost else set())
     report = profiled.ranked(options, report, profiles, console)
     closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
-    showing.findings(options, report, shown.closing(closing), console)
+    news = options.news.since(report) if options.watch else ()
+    showing.findings(options, report, shown.closing(closing), console, news)
     if lost is not None:
         raise lost
     return _status(options, bool(report.findings))
@@ -252,7 +253,8 @@ def _fix(
     sources = {**batch.sources, **outcome.changed}
     remaining = [] if options.fix_only else outcome.remaining
     report = profiled.ranked(options, _report(options, batch, remaining, sources), profiles, console)
-    showing.findings(options, report, shown.closing(summary.fixed(outcome) + summary.most_to_win(report)), console)
+    closing = summary.fixed(outcome, sources) + summary.most_to_win(report)
+    showing.findings(options, report, shown.closing(closing), console)
     is_changed = options.exit_non_zero_on_fix and bool(outcome.changed)
     return 2 if lost else _status(options, bool(remaining) or is_changed)
 
@@ -262,7 +264,7 @@ def _diff(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: 
     showing.changes(options, batch.shown().sources, outcome.changed, console)
     showing.shortcomings(outcome, console)
     if not options.quiet:
-        console.note(shown.closing(summary.would_fix(outcome)))
+        console.note(shown.closing(summary.would_fix(outcome, batch.shown().sources)))
     return _status(options, bool(outcome.changed))
 
 

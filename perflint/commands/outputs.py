@@ -75,6 +75,9 @@ def _refuse(options: argparse.Namespace, outputs: list[Output]) -> None:
             "leave one of them out"
         )
     for output in outputs:
+        if options.group_by != "none" and output.main and (options.statistics or output.format not in FOR_PEOPLE):
+            what = "--statistics" if options.statistics else output.option
+            raise CommandError(f"{what} cannot show groups: leave out --group-by, or use {' or '.join(FOR_PEOPLE)}")
         if options.statistics and output.main and output.format not in WITH_STATISTICS:
             raise CommandError(
                 f"{output.option} cannot show statistics: use {', '.join(WITH_STATISTICS[:-1])} or "

@@ -21,7 +21,7 @@ from perflint.profile.profile_page import profile_page
 from perflint.profile.profile_report import ProfileReport
 from perflint.profile.profile_table import profile_table
 from perflint.profile.summing_up import summed_up
-from perflint.text.colour import Palette, wants_colour
+from perflint.text.colour import palette
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     few = [f"The script made {made} of the {plan.steps} steps to be measured."] if made < plan.steps else []
     report = summed_up(plan, outcome, [*few, *notes.of_files(*bench.linked_and_written())])
     console.write(
-        profile_table(report, shutil.get_terminal_size().columns, options.top, Palette(wants_colour(sys.stdout)))
+        profile_table(report, shutil.get_terminal_size().columns, options.top, palette(sys.stdout, options.color))
     )
     console.close()
     script_runs.write(options, lambda: _as_json(report), lambda: profile_page(report, options.top))

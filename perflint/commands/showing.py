@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from perflint import REPORT_TO
 from perflint.commands import CommandError, outputs
 from perflint.fix.fixer import FixOutcome
-from perflint.output import formats
-from perflint.output.console import Console
+from perflint.output import formats, summary
+from perflint.output.console import Console, terminal_width
 from perflint.output.report import Report
-from perflint.text.colour import Palette, wants_colour
+from perflint.text.colour import Palette, palette
 from perflint.text.source import Source
 from perflint.text.visible import visible
 
 
-def findings(options: argparse.Namespace, report: Report, closing: str, console: Console) -> None:
-    """Show the findings or their statistics and then, in formats for people, the closing line.
+def findings(
+    options: argparse.Namespace, report: Report, closing: str, console: Console, more: Sequence[str] = ()
+) -> None:
+    """Show the findings or their statistics and then, in formats for people, the closing line and ``more`` lines.
 
     Raises:
         CommandError: a file cannot be written; all else has been shown and written then.
@@ -30,10 +32,13 @@ def findings(options: argparse.Namespace, report: Report, closing: str, console:
     lost = []
     for output in outputs.wanted(options):
         shown = output.place == outputs.STANDARD
-        colour = shown and wants_colour(sys.stderr if aside else sys.stdout)
-        chunks = _rendered(options, replace(report, palette=Palette(colour)), output)
+        stream = sys.stderr if aside else sys.stdout
+        colours = palette(stream, options.color) if shown else Palette()
+        width = terminal_width(stream) if shown else None
+        chunks = _rendered(options, replace(report, palette=colours, width=width), output)
         if output.format in formats.FOR_PEOPLE and not options.quiet:
-            chunks = _ended(chunks, closing)
+            is_whole = output.format == "full" and not (options.statistics and output.main)
+            chunks = _ended(chunks, [closing, summary.explained(report) if is_whole else "", *(more if shown else ())])
         if not shown:
             lost += _written(output, chunks)
         else:
@@ -52,11 +57,11 @@ def changes(
     """A unified diff of each file of ``after``, for people on a terminal and for ``patch`` elsewhere."""
     from perflint.output import diff
 
-    palette = Palette(wants_colour(sys.stdout))
+    colours = palette(sys.stdout, options.color)
     for path in sorted(after):
         lines = diff.unified(before[path], after[path])
-        if palette.enabled or sys.stdout.isatty():
-            console.write("".join(diff.paint(lines, palette)))
+        if colours.enabled or sys.stdout.isatty():
+            console.write("".join(diff.paint(lines, colours)))
         else:
             console.write_bytes(diff.encode(lines, before[path]))
 
@@ -79,7 +84,12 @@ def _is_piped(options: argparse.Namespace) -> bool:
 
 def _rendered(options: argparse.Namespace, report: Report, output: outputs.Output) -> Iterator[str]:
     if not (options.statistics and output.main):
-        return formats.renderer(output.format)(report)
+        render = formats.renderer(output.format)
+        if options.group_by == "none" or not output.main:
+            return render(report)
+        from perflint.output import groups
+
+        return groups.render(report, options.group_by, render)
     from perflint.output import rule_counts
 
     return rule_counts.render_json(report) if output.format == "json" else rule_counts.render(report)
@@ -94,6 +104,6 @@ def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:
     return []
 
 
-def _ended(chunks: Iterator[str], closing: str) -> Iterator[str]:
+def _ended(chunks: Iterator[str], closing: list[str]) -> Iterator[str]:
     yield from chunks
-    yield visible(closing) + "\n"
+    yield from (visible(line) + "\n" for line in closing if line)

@@ -6,6 +6,7 @@ import argparse
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +26,9 @@ from perflint.findings import Finding
 from perflint.inputs.input_kinds import read_inputs
 from perflint.output.console import Console
 from perflint.output.formats import FOR_PEOPLE
+from perflint.output.news import News
 from perflint.run import intake
+from perflint.text.colour import takes_codes
 from perflint.text.source import Source
 from perflint.text.visible import visible
 from perflint.text.wording import listed
@@ -47,6 +50,9 @@ _MOST_LOOKS = 50
 """How often a look is repeated before what goes on changing is checked all the same."""
 
 _MOST_NAMES = 5
+
+_CLEAR = "\x1b[H\x1b[2J"
+"""Empties the screen, and leaves alone what has been scrolled away."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,7 @@ class Watch:
 
     def __init__(self, options: argparse.Namespace, check: Check, console: Console, clock: Clock) -> None:
         self._options = options
+        options.news = News()
         self._check = check
         self._console = console
         self._clock = clock
@@ -133,6 +140,7 @@ class Watch:
             KeyboardInterrupt: somebody has had enough.
         """
         seen = self._files.look()
+        self._clear()
         self._show()
         if not self._options.quiet:
             self._console.note("Watching for changes; Ctrl-C ends it.")
@@ -143,14 +151,23 @@ class Watch:
             seen = now
             if not what or (self._files.settings is not None and (self._files.settings, self._files.code) == before):
                 continue
+            is_clear = self._clear()
             if not self._options.quiet:
-                self._console.write(f"\n{self._clock.time_of_day()} {visible(described(what))}\n")
+                start = "" if is_clear else "\n"
+                self._console.write(f"{start}{self._clock.time_of_day()} {visible(described(what))}\n")
             try:
                 self._show()
             except CommandError as error:
                 for line in (f"perflint: {error}", *error.more):
                     self._console.note(line)
             self._following.get_ready()
+
+    def _clear(self) -> bool:
+        """Clear the terminal that shows the findings, whose lines above stay; False where it is none."""
+        if not takes_codes(sys.stdout):
+            return False
+        self._console.write(_CLEAR)
+        return True
 
     def _show(self) -> None:
         try:

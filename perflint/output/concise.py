@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from perflint.findings import Finding, Level
 from perflint.output.report import Report
-from perflint.output.rule_facts import message
+from perflint.output.rule_facts import facts, message
 from perflint.text.visible import visible, visible_path
 
 
@@ -23,7 +23,7 @@ def render(report: Report) -> Iterator[str]:
         place = f"{paint.bold(visible_path(finding.path))}:{row}:{column}:"
         gain = report.gain(finding)
         mark = f"{paint.level(_mark(report, finding))}{f' {paint.bold(gain)};' if gain else ''}"
-        yield f"{place} {paint.code(finding.code)} {mark} {visible(message(finding))}\n"
+        yield f"{place} {paint.rule(finding.code, facts(finding.code).url)} {mark} {visible(message(finding))}\n"
 
 
 def _mark(report: Report, finding: Finding) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Iterable
+from typing import TextIO
 
 from perflint.text.visible import visible, visible_line
 
@@ -60,6 +62,11 @@ def complain(text: str, more: Iterable[str] = ()) -> None:
     lines = [f"perflint: {visible(text)}", *(visible_line(line, keep="\t") for line in more)]
     with contextlib.suppress(BrokenPipeError):
         print(*lines, sep="\n", file=sys.stderr)
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """The columns of the terminal that a stream goes to; None where it goes to a file or a pipe."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def _hang_up() -> None:

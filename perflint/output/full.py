@@ -1,83 +1,152 @@
-"""``full``: each finding with its code, the fix as a small diff, and why."""
+"""``full``: each finding with its line of code, what it costs and the edit, in six lines (a long message takes more).
+
+    train.py:9:14 PPF201 [unsafe fix] `loss.item()` waits for the device at each step; add up `.detach()` instead.
+    9 |     total += loss.item()
+      |              ^^^^^^^^^^^ medium impact (sync): a wait for the device at each step
+      +     total += loss.detach()
+      ... 1 more line: --diff --unsafe-fixes
+      = unsafe: the sum is rounded differently
+
+Findings that one edit repairs are shown once, with the lines of the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from textwrap import TextWrapper
 
 from perflint.findings import Finding, Fix, Level
-from perflint.fix.fixer import complete_edits
-from perflint.output.fix_lines import ChangedRows, changed_lines
+from perflint.output.edit_lines import edit_lines
 from perflint.output.frame import frame
 from perflint.output.report import Report
 from perflint.output.rule_facts import facts
-from perflint.text.visible import visible, visible_path
-from perflint.text.width import clip
+from perflint.text.visible import visible, visible_line, visible_path
+from perflint.text.width import LIMIT
+from perflint.text.wording import listed
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
-_LONGEST = 50_000
-"""Characters of a row that is shown as it is and as it would be."""
-_MOST = 24
-"""Changed lines shown for one fix."""
+_REASONS = {Level.UNSAFE: "unsafe", Level.DISPLAY: "never applied"}
+"""What a reason is the reason for."""
+_LINES = 6
+_NARROWEST = 40
+"""Columns below which no line is wrapped."""
+_MOST_ROWS = 5
+_START = 500
+"""Characters of an expression among which its first words are."""
+_CUT = re.compile(r"`(?P<start>[^`]+?)\.\.\.[^`]*` (?=[a-z])")
+"""A message that begins with an expression that was too long for it."""
 
 
 def render(report: Report) -> Iterator[str]:
     """The findings one after the other, each followed by an empty line."""
-    for finding in report.findings:
-        yield "\n".join([*_lines(report, finding), "", ""])
+    for first, *others in _by_cause(report.findings):
+        yield "\n".join([*_lines(report, first, others), "", ""])
 
 
-def _lines(report: Report, finding: Finding) -> Iterator[str]:
+def _by_cause(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """The findings in their order, those of a rule that share an edit together."""
+    found: dict[object, list[Finding]] = {}
+    for index, finding in enumerate(findings):
+        edits = finding.fix.edits if finding.fix else ()
+        found.setdefault((finding.path, finding.code, edits) if edits else index, []).append(finding)
+    return found.values()
+
+
+def _lines(report: Report, finding: Finding, others: list[Finding]) -> list[str]:
     paint = report.palette
+    lines = [_header(report, finding)]
+    notes = _notes(report, finding, others)
+    cost = _cost(report, finding, is_long=True)
     table = report.lines(finding.path)
-    row, column = table.position(finding.start)
-    label = f" {paint.level(_LABELS[finding.fix.level])}" if finding.fix else ""
-    shown = paint.bold(f"{visible_path(finding.path)}:{row}:{column}")
-    yield f"{shown} {paint.code(finding.code)}{label} {visible(finding.message)}"
+    row, _ = table.position(finding.start)
+    gutter = len(str(row))
     if table.text:
-        yield from frame(table, finding.start, finding.end, paint)
-    about = facts(finding.code)
-    if about.bottleneck:
-        yield f"  {paint.frame('= bottleneck:')} {about.bottleneck} ({about.name})"
-    if finding.impact:
-        yield f"  {paint.frame('= impact:')} {finding.impact.level}: {visible(finding.impact.reason)}"
-    if gain := report.gain(finding):
-        yield f"  {paint.frame('= profile:')} {gain}"
-    if finding.fix:
-        yield from _fix(report, finding.path, finding.fix)
-    for place in finding.related:
-        yield f"  {paint.frame('= see')} {visible(place.path)}:{place.line}: {visible(place.message)}"
+        start, end = finding.places[0] if finding.places else (finding.start, finding.end)
+        shown = frame(table, start, end, paint, gutter, _code_columns(report, gutter))
+        fits = shown.width + 1 + len(cost) <= (report.width or LIMIT + gutter)
+        lines += [shown.code, f"{shown.mark} {cost}".rstrip() if fits else shown.mark]
+        cost = "" if fits else _cost(report, finding, is_long=False)
+    if cost:
+        notes.insert(0, cost)
+    if finding.fix and finding.fix.edits:
+        room = _LINES - len(lines) - bool(notes)
+        lines += edit_lines(report, finding, finding.fix, gutter, room, _code_columns(report, gutter))
+    if notes:
+        lines.append(_wrapped(report, f"{' ' * gutter} = ", paint.frame(f"{' ' * gutter} = "), "; ".join(notes)))
+    return lines
 
 
-def _fix(report: Report, path: str, fix: Fix) -> Iterator[str]:
+def _header(report: Report, finding: Finding) -> str:
     paint = report.palette
-    if fix.level is Level.DISPLAY:
-        yield f"  {paint.frame('= suggestion (never applied):')} {visible(fix.message)}"
-    else:
-        yield f"  {paint.frame(f'= fix ({fix.level}):')} {visible(fix.message)}"
-    yield from _diff(report, path, fix)
-    if fix.reason and fix.level is not Level.SAFE:
-        yield f"  {paint.frame('= reason:')} {visible(fix.reason)}"
+    row, column = report.lines(finding.path).position(finding.start)
+    label = f" {_LABELS[finding.fix.level]}" if finding.fix else ""
+    place = f"{visible_path(finding.path)}:{row}:{column}"
+    painted = f"{paint.bold(place)} {paint.rule(finding.code, facts(finding.code).url)}{paint.level(label)} "
+    return _wrapped(report, f"{place} {finding.code}{label} ", painted, visible(_message(report, finding)))
 
 
-def _diff(report: Report, path: str, fix: Fix) -> Iterator[str]:
-    """The lines that the fix changes, as they are and as they would be."""
-    table = report.lines(path)
-    if any(len(table.line(table.position(edit.start)[0])) > _LONGEST for edit in fix.edits):
-        yield "    (the row is too long to be shown as it would be: --diff)"
-        return
-    changed = list(changed_lines(table, complete_edits(table.text, fix)))
-    gutter = max((len(str(line.row)) for line in changed if line and line.row), default=1)
-    for line in changed[:_MOST]:
-        yield "    " + _changed(report, line, gutter)
-    left = sum(line is not None for line in changed[_MOST:])
-    if left:
-        yield f"    {' ' * gutter} ... {left} more lines (all of them: --diff)"
+def _message(report: Report, finding: Finding) -> str:
+    """The message; "This" stands for the start of an expression that the frame shows in whole.
+
+    >>> _CUT.sub("This ", "`DataLoader(train_set, batch_...fle=True)` means no workers.")
+    'This means no workers.'
+    """
+    cut = _CUT.match(finding.message)
+    if cut is None:
+        return finding.message
+    source = report.lines(finding.path).text[finding.start : finding.start + _START]
+    is_shown = " ".join(source.split()).startswith(cut["start"])
+    return f"This {finding.message[cut.end() :]}" if is_shown else finding.message
 
 
-def _changed(report: Report, line: ChangedRows | None, gutter: int) -> str:
-    if line is None:
-        return report.palette.frame("." * gutter)
-    text, _, _ = clip(line.text, line.at, line.at)
-    if line.row:
-        return report.palette.removed(f"{line.row:>{gutter}} - {text}".rstrip())
-    return report.palette.added(f"{'':>{gutter}} + {text}".rstrip())
+def _wrapped(report: Report, start: str, painted: str, text: str) -> str:
+    """``start`` (as it is ``painted``) and ``text``, broken between words where the terminal would break words."""
+    if report.width is None or report.width < _NARROWEST:
+        return painted + text
+    wrapper = TextWrapper(report.width, start, "    ", break_long_words=False, break_on_hyphens=False)
+    first, *more = wrapper.wrap(text) or [""]
+    return "\n".join([painted + first.removeprefix(start.rstrip()).lstrip(), *map(visible_line, more)])
+
+
+def _code_columns(report: Report, gutter: int) -> int:
+    """How many columns there are for code; an ellipsis may stand at each of its ends."""
+    return LIMIT if report.width is None else max(_NARROWEST, report.width - gutter - len(" | ……"))
+
+
+def _cost(report: Report, finding: Finding, is_long: bool) -> str:
+    """What a finding costs: by the code (``high impact (I/O): a batch``), and by the profile if there is one.
+
+    The short form leaves out the reason, which the message gives in other words.
+    """
+    said = []
+    if finding.impact:
+        kind = facts(finding.code).bottleneck
+        about = f" ({kind})" if kind else ""
+        reason = f": {visible(finding.impact.reason)}" if is_long else ""
+        said.append(f"{finding.impact.level} impact{about}{reason}")
+    if gain := report.gain(finding):
+        said.append(f"profile: {gain}")
+    return "; ".join(said)
+
+
+def _notes(report: Report, finding: Finding, others: list[Finding]) -> list[str]:
+    """What else is needed to decide, and is not in the message."""
+    fix, notes = finding.fix, []
+    if others:
+        rows = [str(report.lines(other.path).position(other.start)[0]) for other in others]
+        notes.append(f"the same edit repairs line{'s' if len(rows) > 1 else ''} {listed(rows, _MOST_ROWS)}")
+    if fix and fix.reason and fix.level in _REASONS:
+        notes.append(f"{_REASONS[fix.level]}: {visible(fix.reason.rstrip('.'))}")
+    if fix and _is_news(fix, finding.message):
+        notes.append(visible(fix.message))
+    for place in finding.related:
+        if not (place.path == finding.path and re.search(rf"\b{place.line}\b", finding.message)):
+            notes.append(f"see {visible(place.path)}:{place.line}: {visible(place.message)}")
+    return notes
+
+
+def _is_news(fix: Fix, message: str) -> bool:
+    """Whether what a fix without an edit says is not what the message advises already."""
+    advice = message.rpartition("; ")[2].rstrip(".")
+    return not fix.edits and fix.message.split()[:3] != advice.split()[:3]

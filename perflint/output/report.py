@@ -26,7 +26,8 @@ class Report:
 
     ``applicable`` is the lowest level that ``--fix`` would apply under the options of this run; ``start`` is the
     deepest directory above all that was to be checked.  ``is_complete``: all of them were.  ``ranking``: what
-    profiles say of the findings, which are in its order then (None: no profile was given).
+    profiles say of the findings, which are in its order then (None: no profile was given).  ``width``: columns of the
+    terminal that shows the report (None: it goes to a file or a pipe, where no line is wrapped).
     """
 
     findings: Sequence[Finding]
@@ -37,6 +38,7 @@ class Report:
     start: Path = field(default_factory=Path)
     is_complete: bool = True
     ranking: Ranking | None = None
+    width: int | None = None
 
     @cached_property
     def places(self) -> Places:

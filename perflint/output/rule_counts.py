@@ -20,7 +20,8 @@ def render(report: Report) -> Iterator[str]:
     width = max((len(str(count)) for _, count, _ in rows), default=1)
     for code, count, fixable in rows:
         mark = "[*]" if fixable == count else "[-]" if fixable else "[ ]"
-        yield f"{count:>{width}}  {report.palette.code(code)}  {report.palette.level(mark)}  {facts(code).name}\n"
+        shown = report.palette.rule(code, facts(code).url)
+        yield f"{count:>{width}}  {shown}  {report.palette.level(mark)}  {facts(code).name}\n"
 
 
 def render_json(report: Report) -> Iterator[str]:

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from perflint.findings import Finding, Level
 from perflint.fix.fixer import FixOutcome
 from perflint.output.report import Report
+from perflint.output.rule_facts import facts
 from perflint.text.visible import visible_path
-from perflint.text.wording import counted
+from perflint.text.wording import counted, counted_of
 
 _FIRST = 3
 """Findings that the closing line names."""
 
 
-def found(findings: Iterable[Finding], files: int, applicable: Level) -> str:
-    """For a run that only looks; ``files`` is how many were checked."""
+def found(findings: Iterable[Finding], checked: Collection[str], applicable: Level) -> str:
+    """For a run that only looks; ``checked`` are the paths of all files that it has looked at."""
     findings = list(findings)
     if not findings:
-        return f"No findings in {counted(files, 'file')}."
+        return f"No findings in {counted(len(checked), 'file')}."
     flags = "--fix" if applicable is Level.SAFE else "--fix --unsafe-fixes"
     fixable = sum(finding.fix is not None and finding.fix.level >= applicable for finding in findings)
     notes = [f"{fixable} fixable with {flags}"] if fixable else []
     notes += _more(findings, applicable, first=not fixable)
-    return _found(len(findings), {finding.path for finding in findings}) + _bracketed(notes)
+    return _found(len(findings), {finding.path for finding in findings}, checked) + _bracketed(notes)
+
+
+def explained(report: Report) -> str:
+    """How to read on about the finding to begin with; empty where no rule has a page about it."""
+    known = [finding for finding in _first(report) or report.findings if facts(finding.code).url]
+    return f"Why, and when to leave it: perflint rule {known[0].code}" if known else ""
 
 
 def most_to_win(report: Report) -> str:
@@ -40,38 +47,58 @@ def most_to_win(report: Report) -> str:
 
 
 def _by_impact(report: Report) -> str:
+    places = []
+    for finding in _first(report):
+        row, _ = report.lines(finding.path).position(finding.start)
+        level = finding.impact.level if finding.impact else ""
+        places.append(f"{visible_path(finding.path)}:{row} {finding.code} ({level})")
+    return f" Most to win: {', '.join(places)}." if places else ""
+
+
+def _first(report: Report) -> list[Finding]:
+    """The findings to begin with by their impact; none where they are few, or no one costs more than another."""
+    if report.ranking is not None and report.ranking.most_to_win(report.sources):
+        return []  # the findings are in the order of the profile
     known = [(finding.impact, finding) for finding in report.findings if finding.impact is not None]
     if len(known) <= _FIRST or len({(impact.level, impact.milliseconds) for impact, _ in known}) < 2:
-        return ""
+        return []
     known.sort(key=lambda pair: (-pair[0].level, -pair[0].milliseconds))
-    places: dict[tuple[str, str], str] = {}
-    for impact, finding in known:
-        row, _ = report.lines(finding.path).position(finding.start)
-        said = f"{visible_path(finding.path)}:{row} {finding.code} ({impact.level})"
-        places.setdefault((finding.path, finding.code), said)
-    return f" Most to win: {', '.join(list(places.values())[:_FIRST])}."
+    first: dict[tuple[str, str], Finding] = {}
+    for _, finding in known:
+        first.setdefault((finding.path, finding.code), finding)
+    return list(first.values())[:_FIRST]
 
 
-def fixed(outcome: FixOutcome) -> str:
+def fixed(outcome: FixOutcome, checked: Collection[str]) -> str:
     """For ``--fix``: what was fixed, what remains."""
-    return _outcome(outcome, f"{outcome.fixed_count} fixed, {len(outcome.remaining)} remaining")
+    return _outcome(outcome, checked, f"{outcome.fixed_count} fixed, {len(outcome.remaining)} remaining")
 
 
-def would_fix(outcome: FixOutcome) -> str:
+def would_fix(outcome: FixOutcome, checked: Collection[str]) -> str:
     """For ``--diff``."""
-    return _outcome(outcome, f"{outcome.fixed_count} would be fixed, {len(outcome.remaining)} would remain")
+    counts = f"{outcome.fixed_count} would be fixed, {len(outcome.remaining)} would remain"
+    return _outcome(outcome, checked, counts)
 
 
-def _outcome(outcome: FixOutcome, counts: str) -> str:
+def _outcome(outcome: FixOutcome, checked: Collection[str], counts: str) -> str:
     total = outcome.fixed_count + len(outcome.remaining)
     if not total:
-        return "No findings."
+        return f"No findings in {counted(len(checked), 'file')}."
     paths = {path for path, _ in outcome.fixed} | {finding.path for finding in outcome.remaining}
-    return _found(total, paths) + _bracketed([counts, *_more(outcome.remaining, outcome.level)])
+    return _found(total, paths, checked) + _bracketed([counts, *_more(outcome.remaining, outcome.level)])
 
 
-def _found(total: int, paths: set[str]) -> str:
-    return f"Found {counted(total, 'finding')} in {counted(len(paths), 'file')}"
+def in_files(findings: int, paths: Collection[str], checked: Collection[str]) -> str:
+    """How many findings there are in how many of the files that were checked: ``3 findings in 2 of 9 files``.
+
+    A file that could not be read is one of them, too.
+    """
+    files = counted_of(len(set(paths)), len({*checked, *paths}), "file")
+    return f"{counted(findings, 'finding')} in {files}"
+
+
+def _found(total: int, paths: Collection[str], checked: Collection[str]) -> str:
+    return f"Found {in_files(total, paths, checked)}"
 
 
 def _more(findings: Iterable[Finding], applicable: Level, first: bool = False) -> list[str]:

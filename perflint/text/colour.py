@@ -8,12 +8,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
+ALWAYS, NEVER = "always", "never"
+WHEN = ("auto", ALWAYS, NEVER)
+"""The values of ``--color``."""
+_WITH_LINKS = frozenset(("iTerm.app", "vscode", "WezTerm", "ghostty"))
+"""Terminals that show hyperlinks, as TERM_PROGRAM names them."""
+_VTE_WITH_LINKS = 5000
+
 
 @dataclass(frozen=True)
 class Palette:
-    """Paints text with ANSI codes when ``enabled``; otherwise hands it back as it is."""
+    """Paints text with ANSI codes when ``enabled``; otherwise hands it back as it is.
+
+    ``links``: the terminal shows hyperlinks.
+    """
 
     enabled: bool = False
+    links: bool = False
 
     def bold(self, text: str) -> str:
         """Bold."""
@@ -22,6 +33,11 @@ class Palette:
     def code(self, text: str) -> str:
         """A rule's code, and what the frame points at."""
         return self._paint("1;31", text)
+
+    def rule(self, code: str, url: str | None) -> str:
+        """A rule's code, which leads to the page of the rule where the terminal can (OSC 8)."""
+        painted = self.code(code)
+        return f"\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\" if self.links and url else painted
 
     def level(self, text: str) -> str:
         """How far a fix may be trusted."""
@@ -43,19 +59,49 @@ class Palette:
         return f"\x1b[{sgr}m{text}\x1b[0m" if self.enabled and text else text
 
 
-def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
-    """Colour on a terminal, unless the environment says otherwise.
+def palette(stream: TextIO, when: str = "auto") -> Palette:
+    """The palette for what goes to a stream; ``when`` is the value of ``--color``."""
+    enabled = wants_colour(stream, when=when)
+    return Palette(enabled, enabled and wants_links(stream))
+
+
+def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when: str = "auto") -> bool:
+    """Colour on a terminal, unless ``when`` (``always``, ``never``) or else the environment says otherwise.
 
     A NO_COLOR that is not empty turns it off.  Else a FORCE_COLOR that is not empty turns it on, and so does a
     CLICOLOR_FORCE that is not 0 (https://bixense.com/clicolors).
     """
+    if when in (ALWAYS, NEVER):
+        return when == ALWAYS
     environ = os.environ if environ is None else environ
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
         return True
+    return takes_codes(stream, environ)
+
+
+def takes_codes(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a stream goes to a terminal that obeys ANSI codes."""
+    environ = os.environ if environ is None else environ
     if environ.get("TERM") == "dumb":
         return False
     if sys.platform == "win32" and not (environ.get("WT_SESSION") or environ.get("TERM")):
         return False  # the old console prints the codes themselves
     return stream.isatty()
+
+
+def wants_links(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+    """Hyperlinks on a terminal that is known to show them, or where FORCE_HYPERLINK says so (0: none).
+
+    Others may show the address itself, or nothing at all.
+    """
+    environ = os.environ if environ is None else environ
+    if not stream.isatty() or environ.get("TERM") == "dumb":
+        return False
+    if forced := environ.get("FORCE_HYPERLINK"):
+        return forced != "0"
+    if environ.get("KITTY_WINDOW_ID") or environ.get("WT_SESSION") or environ.get("TERM_PROGRAM") in _WITH_LINKS:
+        return True
+    version = environ.get("VTE_VERSION", "")
+    return version.isascii() and version.isdigit() and int(version[:9]) >= _VTE_WITH_LINKS

@@ -44,29 +44,29 @@ def show(line: str) -> Shown:
     return Shown("".join(parts), [*columns, at])
 
 
-def clip(line: str, start: int, end: int) -> tuple[str, int, int]:
+def clip(line: str, start: int, end: int, limit: int = LIMIT) -> tuple[str, int, int]:
     """A line to show, and the range ``start:end`` of its characters in display columns of what is shown.
 
-    Of a line longer than `LIMIT` columns only the part around ``start`` is kept, with an ellipsis for the rest.
+    Of a line longer than ``limit`` columns only the part around ``start`` is kept, with an ellipsis for the rest.
     """
     if len(line) > 2 * _AROUND:  # only the part that can be shown is looked at: a line may have megabytes
         low = max(0, start - _AROUND)
         near = line[low : start + _AROUND]
-        text, left, right = _clipped(near, start - low, min(end - low, len(near)))
+        text, left, right = _clipped(near, start - low, min(end - low, len(near)), limit)
         head = "" if low == 0 or text.startswith("…") else "…"
         tail = "" if low + len(near) == len(line) or text.endswith("…") else "…"
         return head + text + tail, len(head) + left, len(head) + right
-    return _clipped(line, start, end)
+    return _clipped(line, start, end, limit)
 
 
-def _clipped(line: str, start: int, end: int) -> tuple[str, int, int]:
+def _clipped(line: str, start: int, end: int, limit: int) -> tuple[str, int, int]:
     whole = show(line)
-    if whole.columns[-1] <= LIMIT:
+    if whole.columns[-1] <= limit:
         return whole.text, whole.columns[start], whole.columns[end]
     first = next(i for i, column in enumerate(whole.columns) if column >= max(0, whole.columns[start] - _LEAD))
     head = "…" if first else ""
     last = first
-    while last < len(line) and whole.columns[last + 1] - whole.columns[first] <= LIMIT:
+    while last < len(line) and whole.columns[last + 1] - whole.columns[first] <= limit:
         last += 1
     part = show(line[first:last])
     text = head + part.text + ("…" if last < len(line) else "")

@@ -10,6 +10,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def counted_of(some: int, total: int, noun: str) -> str:
+    """Some of a number of things: ``2 of 3 files``, and ``3 files`` where it is all of them."""
+    return counted(some, noun) if some == total else f"{some} of {counted(total, noun)}"
+
+
 def listed(names: Sequence[str], most: int) -> str:
     """The first ``most`` names, and how many more there are.
 
