@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from perflint.run import engine  # noqa: E402
 from tests import fake_rules, reported  # noqa: E402
 
 os.environ["PERFLINT_CACHE_DIR"] = ""
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # a worker of the tests for each core leaves none for more threads
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts jobs in the background so, and programs inherit it: those that the tests send SIGINT would go on.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,14 +45,27 @@ _LEFT_OUT = {
 
 
 _LONG = 1800
-"""Seconds that a test may take which looks at more."""
+"""Seconds that a slow test may take."""
+_FIRST = {"test_real_code.py"}
+"""Files whose tests share what takes a minute to prepare: they begin early, so that one worker keeps all of them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give slow tests the time that they need."""
+    """Give slow tests the time that they need, and bring those forward that would keep all others waiting at the end."""
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(_LONG))
+    items.sort(key=lambda item: item.path.name not in _FIRST)
+
+
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist's
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let a worker that has nothing left take over tests of another one, unless ``--dist`` says how to share them."""
+    if config.getvalue("dist") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
