@@ -50,7 +50,7 @@ def seen(name: str, steps: int, rounds: int) -> dict[str, Any]:
     for mistake in mistakes:
         where = mistake["place"]
         mistake["check"] = sorted({each["code"] for each in json.loads(found) if _is_at(each, where)})
-        mistake["profile"] = round(sum(each["share"] for each in profile["events"] if _place(each) == where), 3)
+        mistake["profile"] = round(sum(each["share"] for each in profile["events"] if _is_about(each, where)), 3)
         mistake["bench"] = _ratios(bench, where)
     return {
         "mistakes": mistakes,
@@ -91,8 +91,9 @@ def _is_at(finding: Mapping[str, Any], where: str) -> bool:
     return f"{Path(finding['filename']).name}:{row}" == where
 
 
-def _place(event: Mapping[str, Any]) -> str:
-    return f"{event['path']}:{event['line']}"
+def _is_about(event: Mapping[str, Any], where: str) -> bool:
+    """Whether a line of a profile is that place, or waits for a loader that was made there."""
+    return f"{event['path']}:{event['line']}" == where or event["note"].endswith(f"made at {where}")
 
 
 def _first(profile: Mapping[str, Any]) -> dict[str, float]:
@@ -107,7 +108,8 @@ def _ratios(bench: Mapping[str, Any], where: str) -> dict[str, list[float]]:
     variants = {variant["name"]: variant for variant in bench.get("variants", [])}
     for each in bench.get("comparisons", []):
         name = each["variant"]
-        if (where in variants[name]["places"] and not name.startswith("all ")) if where else name.startswith("all "):
+        is_alone = len(variants[name]["fixes"]) == 1
+        if where in variants[name]["places"] if is_alone else not where:
             found[name] = [round(each[key], 3) for key in ("ratio", "low", "high")]
     return found
 

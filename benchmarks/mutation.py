@@ -257,7 +257,7 @@ class _Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _passes(module: str, text: str, tests: Sequence[str]) -> bool:
-    """Whether all tests of a module pass with this text; no test may take the process down or wait for ever."""
+    """Whether all tests of a module pass with this text; no test may take the process down or wait forever."""
     child = os.fork()
     if child == 0:
         os.setsid()

@@ -171,7 +171,7 @@ def _scaling(part: Results | None) -> str:
     text = f"## Scaling with lines\n\nCold, on projects that the command makes up (seed {part['seed']}).\n\n{table}"
     if not part["left_out"]:
         return text
-    return f"{text}\n\nNot measured, for want of time: {', '.join(f'{lines:,}' for lines in part['left_out'])} lines."
+    return f"{text}\n\nNot measured, for lack of time: {', '.join(f'{lines:,}' for lines in part['left_out'])} lines."
 
 
 def _processes(part: Results | None) -> str:
