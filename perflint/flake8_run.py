@@ -1,7 +1,7 @@
 """One run of flake8: what ``perflint check`` finds for the paths that flake8 was given, worked out once.
 
 flake8 may check the files in several processes.  Those that it forks have the findings from the first process in their
-memory; those that it starts anew read them from a file whose name is in their environment.
+memory; those that it starts again read them from a file whose name is in their environment.
 """
 
 from __future__ import annotations

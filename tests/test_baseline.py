@@ -81,7 +81,7 @@ def test_no_findings_make_an_empty_baseline(capsys: Output) -> None:
 def test_the_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
     baseline.write(path, [])
-    about = "Findings that perflint does not report; perflint check --write-baseline writes them anew."
+    about = "Findings that perflint does not report; perflint check --write-baseline writes them again."
     assert path.read_text() == f'{{\n  "version": 1,\n  "about": "{about}",\n  "findings": []\n}}\n'
     entry = baseline.Entry("caf\udce9.py", "PPF201", "損失", "1")  # a name that is no UTF-8
     baseline.write(path, [entry])
@@ -301,7 +301,7 @@ def test_what_is_gone_is_told_and_changes_no_exit_status(capsys: Output) -> None
 
 # --- files that are none
 
-ANEW = ": write it anew with --write-baseline"
+ANEW = ": write it again with --write-baseline"
 
 
 @pytest.mark.parametrize("name", ["/dev/fd/{}", "/proc/self/fd/{}", "/dev/fd/../fd/{}"])
@@ -361,7 +361,7 @@ def test_what_may_be_replaced(text: str, expected: bool, tmp_path: Path) -> None
         ("", ["known.json:1: the baseline is not valid JSON: Expecting value", ANEW]),
         ('{\n  "version": 1,\n  "findings": [\n    {}\n    {}\n  ]\n}\n', ["known.json:5:", "not valid JSON"]),
         ('{\n<<<<<<< HEAD\n"version": 1\n', ["known.json:2: the baseline holds a merge conflict: keep the lines"]),
-        ("[]", ["known.json: this is no baseline of perflint: name another file, or write it anew"]),
+        ("[]", ["known.json: this is no baseline of perflint: name another file, or write it again"]),
         (
             '{"version": 2, "findings": []}',
             ["the baseline has version 2, and this perflint reads version 1: use the perflint that wrote it, or "],

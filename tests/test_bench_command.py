@@ -278,7 +278,7 @@ def test_the_time_limit(tmp_path: Path) -> None:
 
 
 def test_the_rounds_before_the_time_limit_count(tmp_path: Path) -> None:
-    """After the third round a run takes for ever; the marker stands outside of the project."""
+    """After the third round a run takes forever; the marker stands outside of the project."""
     count = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\n"
     hangs = f"if len(open({str(tmp_path / 'runs')!r}).read()) > 8:\n    import time; time.sleep(1000)\n"
     report = measured(

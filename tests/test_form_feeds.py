@@ -1,4 +1,4 @@
-"""Form feeds in front of rows, where Python begins to count the indentation anew: findings and fixes stay the same."""
+"""Form feeds in front of rows, where Python begins to count the indentation again: findings and fixes stay the same."""
 
 from __future__ import annotations
 

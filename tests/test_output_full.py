@@ -49,10 +49,10 @@ def test_full_does_not_repeat_what_the_message_says() -> None:
 
 
 def test_full_says_this_for_an_expression_that_the_message_cuts() -> None:
-    cut = replace(UNSAFE, message="`DataLoader(d...ta)` means no workers.")
-    assert "] This means no workers." in rendered(full.render, report(cut))
-    elsewhere = replace(UNSAFE, message="`Dataset(d...ta)` means no workers.")
-    assert "] `Dataset(d...ta)` means no workers." in rendered(full.render, report(elsewhere))
+    cut = replace(UNSAFE, message="`DataLoader(d...ta)` uses no worker processes.")
+    assert "] This uses no worker processes." in rendered(full.render, report(cut))
+    elsewhere = replace(UNSAFE, message="`Dataset(d...ta)` uses no worker processes.")
+    assert "] `Dataset(d...ta)` uses no worker processes." in rendered(full.render, report(elsewhere))
 
 
 def test_full_shows_findings_that_one_edit_repairs_together() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from perflint.files import plain_files
 
-pytestmark = pytest.mark.timeout(20)  # a pipe that is opened waits for ever
+pytestmark = pytest.mark.timeout(20)  # a pipe that is opened waits forever
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 
 

@@ -163,7 +163,7 @@ def test_a_trace_bounds_a_save_by_the_gap_and_says_what_that_leaves_out() -> Non
 def test_little_reading_does_not_acquit_a_loader_without_workers() -> None:
     log = Profiled("train.log", "training log", 9, phases={"reader": 0.001})
     ranking = ranked(LOADER, at("PPF107", "enumerate(loader)"), profile=log, least=0.01)
-    assert ranking.hidden == 1  # the loader that is made anew: its time is all in the reader's
+    assert ranking.hidden == 1  # the loader that is made again: its time is all in the reader's
     assert ranking.of(LOADER).text == (
         "0.1 % of the step (phase reader, shared by 2 findings), and it may win more: a thread reads ahead while the "
         "step runs, and the step waits for the interpreter that it holds"
@@ -282,7 +282,7 @@ def own_lines(*lines: LineShare) -> Profiled:
 def test_emptied_memory_costs_more_than_its_line(tmp_path: Path) -> None:
     profile = own(tmp_path, event("loss.item", "wait", 0.25), phases={"read": 0.5, "wait": 0.375})
     emptied, elsewhere = at("PPF703", "loss.item()"), at("PPF703", "loss.numpy()")
-    more = "and it may win more: the next step asks the driver for each block of memory anew"
+    more = "and it may win more: the next step asks the driver for each block of memory again"
     assert texts(ranked(emptied, elsewhere, profile=profile)) == [
         ("PPF703", f"25.0 % of the step (exact), {more}"),
         ("PPF703", f"12.5 % of the step (phase wait), {more}"),
@@ -308,9 +308,9 @@ def test_rows_between_the_places_of_a_finding_are_not_its_own(tmp_path: Path) ->
 
 def test_a_loader_on_whose_line_time_is_spent_leaves_the_phase_to_the_others(tmp_path: Path) -> None:
     profile = own(tmp_path, event("enumerate(loader)", "reader", 0.5))
-    anew = at("PPF107", "enumerate(loader)")
-    ranking = ranked(anew, LOADER, profile=profile)
-    assert (ranking.of(anew).grade, ranking.of(anew).share) == (Grade.EXACT, 0.5)
+    again = at("PPF107", "enumerate(loader)")
+    ranking = ranked(again, LOADER, profile=profile)
+    assert (ranking.of(again).grade, ranking.of(again).share) == (Grade.EXACT, 0.5)
     assert (ranking.of(LOADER).grade, ranking.of(LOADER).share) == (Grade.PHASE, 0.5)
 
 

@@ -247,7 +247,7 @@ def test_files_that_are_read_for_their_context(tmp_path: Path) -> None:
 
 
 def test_a_session_stays_however_many_files_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is made anew only to let go of files that were closed."""
+    """It is made again only to let go of files that were closed."""
     made: list[object] = []
 
     class Counted(Session):

@@ -41,7 +41,7 @@ def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
 
 @check("Call")
 def misaligned_layer(call: cst.Call, context: Context) -> None:
-    """Report a layer whose width is no multiple of 8."""
+    """Report a layer whose width is not a multiple of 8."""
     known, confidence = _misaligned(context.file), confidence_in(context.file)
     if not known or confidence is None:
         return

@@ -20,7 +20,7 @@ CODE = "PPF903"
 _TITLE = "leave the bias out: `bias_attr=False`"
 _REASON = (
     "the weights have one name less: those of before load without an error and predict otherwise, since the norm still "
-    "subtracts their bias; code that reads `.bias` finds None; sums are rounded otherwise"
+    "subtracts their bias; code that reads `.bias` finds None; sums are rounded differently"
 )
 _LOADED = ("pretrained", "load_dygraph_pretrain", "set_state_dict", "set_dict", "load_dict", "load_pretrained_model")
 

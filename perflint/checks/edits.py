@@ -63,7 +63,7 @@ def delete_argument(call: cst.Call, argument: cst.Arg, context: Context) -> list
 
 
 def indentation(source: Source, row: int) -> str:
-    """The space that indents a row: what stands behind a form feed, where Python begins to count it anew."""
+    """The space that indents a row: what stands behind a form feed, where Python begins to count it again."""
     return _space(source, row).rpartition("\f")[2]
 
 

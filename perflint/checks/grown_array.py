@@ -22,7 +22,7 @@ from perflint.text.source import Source
 CODE = "PPF901"
 _SMALL = "small grown array"
 """The event where there are as many parts as samples in a batch."""
-_TITLE = "collect the parts in a list, and put them together behind the loop"
+_TITLE = "collect the parts in a list, and concatenate them after the loop"
 _KEPT = "all parts are kept until the loop is over, and the array does not exist before"
 _NO_PASS = "a loop without a pass has nothing to put together, and now stops with an error there"
 _LEAVES = "the loop is left in another way than by `break`, and what comes after it would not run"

@@ -1,4 +1,4 @@
-"""PPF107: a loader, or its iterator with its workers, made anew at each step."""
+"""PPF107: a loader, or its iterator with its workers, made again at each step."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _REBUILT = (
 _TITLE = "draw the batches from one iterator that is made before the loop"
 _REASON = (
     "the loop then sees all batches in turn, instead of the first one of a new epoch each time; a loader without a "
-    "single batch is asked for one for ever, where StopIteration was raised"
+    "single batch is asked for one forever, where StopIteration was raised"
 )
 _BY_HAND = "make the iterator where the loop is, and a new one when it has come to its end"
-_BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to say")
+_BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to decide")
 
 
 step_triggers[CODE].add("iter")

@@ -16,7 +16,7 @@ CODE = "PPF804"
 _TITLE = "exchange the value at the steps that log it, in all processes alike"
 _REASON = (
     "the test has to come out the same in all processes: where one leaves the exchange out, the others wait for "
-    "it for ever"
+    "it forever"
 )
 
 

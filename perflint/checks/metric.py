@@ -1,4 +1,4 @@
-"""PPF208: a metric that is brought up to date on the host at each training step."""
+"""PPF208: a metric that is updated on the host at each training step."""
 
 from __future__ import annotations
 

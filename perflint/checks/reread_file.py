@@ -1,4 +1,4 @@
-"""PPF108: a dataset that reads one and the same file anew for each sample."""
+"""PPF108: a dataset that reads the same file again for each sample."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def _confidence(call: cst.Call, read: _Read, found: Sweep, context: Context) -> 
             return None
         return Confidence.MEDIUM
     if found.loop is None:
-        # One slice of a tensor that each pass makes anew.  At a step that is a host read like any other.
+        # One slice of a tensor that each pass makes again.  At a step that is a host read like any other.
         return None if context.hot is not None or levels_of(read.slice) > 1 else Confidence.LOW
     return Confidence.LOW if found.narrow else Confidence.MEDIUM
 

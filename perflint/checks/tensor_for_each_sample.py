@@ -17,7 +17,7 @@ CODE = "PPF106"
 _UNTYPED = (
     "say what type the numbers have, as in `np.asarray({data}, dtype=...)`: NumPy makes float64 of Python's fractions"
 )
-_DRAWN = "what the other dataset gives may be tensors already: hand that on as it is, and make no tensor anew"
+_DRAWN = "what the other dataset gives may be tensors already: hand that on as it is, and make no tensor again"
 _INDEXED = "some code takes samples out of the dataset by itself, and may call methods of tensors on them"
 _OF_IMAGES = "tensors of pictures"
 """The event where the copy of the numbers takes the time."""

@@ -342,7 +342,7 @@ def _operation(call: cst.Call, context: Context) -> str:
 
 
 def _is_changed(made: ast.expr | None, point: Point) -> bool:
-    """Whether the function changes the tensor that a statement makes: one that is made once cannot start anew."""
+    """Whether the function changes the tensor that a statement makes: one that is made once cannot start again."""
     node = point.statement.node
     names = [dotted(target) for target in node.targets] if isinstance(node, ast.Assign) and node.value is made else []
     return any(name in mutated_in(point.scope) for name in names)

@@ -26,7 +26,7 @@ FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND = "filled", "range", "changed", "sa
 ADVISED = frozenset({FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND, origins.INVARIANT})
 
 _FULL = "fill the tensor on the device"
-_HALF = "values this small are rounded otherwise in float16"
+_HALF = "values this small are rounded differently in float16"
 _SMALLEST = 1e-6
 _NO_DIMENSIONS = "2.5"
 """The release that brought tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
@@ -45,7 +45,7 @@ _SHOWN = {
     origins.RANDOM: ("draw the numbers on the device", "other numbers will be drawn"),
     FILLED: ("fill a tensor on the device with `paddle.full`", "its dtype has to be said"),
     SAME_NUMBER: ("use the number itself, or `paddle.full`", "a whole number, or one of NumPy, needs its dtype said"),
-    OPERAND: ("use the number itself", "float32 values may be rounded otherwise"),
+    OPERAND: ("use the number itself", "float32 values may be rounded differently"),
     origins.NUMBER: ("use the number itself", "the result may take another dtype"),
     origins.BATCH: ("let a DataLoader make the tensors", "the reader has to become a dataset or a collate function"),
     origins.SLICE: ("make one tensor of the array", "the array has to fit into the memory of the device"),

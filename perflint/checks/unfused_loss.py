@@ -43,7 +43,7 @@ _EVENTS = {
     LossForm.BINARY: "loss in two kernels",
     LossForm.TWICE: "loss in two kernels",
 }
-_ROUNDED = "the loss and the gradients are rounded otherwise, in their last bits"
+_ROUNDED = "the loss and the gradients are rounded differently, in their last bits"
 _SATURATED = "a sigmoid of 0 or 1 gave a loss of 100 at most, and now gives that of the logits; on a CPU it is slower"
 _TWICE = "the model is trained on another loss from then on, so that results will differ: a person has to decide"
 _BY_HAND = "what is computed of the same logits elsewhere must stay as it is"

@@ -1,7 +1,7 @@
 """The kinds of names at one place of a program, as a mapping that is copied at no cost.
 
 A scope with 100,000 statements has as many environments, each like the one before but for a name or two.  They share
-all the rest: the names are leaves of a tree, and giving one of them another kind makes the few nodes above it anew.
+all the rest: the names are leaves of a tree, and giving one of them another kind makes the few nodes above it again.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def _kept_by_method(call: ast.Call, file: FileIndex, method: Scope) -> ast.expr 
 
 
 def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
-    """Whether a method adds a parameter to an attribute without reading or detaching it, or binding it anew."""
+    """Whether a method adds a parameter to an attribute without reading or detaching it, or binding it again."""
     if parameter in bindings_of(method):
         return False
     for statement in method.statements:

@@ -95,7 +95,7 @@ def aligned(width: int) -> int:
 
 
 def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
-    """The width of a layer that is no multiple of 8 and could be one; None where there is none."""
+    """The width of a layer that is not a multiple of 8 and could be one; None where there is none."""
     others = [other for other in layers if other is not item]
     taken = {other.inputs.width for other in others if other.inputs is not None}
     made = {other.outputs.width for other in others if other.outputs is not None}
@@ -115,7 +115,7 @@ def _is_written(item: LayerSize, size: Size) -> bool:
 
 
 def is_off(size: Size | None, least: int = SMALLEST) -> bool:
-    """Whether a number is known, is no multiple of 8, and is not below ``least``."""
+    """Whether a number is known, is not a multiple of 8, and is not below ``least``."""
     return size is not None and size.width is not None and size.width >= least and size.width % MULTIPLE != 0
 
 

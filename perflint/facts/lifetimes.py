@@ -12,12 +12,12 @@ from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
 
 _MOST_RENEWALS = 256
-"""Statements that make one object anew of which each is asked whether it is in the loop."""
+"""Statements that make one object again of which each is asked whether it is in the loop."""
 _EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 
 
 def outlives_the_step(target: ast.expr, point: Point) -> bool:
-    """Whether an object is made before the steps and never made anew, or emptied, by one of them."""
+    """Whether an object is made before the steps and never made again, or emptied, by one of them."""
     name = dotted(base_of(target))
     if name is None or _is_bounded(name, point):
         return False
@@ -34,12 +34,12 @@ def outlives_the_step(target: ast.expr, point: Point) -> bool:
 
 
 def keeps_all(method: Scope, name: str) -> bool:
-    """Whether an attribute keeps all that a method adds to it: nothing bounds it, and the method never begins anew."""
+    """Whether an attribute keeps all that a method adds to it: nothing bounds it, and the method never begins again."""
     return not _is_bounded_attribute(method, name) and name not in _renewals(method)
 
 
 def _renewed_elsewhere(name: str, point: Point) -> bool:
-    """Whether another method of the class, which runs at each step too, makes an attribute anew."""
+    """Whether another method of the class, which runs at each step too, makes an attribute again."""
     assert point.scope.owner is not None
     for method in point.scope.owner.methods.values():
         for statement in _renewals(method).get(name, ()) if method is not point.scope else ():

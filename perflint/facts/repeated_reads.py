@@ -1,4 +1,4 @@
-"""Files that a dataset reads anew for each sample, although they are the same ones each time.
+"""Files that a dataset reads again for each sample, although they are the same ones each time.
 
 ``pd.read_csv(self.annotations)`` in ``__getitem__`` parses the whole table for one row of it.  A path in which the
 index has a part, as ``self.files[index]``, is another file each time.
@@ -39,7 +39,7 @@ _DEEPEST = 6
 
 @query
 def repeated_reads(file: FileIndex) -> tuple[ast.Call, ...]:
-    """The calls of a file's datasets that read one and the same file for each sample."""
+    """The calls of a file's datasets that read the same file for each sample."""
     if not file.has_words(*_WORDS):
         return ()
     methods = [scope for method in sample_methods(file) for scope in _with_helpers(method)]

@@ -33,7 +33,7 @@ _MOST_NAMES = 200
 def is_spent(point: Point) -> bool:
     """Whether nothing needs the graph of a step any more once the backward pass at a statement of it is over.
 
-    That takes a loss which the step makes anew, and no other walk through a graph behind this one.
+    That takes a loss which the step makes again, and no other walk through a graph behind this one.
     """
     step = point.step
     if step is None or step.forward or not step.line or point.file.is_static:

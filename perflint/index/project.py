@@ -150,7 +150,7 @@ class FileIndex(FileText):
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
         """The calls whose last name is this one, each with its statement: looks only where the text has the name."""
         known = self._asked_calls
-        if known is None or known.text is not self.source.text:  # after an edit, all begins anew
+        if known is None or known.text is not self.source.text:  # after an edit, all begins again
             known = self._asked_calls = _Calls(self.source.text)
         if name not in known.of and not known.is_all:
             if len(known.of) >= _MOST_LOOKS:

@@ -35,7 +35,7 @@ class Cost:
     """What one finding costs by itself: ``milliseconds`` of a step, of an event that happens so ``often``.
 
     ``repeat``: path and row of the loop inside the step at each pass of which it happens.  ``again``: whether the host
-    waits anew at each of them.  ``passes``: how many backward passes its step has made before it, where it is a wait.
+    waits again at each of them.  ``passes``: how many backward passes its step has made before it, where it is a wait.
     """
 
     event: Event

@@ -23,7 +23,7 @@ _HEADER = "if 1:\n"
 _DEEPEST = 500
 _FORM_FEED = re.compile(r"[ \t\x0c]*\x0c")
 _PAGE = re.compile(r"(?<!\\)(\r\n|\r|\n)([ \t\x0c]*\x0c)")
-"""The end of a row, and what is before the indentation of the next: Python begins to count anew at each form feed."""
+"""The end of a row, and what is before the indentation of the next: Python begins to count again at each form feed."""
 
 
 class UnparsableError(Exception):

@@ -89,8 +89,8 @@ def _header(report: Report, finding: Finding) -> str:
 def _message(report: Report, finding: Finding) -> str:
     """The message; "This" stands for the start of an expression that the frame shows in whole.
 
-    >>> _CUT.sub("This ", "`DataLoader(train_set, batch_...fle=True)` means no workers.")
-    'This means no workers.'
+    >>> _CUT.sub("This ", "`DataLoader(train_set, batch_...fle=True)` uses no worker processes.")
+    'This uses no worker processes.'
     """
     cut = _CUT.match(finding.message)
     if cut is None:

@@ -24,7 +24,7 @@ class Progress:
         self._shown = False
 
     def __call__(self, done: int, total: int) -> None:
-        """Draw the bar anew, at most ten times a second."""
+        """Draw the bar again, at most ten times a second."""
         if not self._enabled or self._clock() < self._next:
             return
         self._next = self._clock() + _PAUSE

@@ -178,7 +178,7 @@ def _read(path: Path) -> bytes:
 
 
 def _open(path: Path) -> int:
-    """Open a file for reading; nothing that could wait for ever, and no link.
+    """Open a file for reading; nothing that could wait forever, and no link.
 
     Raises:
         OSError: it cannot be opened.

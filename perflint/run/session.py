@@ -118,7 +118,7 @@ class Session:
         return self.findings()
 
     def _check_all(self, edited: frozenset[str] = frozenset()) -> None:
-        """Index all files anew, but for the trees of those whose text is the same."""
+        """Index all files again, but for the trees of those whose text is the same."""
         before = {path: kept for kept in self._kept for path in kept.sources}
         with _undisturbed():
             self._kept = []

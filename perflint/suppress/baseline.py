@@ -26,7 +26,7 @@ NAME = "perflint-baseline.json"
 """The file where none is named."""
 
 VERSION = 1
-_ABOUT = "Findings that perflint does not report; perflint check --write-baseline writes them anew."
+_ABOUT = "Findings that perflint does not report; perflint check --write-baseline writes them again."
 _LONGEST = 100
 _CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: |$)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -198,7 +198,7 @@ def read(path: Path) -> Baseline:
     for number, line in enumerate(text.splitlines(), 1):
         if _CONFLICT.match(line):
             raise BaselineError(
-                f"{path}:{number}: the baseline holds a merge conflict: keep the lines of both sides, or write it anew "
+                f"{path}:{number}: the baseline holds a merge conflict: keep the lines of both sides, or write it again "
                 "with --write-baseline"
             )
     try:
@@ -209,7 +209,7 @@ def read(path: Path) -> Baseline:
     return Baseline(path, _entries(path, data))
 
 
-_ANEW = "write it anew with --write-baseline"
+_ANEW = "write it again with --write-baseline"
 
 
 def _entries(path: Path, data: object) -> dict[str, Entry]:

@@ -32,7 +32,7 @@ def _function(match: re.Match[str]) -> _Function | None:
     """The function that a ``def`` begins; None for one in a comment or in a string."""
     text, start = match.string, match.start()
     row = text.rfind("\n", 0, start) + 1
-    before = text[row:start].rpartition("\f")[2]  # where Python begins to count the indentation anew
+    before = text[row:start].rpartition("\f")[2]  # where Python begins to count the indentation again
     if before.strip() not in ("", "async"):
         return None
     return _Function(match[1], len(before.expandtabs()) - len(before.lstrip()), row, match.end())

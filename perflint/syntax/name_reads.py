@@ -1,4 +1,4 @@
-"""Who reads a name beside a statement, and whether anything binds it anew between two statements."""
+"""Who reads a name beside a statement, and whether anything binds it again between two statements."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def _inside_others(scope: Scope, name: str) -> int:
 
 
 def is_rebound_between(scope: Scope, names: set[str], first: Statement, second: Statement) -> bool:
-    """Whether a statement of the scope that stands between two others binds one of some names anew."""
+    """Whether a statement of the scope that stands between two others binds one of some names again."""
     bindings = (binding for name in names for binding in bindings_of(scope).get(name, ()))
     return any(first.start < binding.start < second.start for binding in bindings)

@@ -106,7 +106,7 @@ def _layers(paddle: Any, counting: Counting) -> None:
 
 
 def _product(weight: list[int], convolves: bool, result: list[int], counting: Counting) -> None:
-    """Count the product of a layer's forward pass: its tiles, and whether a width is no multiple of eight.
+    """Count the product of a layer's forward pass: its tiles, and whether a width is not a multiple of eight.
 
     A convolution of [batch, channels, height, width] is a product with a row for each pixel of the result, a column for
     each channel of the result, and as many terms as there are weights for such a channel.
@@ -116,7 +116,7 @@ def _product(weight: list[int], convolves: bool, result: list[int], counting: Co
     terms = ceil(inputs / _WIDTH) * _WIDTH * (prod(weight[2:]) if convolves else 1)
     counting.add("tiles of 16 x 16 x 16", ceil(rows / _TILE) * ceil(outputs / _TILE) * ceil(terms / _TILE))
     if inputs % _WIDTH or outputs % _WIDTH:
-        counting.add("products of a width that is no multiple of 8")
+        counting.add("products of a width that is not a multiple of 8")
 
 
 def _recorders(kind: Any, counting: Counting) -> None:

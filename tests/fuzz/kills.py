@@ -52,7 +52,7 @@ _TEXTS = (
 _FILLING = "# a row that makes the file long enough to be written in pieces\n"
 _PACKAGE = str(Path(cache.__file__).parents[1])
 _LONGEST = 60.0
-"""Seconds that a run may take before it counts as one that waits for ever."""
+"""Seconds that a run may take before it counts as one that waits forever."""
 
 Files = dict[str, bytes]
 

@@ -93,7 +93,7 @@ def _flakes(text: str) -> Counter[str]:
     except (SyntaxError, ValueError, RecursionError):
         return Counter()
     texts = (str(message.message % message.message_args) for message in found)
-    # A fix may take away the last use of an import: whether that may go is for a person to say, it may do something.
+    # A fix may take away the last use of an import: whether that may go is for you to decide, it may do something.
     return Counter(re.sub(r"\d+", "", text) for text in texts if not text.endswith("imported but unused"))
 
 
