@@ -404,7 +404,11 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--context", type=Path, action="append", metavar="DIR", help="read its files too, to understand those of PATH"
     )
     group.add_argument(
-        "--no-context", dest="context", action="store_const", const=[], help="read nothing but PATH (undoes --context)"
+        "--no-context",
+        dest="context",
+        action="store_const",
+        const=[],
+        help="read nothing but PATH, not even what it imports (undoes --context)",
     )
     group.add_argument(
         "--config",

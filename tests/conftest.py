@@ -51,7 +51,7 @@ _FIRST = {"test_real_code.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give slow tests the time that they need, and bring those forward that would keep all others waiting at the end."""
+    """Give slow tests the time that they need, and bring those forward that would keep all others waiting."""
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(_LONG))

@@ -12,9 +12,11 @@ from pathlib import Path
 from perflint.commands import CommandError
 from perflint.commands.naming import Naming
 from perflint.commands.run_settings import context_paths, resolve
+from perflint.configuration.config_files import DEFAULT
 from perflint.configuration.settings import Settings
 from perflint.files import leftovers, plain_files
 from perflint.findings import Finding
+from perflint.inputs.imported_files import imported_files
 from perflint.inputs.input_kinds import read_inputs
 from perflint.inputs.named_files import why_not_python
 from perflint.inputs.patterns import Patterns, relative
@@ -103,6 +105,8 @@ def find(
 ) -> tuple[Found, Naming]:
     """The files to read for a check of these paths: theirs, and those of the context where there is any to check.
 
+    Where no context is set and single files are named, it is what they import from their own project.
+
     ``context`` are the paths of the context, spelled as files in them are to be called (default: as seen from here).
 
     Raises:
@@ -112,9 +116,13 @@ def find(
         named = discovery.python_files(paths, settings, force_exclude=force_exclude, any_name=any_name)
     except discovery.NoSuchPath as error:
         raise CommandError(str(error)) from error
-    if not settings.context or not named.files:
+    if not named.files:
         return named, Naming()
-    return _together(named, _context(settings, context))
+    if settings.context:
+        return _together(named, _context(settings, context))
+    if _leaves_context_out(settings) or any(path.is_dir() for path in paths):
+        return named, Naming()
+    return _with_imported(named, settings)
 
 
 def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAll, any_name: bool) -> Batch:
@@ -159,7 +167,12 @@ def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
 def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[str], Source]) -> Batch:
     """The batch for a text that is piped, with its context."""
     named = Found([name], [], {os.path.realpath(name): str(name)})
-    found, naming = _together(named, _context(settings)) if settings.context else (named, Naming())
+    if settings.context:
+        found, naming = _together(named, _context(settings))
+    elif _leaves_context_out(settings) or name == STDIN:
+        found, naming = named, Naming()
+    else:
+        found, naming = _with_imported(named, settings)
     path = found.by_real_path[os.path.realpath(name)]
     try:
         piped = source(path)
@@ -175,6 +188,19 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
 def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
     """The settings, with whether the files are a whole project and what files of other kinds beside them say."""
     return replace(settings, whole_project=whole, inputs=read_inputs(sources, settings.root))
+
+
+def _leaves_context_out(settings: Settings) -> bool:
+    """Whether somebody has said that there is no context."""
+    return settings.origins.get("context", DEFAULT) != DEFAULT
+
+
+def _with_imported(named: Found, settings: Settings) -> tuple[Found, Naming]:
+    """Named files, and those that they import; which of them were named."""
+    own = [Path(shown) for shown in named.by_real_path.values()]
+    others = [path for path in imported_files(own, settings.root) if not excluded(path, settings)]
+    imported = Found(others, [], {os.path.realpath(path): str(path) for path in others})
+    return _together(named, imported)
 
 
 def _context(settings: Settings, paths: list[Path] | None = None) -> Found:

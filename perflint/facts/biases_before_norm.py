@@ -29,7 +29,7 @@ _PARTS = ("body", "orelse", "finalbody")
 
 @dataclass(frozen=True)
 class Bias:
-    """A layer with a bias that the norm after it subtracts again: the call that makes it, its statement, and the norm's call."""
+    """A layer whose bias the norm after it subtracts again: the call that makes it, its statement, the norm's call."""
 
     layer: ast.Call
     norm: ast.Call

@@ -19,7 +19,7 @@ _MOST_PARTS = 100
 """How many parts a dotted key may have."""
 
 _QUOTED = re.compile(r"""(?s:"[^"\\]*(?:\\.[^"\\]*)*"?|'[^']*'?)""")
-"""A text on one line; one that nothing closes goes on to the end, so that it is not looked for from each place again."""
+"""A text on one line; one that nothing closes goes on to the end, so that it is not sought from each place again."""
 
 
 class TomlError(ValueError):

@@ -119,6 +119,24 @@ def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
+def imported_modules(text: str) -> Iterator[tuple[int, str]]:
+    """The modules that a text imports: the dots in front of each, and its name.
+
+    ``from a import b`` gives ``a`` and ``a.b``, since ``b`` may be a module; ``from ..a import b`` gives both with two
+    dots.
+    """
+    for match in _imports(text):
+        base, names, modules = match.group("base", "names", "modules")
+        if modules is not None:
+            yield from ((0, part.split()[0]) for part in modules.split(",") if part.strip())
+            continue
+        name = base.lstrip(".")
+        dots = len(base) - len(name)
+        yield dots, name
+        listed = (part.split()[0] for part in names.strip("()").split(",") if part.strip())
+        yield from ((dots, f"{name}.{each}" if name else each) for each in listed if _WORD.fullmatch(each))
+
+
 def _imported(text: str) -> Iterator[str]:
     """The first names of the modules that a text imports; of ``from .. import a``, all names."""
     for match in _imports(text):

@@ -198,8 +198,8 @@ def read(path: Path) -> Baseline:
     for number, line in enumerate(text.splitlines(), 1):
         if _CONFLICT.match(line):
             raise BaselineError(
-                f"{path}:{number}: the baseline holds a merge conflict: keep the lines of both sides, or write it again "
-                "with --write-baseline"
+                f"{path}:{number}: the baseline holds a merge conflict: keep the lines of both sides, or write it "
+                "again with --write-baseline"
             )
     try:
         data = json.loads(text)

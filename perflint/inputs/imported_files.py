@@ -1,0 +1,97 @@
+"""The files of a project that some of its files import.
+
+Of ``train.py`` with ``from flowers.dataset import Flowers``, these are ``flowers/__init__.py`` and
+``flowers/dataset.py``, and what those two import in turn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from perflint.files import plain_files
+from perflint.files.inside import outwards
+from perflint.inputs.projects import imported_modules, is_project
+
+_MOST = 1000
+"""Files that are looked for at most: a check of one file should not take as long as one of a large repository."""
+
+
+def imported_files(files: Iterable[Path], root: Path) -> list[Path]:
+    """The files that some files import, and those that these import, in the order in which they were found.
+
+    Modules are looked for beside the file that imports them, and in the directories above it, up to the top of its
+    project.  Those that are installed elsewhere are not read, nor is anything run.
+
+    Args:
+        files: the files, as somebody in the current directory names them.
+        root: the directory of the configuration, which is a project too.
+    """
+    waiting = [*files]
+    seen = {os.path.realpath(path) for path in waiting}
+    found: list[Path] = []
+    tops = {path: _top(path.parent, root) for path in waiting}
+    for path in waiting:  # which grows
+        for module in _modules(path, tops[path]):
+            real = os.path.realpath(module)
+            if real not in seen and len(found) < _MOST:
+                seen.add(real)
+                found.append(module)
+                waiting.append(module)
+                tops[module] = tops[path]
+    return found
+
+
+def _modules(path: Path, top: Path) -> Iterator[Path]:
+    """The files of the modules that a file imports."""
+    try:
+        text = plain_files.read(path).decode("utf-8", "replace")
+    except OSError:
+        return  # what is wrong with it is said where it is checked
+    places = [*_upwards(path.parent, top)]
+    for dots, name in imported_modules(text):
+        steps = name.split(".") if name else []
+        if dots:
+            above = path.parent
+            for _ in range(dots - 1):
+                above = above.parent
+            yield from _files(above, steps) if above.absolute().is_relative_to(top) else ()
+        elif steps:
+            yield from next(filter(None, ([*_files(place, steps)] for place in places)), [])
+
+
+def _upwards(directory: Path, top: Path) -> Iterator[Path]:
+    """A directory and those above it, up to the top, in the spelling of the first one."""
+    here, above = directory, directory.absolute()
+    while True:
+        yield here
+        if above == top or above == above.parent:
+            return
+        here = here.parent if here.name not in ("", "..") else here / ".."
+        above = above.parent
+
+
+def _files(place: Path, steps: list[str]) -> Iterator[Path]:
+    """The files of a module below a directory, with those of the packages that hold it."""
+    at = place
+    for number, step in enumerate(steps):
+        module = at / f"{step}.py"
+        if module.is_file():
+            yield module
+            return
+        at = at / step
+        if not at.is_dir():
+            return
+        package = at / "__init__.py"
+        if package.is_file():
+            yield package
+        elif number == len(steps) - 1:
+            return
+
+
+def _top(directory: Path, root: Path) -> Path:
+    """The outermost directory around one that looks like a project; itself where none does."""
+    directory, root = directory.absolute(), root.absolute()
+    projects = [place for place in outwards(directory) if place == root or is_project(str(place))]
+    return projects[-1] if projects else directory
