@@ -191,6 +191,7 @@ def _add_rule(parser: argparse.ArgumentParser) -> None:
         help="the rule; or a group, a Paddle call or what you see ('reader_cost high'); without it, all, a line each",
     )
     parser.add_argument("--all", action="store_true", help="explain all rules")
+    parser.add_argument("--full", action="store_true", help="show all examples, the evidence and the references too")
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
 
 
@@ -408,7 +409,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         dest="context",
         action="store_const",
         const=[],
-        help="read nothing but PATH, not even what it imports (undoes --context)",
+        help="read nothing but PATH, not even what it imports",
     )
     group.add_argument(
         "--config",

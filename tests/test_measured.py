@@ -129,7 +129,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_every_page_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "shipped", lambda: {"PPF401": {"cpu": CPU}})
-    page = rule_page.text(rule())
+    page = rule_page.text(rule(), full=True)
     assert "## Measured\n\n1.42x ips (1.31 to 1.54) on the CPU: " in page
     assert page.index("## Measured") < page.index("## Evidence\n\nMeasured: 2.0x.")
     assert rule_page.data(rule())["measured"][0]["text"] == FIGURES
@@ -141,7 +141,7 @@ def test_every_page_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_rule_without_cited_figures_has_no_heading_for_them() -> None:
     bare = replace(rule(Measuring(nowhere="memory grows")), evidence="")
-    assert "## Evidence" not in rule_page.text(bare)
+    assert "## Evidence" not in rule_page.text(bare, full=True)
     assert "Evidence" not in dict(hover.page(bare))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from perflint import catalogue
 from perflint.findings import Finding, Impact, ImpactLevel, Level
 from perflint.fix.fixer import FixOutcome
 from perflint.output import concise, diff, full, rule_counts, summary
@@ -244,17 +245,17 @@ def test_there_is_no_progress_bar_off_a_terminal_or_when_it_is_not_wanted(stream
 
 
 def test_the_page_of_a_rule_holds_all_its_parts() -> None:
-    page = text(fake_rules.RULES["PPF401"])
+    page = text(fake_rules.RULES["PPF401"], full=True)
     headings = [line for line in page.splitlines() if line.startswith("#")]
     assert headings == [
         "# PPF401 save-in-step-loop",
         "## Why it costs",
         "## When to leave it",
         "## The fix",
+        "## Measured",
         "## Examples",
         "### An epoch's sum",
         "### After the loop",
-        "## Measured",
         "## Evidence",
         "## References",
     ]
@@ -273,6 +274,19 @@ def test_the_page_of_a_rule_holds_all_its_parts() -> None:
         "- https://example.org/a\n  that it waits\n- https://example.org/b\n  how long it waits\n",
     ):
         assert part in page
+
+
+def test_the_page_that_is_shown_first_is_short_and_says_how_to_see_the_rest() -> None:
+    short, full = text(fake_rules.RULES["PPF401"]), text(fake_rules.RULES["PPF401"], full=True)
+    assert short.endswith("1 more example, the evidence and the references: perflint rule PPF401 --full\n")
+    assert "### An epoch's sum" in short
+    assert "### After the loop" not in short
+    assert full.startswith(short[: short.index("## Example")])
+
+
+@pytest.mark.parametrize("rule", catalogue.shipped().values(), ids=lambda rule: rule.code)
+def test_no_rule_takes_more_than_a_few_screens_to_decide(rule: catalogue.Rule) -> None:
+    assert text(rule).count("\n") < 200
 
 
 def test_the_data_of_a_rule_is_json_and_holds_the_same() -> None:

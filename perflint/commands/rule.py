@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = " ".join(options.rule)
     rule = _named(wanted, rules)
     if rule is not None:
-        console.write(_dump(rule_page.data(rule)) if as_json else rule_page.text(rule))
+        console.write(_dump(rule_page.data(rule)) if as_json else rule_page.text(rule, full=options.full))
     else:
         _write_several(_found(wanted, rules) if wanted else [*rules.values()], options, console)
     if not (wanted or as_json or options.all):
@@ -45,7 +45,7 @@ def _write_several(rules: Sequence[Rule], options: argparse.Namespace, console: 
     if options.output_format == "json":
         console.write(_dump([rule_page.data(rule) for rule in rules]))
     elif options.all:
-        console.write("\n".join(map(rule_page.text, rules)))
+        console.write("\n".join(rule_page.text(rule, full=options.full) for rule in rules))
     else:
         console.write("".join(_index(rules)))
 

@@ -13,9 +13,16 @@ from perflint.output import measured
 _WIDTH = 100
 
 
-def text(rule: Rule) -> str:
-    """The page for a terminal, in plain Markdown."""
-    return "\n".join(_lines(rule)).rstrip() + "\n"
+def text(rule: Rule, full: bool = False) -> str:
+    """The page for a terminal, in plain Markdown.
+
+    Args:
+        rule: the rule.
+        full: whether all examples, the evidence and the references are on it, which may be a thousand lines; else the
+            first example is, and the last line says how to see the rest.
+    """
+    lines = [*_decision(rule), *(_rest(rule) if full else _first_example(rule))]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def data(rule: Rule) -> dict[str, Any]:
@@ -45,7 +52,8 @@ def _example(example: Example) -> dict[str, Any]:
     return {**vars(example), "lines": list(example.lines), "level": level}
 
 
-def _lines(rule: Rule) -> Iterator[str]:
+def _decision(rule: Rule) -> Iterator[str]:
+    """What is needed to decide about a finding."""
     yield from (f"# {rule.code} {rule.name}", "", *_paragraphs(rule.summary))
     yield f"Bottleneck: {rule.bottleneck}"
     if rule.event is not None:
@@ -57,12 +65,24 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from ("## The fix", "", *_paragraphs(f"{rule.fix_title} ({rule.fix_level})"))
     if rule.fix_reason:
         yield from _paragraphs(rule.fix_reason)
-    yield from ("## Examples", "")
-    for example in rule.examples:
-        yield from _example_lines(example)
     if rule.event is not None:
         yield from ("## How much it costs", "", *_paragraphs(cost(rule.event)))
     yield from ("## Measured", "", *_paragraphs(measured.paragraph(rule)))
+
+
+def _first_example(rule: Rule) -> Iterator[str]:
+    first = next((example for example in rule.examples if example.bad), None)
+    if first is not None:
+        yield from ("## Example", "", *_example_lines(first))
+    others = len(rule.examples) - (first is not None)
+    more = "1 more example" if others == 1 else f"{others} more examples"
+    yield f"{more}, the evidence and the references: perflint rule {rule.code} --full"
+
+
+def _rest(rule: Rule) -> Iterator[str]:
+    yield from ("## Examples", "")
+    for example in rule.examples:
+        yield from _example_lines(example)
     if rule.evidence:
         yield from ("## Evidence", "", *_paragraphs(rule.evidence))
     yield from ("## References", "", *references(rule))
