@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import apply
+from perflint.run import engine
 from perflint.suppress.noqa import suppressed
 from perflint.suppress.silencing import noqa_edits
 from perflint.text.source import Source
@@ -146,3 +148,42 @@ def test_what_no_comment_can_silence_is_left() -> None:
 def test_deep_in_a_comment_with_other_words_before_it() -> None:
     text = "x = '# noqa', a.item()\ny = '# ', a.item()  # noqa: E501\n"
     assert silenced(text) == "x = '# noqa', a.item()\ny = '# ', a.item()  # noqa: E501, PPF201\n"
+
+
+WIDTHS = """\
+import paddle
+from paddle import nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(512, 250){}
+        self.second = nn.Linear(250, 10)
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def train(loader):
+    model = Net()
+    optimizer = paddle.optimizer.Adam(parameters=model.parameters())
+    for x, y in loader:
+        with paddle.amp.auto_cast():
+            loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("comment", "levels"),
+    [("", [Level.UNSAFE] * 2), ("  # noqa: PPF306", [Level.DISPLAY]), ("  # noqa: E501", [Level.UNSAFE] * 2)],
+)
+def test_no_fix_is_made_of_a_line_that_a_comment_silences(comment: str, levels: list[Level]) -> None:
+    """The fix of the other layer would change the width of the one that the comment is about."""
+    source = Source("train.py", WIDTHS.format(comment))
+    fixes = [found.fix for found in engine.check({"train.py": source}, Settings(select=("PPF306",)))]
+    assert [fix.level for fix in fixes if fix] == levels
+    assert ["line 8" in fix.reason for fix in fixes if fix] == [level is Level.DISPLAY for level in levels]

@@ -13,7 +13,7 @@ from perflint import catalogue
 from perflint.checks import load_checks
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, by_place
+from perflint.findings import Finding, Level, by_place
 from perflint.inputs.projects import split
 from perflint.lint import unused_noqa
 from perflint.run.intake import by_hand
@@ -201,6 +201,7 @@ def syntax_error(source: Source, error: Exception) -> Finding:
 def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:
     """The findings that the settings and the comments in the sources (by path) let through, with their fix levels."""
     shown: list[Finding] = []
+    silenced: dict[tuple[str, str], list[Finding]] = {}
     for finding in found:
         if finding.confidence < settings.min_confidence:
             continue
@@ -209,9 +210,30 @@ def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings
         if finding.code in selection.ignored_for(finding.path, settings):
             continue
         if settings.noqa and finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):
+            silenced.setdefault((finding.path, finding.code), []).append(finding)
             continue
         if finding.fix is not None:
             level = selection.level_for(finding.code, finding.fix.level, settings)
             finding = replace(finding, fix=replace(finding.fix, level=level))
         shown.append(finding)
-    return shown
+    return [
+        _withheld(finding, silenced[finding.path, finding.code], sources[finding.path])
+        if (finding.path, finding.code) in silenced
+        else finding
+        for finding in shown
+    ]
+
+
+def _withheld(finding: Finding, silenced: list[Finding], source: Source) -> Finding:
+    """A finding whose fix is only shown where it would change a line that a comment silences for this rule."""
+    fix = finding.fix
+    if fix is None or fix.level is Level.DISPLAY:
+        return finding
+    for other in silenced:
+        if any(edit.start < other.end and other.start < edit.end for edit in fix.edits):
+            line = source.lines.position(other.start)[0]
+            reason = (
+                f"the edit also changes line {line}, where a # noqa says to leave {finding.code}: silence both or none"
+            )
+            return replace(finding, fix=replace(fix, level=Level.DISPLAY, reason=reason))
+    return finding
