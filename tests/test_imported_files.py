@@ -12,7 +12,7 @@ from perflint.inputs.projects import imported_modules
 
 FILES = {
     "README.md": "A project.\n",
-    "tools/train.py": "import paddle, numpy as np\nimport nets.small as small\nfrom data import (\n    images,\n    flip,\n)\n",
+    "tools/train.py": "import paddle, sys\nimport nets.small as small\nfrom data import (\n    images,\n    flip,\n)\n",
     "nets/__init__.py": "from . import blocks\n",
     "nets/small.py": "from .blocks import Block\nfrom ..data.images import Images\nfrom ....far import away\n",
     "nets/blocks.py": "import nets.small\n",
