@@ -10,6 +10,7 @@ import pytest
 
 from perflint import cli
 from perflint.cli import main
+from perflint.commands import showing
 from perflint.run import engine
 from tests.cli_runs import Output, write
 
@@ -33,6 +34,15 @@ def test_findings_exit_1(capsys: Output) -> None:
         "b.py:2:5: PPF401 [d] SHOWN costs time.",
         "Found 3 findings in 2 files (1 fixable with --fix; 1 more with --unsafe-fixes).",
     ]
+
+
+def test_the_last_lines_are_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    monkeypatch.setattr(showing, "terminal_width", lambda stream: 30)
+    write(a="x = SAFE\n", b="y = RISKY\nz = SHOWN\n")
+    main(["check", ".", "--output-format", "concise"])
+    assert capsys.readouterr().out.endswith(
+        "\nFound 3 findings in 2 files (1\n  fixable with --fix; 1 more\n  with --unsafe-fixes).\n"
+    )
 
 
 def test_exit_zero_turns_findings_into_0_but_not_failures(capsys: Output) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 
 from perflint import REPORT_TO
 from perflint.commands import CommandError, outputs
@@ -38,7 +39,8 @@ def findings(
         chunks = _rendered(options, replace(report, palette=colours, width=width), output)
         if output.format in formats.FOR_PEOPLE and not options.quiet:
             is_whole = output.format == "full" and not (options.statistics and output.main)
-            chunks = _ended(chunks, [closing, summary.explained(report) if is_whole else "", *(more if shown else ())])
+            last = [closing, summary.explained(report) if is_whole else "", *(more if shown else ())]
+            chunks = _ended(chunks, last, width)
         if not shown:
             lost += _written(output, chunks)
         else:
@@ -104,6 +106,11 @@ def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:
     return []
 
 
-def _ended(chunks: Iterator[str], closing: list[str]) -> Iterator[str]:
+def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iterator[str]:
+    """The report and its last lines; a terminal of this width would break them within words."""
     yield from chunks
-    yield from (visible(line) + "\n" for line in closing if line)
+    for line in filter(None, closing):
+        text = visible(line)
+        if width is not None:
+            text = fill(text, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        yield text + "\n"
