@@ -59,6 +59,13 @@ def test_rules_are_found_by_a_part_of_their_name() -> None:
     assert codes("no workers") == {"PPF101"}
 
 
+@pytest.mark.parametrize(
+    ("name", "first"), [("num_workers", "PPF101"), (".item()", "PPF201"), ("meter", "PPF201"), ("float", "PPF201")]
+)
+def test_rules_are_found_by_a_name_in_the_lines_that_they_report(name: str, first: str) -> None:
+    assert next(iter(search(name, catalogue.shipped(), catalogue.groups()))).code == first
+
+
 def test_rules_that_are_on_come_first() -> None:
     defaults = [rule.default for rule in search("io", catalogue.shipped(), catalogue.groups())]
     assert defaults == sorted(defaults, reverse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from perflint.catalogue import Group, Rule
 
@@ -11,6 +11,10 @@ _ENOUGH = 0.6
 """How much a symptom has to have in common with what is asked for (``_share``)."""
 _STEM = 5
 """Words with as many letters in common at their beginning are taken for one: "utilisation" and "utilization"."""
+_SHORTEST = 3
+"""Letters of a name that is looked for in examples."""
+_OFTEN = 2
+"""How often a name has to stand in the reported lines of a rule's examples: once may be by chance."""
 _WORDS = re.compile(r"[a-z0-9_.]+|[\u4e00-\u9fff]+")
 
 
@@ -18,11 +22,12 @@ def search(wanted: str, rules: Mapping[str, Rule], groups: Mapping[str, Group]) 
     """The rules that some words lead to, those that are on by default first; none where nothing fits.
 
     The words may be a group (``io``), a call of Paddle (``paddle.io.DataLoader``, or the end of it: ``DataLoader``), a
-    part of a rule's name (``workers``), or what a user sees (``reader_cost high``).
+    part of a rule's name (``workers``), what a user sees (``reader_cost high``), or a name in the lines that a rule
+    reports (``num_workers``, ``.item()``).
     """
     asked = wanted.strip().lower()
     found = _in_groups([asked], rules) or _about_call(asked, rules) or _named(asked, rules)
-    found = found or _in_groups(_with_symptom(asked, groups), rules)
+    found = found or _in_groups(_with_symptom(asked, groups), rules) or _reporting(asked, rules)
     return sorted(found, key=lambda rule: not rule.default)
 
 
@@ -48,6 +53,26 @@ def _named(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
     """The rules in whose name all the words stand."""
     words = set(re.split(r"[\s-]+", asked))
     return [rule for rule in rules.values() if words <= set(rule.name.split("-"))]
+
+
+def _reporting(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
+    """The rules that report lines with a name, those first whose examples have most of them.
+
+    None where a third of the rules do: such a name (``loss``) says nothing.
+    """
+    name = asked.strip(".").removesuffix("()")
+    if len(name) < _SHORTEST or not name.isidentifier():
+        return []
+    word = re.compile(rf"(?<![a-z0-9]){re.escape(name)}s?(?![a-z0-9])")
+    counts = {code: sum(map(len, map(word.findall, _reported_lines(rule)))) for code, rule in rules.items()}
+    found = sorted((code for code in rules if counts[code] >= _OFTEN), key=lambda code: -counts[code])
+    return [rules[code] for code in found] if len(found) <= len(rules) / 3 else []
+
+
+def _reported_lines(rule: Rule) -> Iterator[str]:
+    for example in rule.examples:
+        lines = (example.bad or "").splitlines()
+        yield from (lines[row - 1].lower() for row in example.lines if row <= len(lines))
 
 
 def _with_symptom(asked: str, groups: Mapping[str, Group]) -> list[str]:
