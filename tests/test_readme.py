@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from perflint import catalogue, cli
+from tests.terminals import on_terminal
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,13 +47,25 @@ def test_the_rules_are_counted(name: str, words: str) -> None:
     assert words.format(len(rules), sum(rule.default for rule in rules)) in _text(name)
 
 
-@pytest.mark.parametrize("name", [*READMES, "docs/start.md"])
-def test_output_is_what_the_command_prints(name: str) -> None:
+def _first_run(name: str) -> tuple[list[str], str]:
+    """The first command of a page with its output."""
     block = re.search(r"```\n\$ (perflint check [^\n]*)\n(.*?)```", _text(name), re.DOTALL)
     assert block is not None
-    command = [sys.executable, "-m", *block.group(1).split(), "--isolated"]
+    return [sys.executable, "-m", *block.group(1).split(), "--isolated"], block.group(2)
+
+
+@pytest.mark.parametrize("name", ["docs/start.md"])
+def test_output_is_what_the_command_prints(name: str) -> None:
+    command, output = _first_run(name)
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, encoding="utf-8")
-    assert run.stdout + run.stderr == block.group(2)
+    assert run.stdout + run.stderr == output
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+@pytest.mark.parametrize("name", READMES)
+def test_output_is_what_the_command_prints_on_a_terminal(name: str) -> None:
+    command, output = _first_run(name)
+    assert on_terminal(command, ROOT, columns=100) == output
 
 
 @pytest.mark.parametrize("name", READMES)

@@ -1,0 +1,40 @@
+"""Runs a command on a terminal of a given width, as a person does."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def on_terminal(command: Sequence[str], folder: Path, columns: int) -> str:
+    """What a command shows on a terminal without colours; POSIX only.
+
+    Args:
+        command: the program and its arguments.
+        folder: where it starts.
+        columns: how wide the terminal is.
+    """
+    import fcntl
+    import pty
+    import termios
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
+    shown = b""
+    with subprocess.Popen(command, cwd=folder, env=environment, stdin=slave, stdout=slave, stderr=slave):
+        os.close(slave)
+        while part := _read(master):
+            shown += part
+    os.close(master)
+    return shown.decode("utf-8").replace("\r\n", "\n")
+
+
+def _read(master: int) -> bytes:
+    try:
+        return os.read(master, 65536)
+    except OSError:  # Linux says so where the other end is closed
+        return b""
