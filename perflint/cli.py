@@ -377,7 +377,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
             name, type=_names, action="extend", metavar="PATTERNS", help=f"{what} (as in a .gitignore file)"
         )
     group.add_argument(
-        "--min-confidence", choices=("low", "medium", "high"), help="report what perflint is at least so sure of"
+        "--min-confidence", choices=("low", "medium", "high"), help="report only findings of at least this confidence"
     )
     group.add_argument("--min-impact", choices=("low", "medium", "high"), help="report what can cost at least so much")
     group.add_argument(

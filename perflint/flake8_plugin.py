@@ -58,7 +58,7 @@ class Plugin:
         add("select", "use these rules of perflint instead of its default ones", **rules)
         add("ignore", "leave these rules of perflint out", **rules)
         add("extend-select", "use these rules of perflint besides the others", **rules)
-        add("min-confidence", "report what perflint is at least so sure of: low, medium or high", metavar="LEVEL")
+        add("min-confidence", "report only findings of at least this confidence: low, medium or high", metavar="LEVEL")
         add("min-impact", "report what can cost at least so much: low, medium or high", metavar="LEVEL")
         add("config", "a pyproject.toml or perflint.toml to use", normalize_paths=True, metavar="FILE")
         manager.add_option(

@@ -1,4 +1,4 @@
-"""A worker process that is killed, for want of memory for one: the others' findings are reported, and all is said."""
+"""A worker process that is killed, such as when memory runs out: the findings of the others are reported."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def projects(real_workplace: None, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def lost(err: str) -> set[str]:
     """What the message says was not checked; with few names it has them all."""
-    assert "perflint: a worker process was killed (signal 9), often for want of memory; try --jobs 1. " in err
+    assert "perflint: a worker process was killed (signal 9), often because memory ran out; try --jobs 1. " in err
     assert "bug" not in err
     return {name.strip() for name in err.partition("not checked:")[2].replace(" and ", ",").split(",")}
 

@@ -83,8 +83,8 @@ def test_a_training_loop_is_named() -> None:
     level, message = trained("Images(paths)")
     assert level is HIGH
     assert message == (
-        "`DataLoader(Images(paths), batch_size=8)` means no workers, so each batch for the training at line 45 is "
-        "loaded in the training process while the GPU waits; give it num_workers=4 to load in the background."
+        "`DataLoader(Images(paths), batch_size=8)` starts no worker processes, so each batch for the training at line 45 "
+        "is loaded in the training process while the GPU waits; give it num_workers=4 to load in the background."
     )
 
 

@@ -195,7 +195,7 @@ def _killed(tell: Tell, hear: Hear) -> None:
 def test_a_partner_that_is_killed_is_said_to_be() -> None:
     partner = Partner(_killed)
     partner.tell(0)
-    with pytest.raises(WorkerKilled, match=r"killed \(signal 9\), often for want of memory; try --jobs 1"):
+    with pytest.raises(WorkerKilled, match=r"killed \(signal 9\), often because memory ran out; try --jobs 1"):
         partner.hear()
 
 

@@ -33,7 +33,7 @@ class WorkerKilled(Exception):
         if self.status is None or self.status >= 0:
             return f"a worker process ended by itself (exit status {self.status}); try --jobs 1"
         if self.status == -9:
-            return "a worker process was killed (signal 9), often for want of memory; try --jobs 1"
+            return "a worker process was killed (signal 9), often because memory ran out; try --jobs 1"
         return f"a worker process was ended by {_name_of(-self.status)} (signal {-self.status}); try --jobs 1"
 
 
