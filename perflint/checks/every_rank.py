@@ -30,7 +30,7 @@ _REASON = (
     "machines the first one alone has it"
 )
 _READ_BACK = "line {line} reads the file, on all ranks: they have to wait for rank 0 there, at a barrier"
-_BY_HAND = "where the rank is known, and what else belongs under the test, is for you to say"
+_BY_HAND = "only you can say where the rank is known, and what else belongs under the test"
 _TOGETHER = "what it saves is worked out by a call that may need all ranks: make that call before the test of the rank"
 _OLD = "put it under a test of the rank that this release of Paddle has"
 _SAVING = frozenset(name.rpartition(".")[2] for name in SAVES)

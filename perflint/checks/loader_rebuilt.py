@@ -27,7 +27,7 @@ _REASON = (
     "single batch is asked for one for ever, where StopIteration was raised"
 )
 _BY_HAND = "make the iterator where the loop is, and a new one when it has come to its end"
-_BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to say")
+_BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "only you can say where to build it")
 
 
 step_triggers[CODE].add("iter")

@@ -31,9 +31,9 @@ _DIVIDES = (
     " `{divisor}.clip(min=...)` instead, a floor that leaves every other value as it is"
 )
 _HARDLY = 1e-2
-_FORWARD = "a forward pass counts no steps, and whether both sides may be computed is for a person to say"
+_FORWARD = "a forward pass counts no steps, and only you can say whether both sides may be computed"
 _ELSEWHERE = "the step is counted in another function: pass it here"
-_OTHERS = "what is decided at each step cannot wait: whether both sides may be computed is for a person to say"
+_OTHERS = "what is decided at each step cannot wait: only you can say whether both sides may be computed"
 
 
 FILTER_MESSAGE = (
