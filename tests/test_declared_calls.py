@@ -1,4 +1,4 @@
-"""Functions of one's own that the configuration declares: read, checked, shown, and reported where they cost."""
+"""Functions of the project that the configuration declares: read, checked, shown, and reported where they cost."""
 
 from __future__ import annotations
 

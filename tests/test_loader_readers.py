@@ -172,10 +172,13 @@ def test_an_evaluation_that_training_waits_for() -> None:
 def test_nobody_is_seen() -> None:
     level, message = one("def make(data):\n    return DataLoader(data, batch_size=8)\n")
     assert level is LOW
-    assert "so whatever reads it, which is not seen here, loads each batch itself; " in message
+    assert "so the code that reads the loader, which perflint cannot see, loads each batch itself; " in message
     level, message = one("def make(data):\n    return DataLoader(data, batch_size=8, shuffle=True)\n")
     assert level is HIGH
-    assert "so the training that it is for, by its name or its shuffling, loads each batch itself; " in message
+    assert (
+        "so the training process loads each batch itself (the name of the loader or its shuffling suggests training); "
+        in message
+    )
     assert (
         one("def make(data):\n    train_loader = DataLoader(data, batch_size=8)\n    return train_loader\n")[0] is HIGH
     )
@@ -244,5 +247,5 @@ def test_samples_that_are_tensors_are_to_be_arrays_first() -> None:
     text = DATASET.replace("return cv2.imread(self.paths[index])", "return paddle.to_tensor(cv2.imread(index))")
     loader = "loader = DataLoader(Images(paths), batch_size=8)\n" + dedent(LOOP.format(loader="loader"))
     (finding,) = found(text + loader)
-    advice = "let its samples be NumPy arrays first, since workers crash on Paddle tensors"
+    advice = "return NumPy arrays as samples first, since workers crash on Paddle tensors"
     assert finding.message.endswith(f"; {advice} (`paddle.to_tensor` at line 12).")

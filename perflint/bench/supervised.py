@@ -1,4 +1,4 @@
-"""A script that runs under ``runner.supervisor``, which ends it whatever becomes of this process."""
+"""A script that runs under ``runner.supervisor``, which ends it even if this process is killed."""
 
 from __future__ import annotations
 

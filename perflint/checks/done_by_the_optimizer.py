@@ -20,7 +20,7 @@ forward_triggers[DECAY] |= _LISTS
 
 _CLIP_REASON = (
     "the clipping goes where the optimizer is made; regularization is added after it there, the weights differ in the "
-    "last digits, and a norm that is logged has to be worked out apart"
+    "last digits, and a norm that is logged must be computed separately"
 )
 _DECAY_REASONS = {
     Penalty.SQUARES: "the optimizer is made elsewhere: c is the factor of the sum, times two unless that is halved;",

@@ -24,7 +24,7 @@ _SMALL = "small grown array"
 """The event where there are as many parts as samples in a batch."""
 _TITLE = "collect the parts in a list, and concatenate them after the loop"
 _KEPT = "all parts are kept until the loop is over, and the array does not exist before"
-_NO_PASS = "a loop without a pass has nothing to put together, and now stops with an error there"
+_NO_PASS = "if the loop makes no pass, there is nothing to put together, and the edited code stops with an error there"
 _LEAVES = "the loop is left in another way than by `break`, and what comes after it would not run"
 
 
@@ -67,7 +67,7 @@ def _confidence(found: Grown, is_hot: bool, file: FileIndex) -> Confidence:
 
 
 def _fix(found: Grown, file: FileIndex) -> Fix:
-    """The edits that collect the parts, and put them together behind the loop."""
+    """The edits that collect the parts, and put them together after the loop."""
     source = file.source
     if any(isinstance(item, (ast.Return, ast.Yield, ast.YieldFrom)) for item in walk(found.loop)):
         return Fix(_TITLE, (), Level.DISPLAY, _LEAVES)

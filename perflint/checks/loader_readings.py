@@ -22,15 +22,16 @@ _CONSEQUENCES = {
     Worth.TRAINS: "each batch for the training at {reader} is loaded in the training process while the GPU waits",
     Worth.EVALUATES_OFTEN: "the evaluation at {reader}, which training waits for, loads each batch itself",
     Worth.EVALUATES: "the evaluation at {reader} loads each batch itself",
-    Worth.PREDICTS: "what predicts at {reader} loads each batch itself",
+    Worth.PREDICTS: "the prediction at {reader} loads each batch itself",
 }
 _UNSEEN = {
-    Worth.TRAINS: "the training that it is for, by its name or its shuffling, loads each batch itself",
-    Worth.PREDICTS: "what it is for, which by its name predicts, loads each batch itself",
+    Worth.TRAINS: "the training process loads each batch itself "
+    "(the name of the loader or its shuffling suggests training)",
+    Worth.PREDICTS: "the code that predicts loads each batch itself (the name of the loader suggests prediction)",
 }
-_NOBODY = "whatever reads it, which is not seen here, loads each batch itself"
-_TENSORS = "let its samples be NumPy arrays first, since workers crash on Paddle tensors (`{text}` at {place})"
-_EMPTY = "workers cannot hand over arrays of size zero (`{text}` at {place}): mend that first"
+_NOBODY = "the code that reads the loader, which perflint cannot see, loads each batch itself"
+_TENSORS = "return NumPy arrays as samples first, since workers crash on Paddle tensors (`{text}` at {place})"
+_EMPTY = "workers cannot hand over arrays of size zero (`{text}` at {place}): fix that first"
 
 
 def of_call(call: cst.Call, callee: str, context: Context) -> LoaderReading | None:

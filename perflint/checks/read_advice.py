@@ -29,10 +29,10 @@ _SCALE = "ask for the state of the scaler only at the steps that log it"
 _SCALE_REASON = "`state_dict` of a GradScaler gives what it has copied to the host; how often to log is up to you"
 _PERSON = "whether it may come late is for you to decide"
 _TENSOR = "what it is handed to must be able to keep tensors"
-_LAST = "whatever else wants to see the list finds one entry in it"
+_LAST = "other code that reads the list finds only one entry in it"
 _DETACH, _COPY = "`.detach()` of the tensor", "`.detach().clone()` of the tensor"
 _SHARED = "the optimizer writes to the memory of a parameter, which `.detach()` alone would share"
-_NUMBER = "Python needs the number there, and a tensor does not do in its place"
+_NUMBER = "Python needs a number there, and cannot use a tensor instead"
 
 _TEXT_WAIT = "text wait"
 _ADVICE: dict[Usage, tuple[str, str]] = {
@@ -47,7 +47,7 @@ _ADVICE: dict[Usage, tuple[str, str]] = {
     ),
     Usage.SUM: (
         "add up `.detach()` of the tensor instead, and read the sum with `float()` where it is used",
-        "whatever else uses the sum finds a tensor in it",
+        "other code that uses the sum finds a tensor in it",
     ),
     Usage.METER: ("hand over `.detach()` of the tensor, and read what is kept when it is shown", _TENSOR),
     Usage.TOTAL: (

@@ -207,7 +207,7 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
         return Confidence.LOW
     if found.kind not in _MEDIUM:
         return Confidence.MEDIUM if _is_copied(found, call, node, point) else Confidence.LOW
-    # A place or a gradient is a reason to make a tensor of one's own.
+    # A place or a gradient is a reason to make another tensor.
     wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
     return Confidence.LOW if wanted and found.kind in _DRAWN else Confidence.MEDIUM
 

@@ -14,7 +14,7 @@ from perflint.inputs.patterns import Patterns
 
 @dataclass(frozen=True)
 class DeclaredCall:
-    """A function of one's own that perflint is told about.
+    """A function of the project that the configuration declares.
 
     ``parameter`` is the one that matters: a loader's number of workers, or what else is handed a tensor (empty: any
     argument).  ``position`` is its place among the arguments (from 0; None: read off the function, or keyword only),
