@@ -331,6 +331,7 @@ def _add_instrument(parser: argparse.ArgumentParser) -> None:
     add("--nvtx", action="store_true", help="NVTX ranges, for Nsight Systems, instead of those of Paddle's profiler")
     add("--skip", type=_count(0), default=10, metavar="N", help="steps before those that are recorded (default: 10)")
     add("--steps", type=_count(1), default=5, metavar="N", help="steps to record (default: 5)")
+    _add_colour(add)
     _add_settings(parser)
 
 
