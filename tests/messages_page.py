@@ -27,10 +27,10 @@ def of_checks() -> Iterator[str]:
     for path in sorted(CHECKS.glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
-            text = node.value if isinstance(node, ast.Constant) and id(node) not in docs else None
-            if isinstance(text, str) and _LETTERS.search(text):
-                yield f"{path.name}:{node.lineno}: {text}"
+        constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docs)
+        for node in constants:
+            if isinstance(node.value, str) and _LETTERS.search(node.value):
+                yield f"{path.name}:{node.lineno}: {node.value}"
 
 
 def main() -> None:
