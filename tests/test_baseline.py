@@ -142,6 +142,23 @@ def test_what_a_run_does_not_check_is_kept(capsys: Output) -> None:
     assert [(path, code) for path, code, _ in listed()] == [("other.py", "PPF202"), ("train.py", "PPF202")]
 
 
+@pytest.mark.usefixtures("real_workplace")
+def test_what_only_its_caller_shows_stays_known_when_a_helper_is_checked_alone(capsys: Output) -> None:
+    train = "import paddle\nfrom meters import note\n" + in_step("note(loss)\n").partition("import paddle\n")[2]
+    write(train=train, meters="def note(loss):\n    return loss.item()\n")
+    main(["check", "--write-baseline"])
+    before = listed()
+    assert [(path, code) for path, code, _ in before] == [("meters.py", "PPF201"), ("train.py", "PPF201")]
+    capsys.readouterr()
+    assert main(["check", "--baseline", str(FILE), "meters.py"]) == 0
+    assert "no finding any more" not in capsys.readouterr().err
+    main(["check", "--write-baseline", "meters.py"])
+    assert listed() == before
+    write(meters="def note(loss):\n    return loss\n")
+    main(["check", "--write-baseline", "meters.py"])
+    assert listed() == before[1:]
+
+
 # --- what is left out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from perflint import catalogue
@@ -37,7 +37,9 @@ class KnownFindings:
         """The findings that are not in the baseline."""
         parts = self._known.split(findings, sources)
         self._hidden = len(parts.hidden)
-        self._stale = self._known.stale(parts.used, _checked(self._batch), _codes(self._batch.settings))
+        self._stale = self._known.stale(
+            parts.used, _checked(self._batch), _codes(self._batch.settings), _alone(self._batch)
+        )
         return parts.new
 
     def closing(self) -> str:
@@ -87,7 +89,7 @@ def write(options: argparse.Namespace, batch: Batch, findings: Sequence[Finding]
         raise CommandError(f"--write-baseline would replace {path}, which is no baseline: name another file")
     root = str(path.absolute().parent)
     found = baseline.entries(findings, batch.sources, root)
-    kept = _unchecked(path, batch)
+    kept = _unchecked(path, batch, {entry.fingerprint for entry in found})
     try:
         baseline.write(path, [*found, *kept])
     except OSError as error:
@@ -143,14 +145,23 @@ def _insist_inside(path: Path, settings: Settings, is_named: bool) -> None:
     )
 
 
-def _unchecked(path: Path, batch: Batch) -> list[Entry]:
-    """The entries that stay: of files that are there and that this run did not check, and of rules that it did not."""
+def _unchecked(path: Path, batch: Batch, found: Collection[str]) -> list[Entry]:
+    """The entries that stay, without those that are found again: of files and rules that this run cannot speak for."""
     try:
         before = baseline.read(path)
     except BaselineError:
         return []  # there is none, or it is to be replaced
-    stale = set(before.stale((), _checked(batch), _codes(batch.settings)))
-    return [entry for entry in before.entries.values() if entry not in stale]
+    stale = set(before.stale((), _checked(batch), _codes(batch.settings), _alone(batch)))
+    return [entry for entry in before.entries.values() if entry not in stale and entry.fingerprint not in found]
+
+
+def _alone(batch: Batch) -> dict[str, Source]:
+    """The files that are reported without all of their project being read."""
+    return (
+        {}
+        if batch.settings.whole_project
+        else {path: batch.sources[path] for path in _checked(batch) if path in batch.sources}
+    )
 
 
 def _checked(batch: Batch) -> list[str]:

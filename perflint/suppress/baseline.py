@@ -84,15 +84,27 @@ class Baseline:
                 used.add(entry)
         return BaselineSplit(new, hidden, frozenset(used))
 
-    def stale(self, used: Collection[str], paths: Iterable[str], codes: Collection[str]) -> list[Entry]:
-        """The entries of checked files (``paths``) and selected rules that are not ``used`` for a finding any more."""
+    def stale(
+        self, used: Collection[str], paths: Iterable[str], codes: Collection[str], alone: Mapping[str, Source]
+    ) -> list[Entry]:
+        """The entries of checked files and selected rules that are not used for a finding any more.
+
+        Args:
+            used: the fingerprints of those that are.
+            paths: the files.
+            codes: the rules.
+            alone: those of the files that were read without what calls them, which may make more of them: their
+                entries are no longer used only where the line is gone, too.
+        """
         checked = {_place(path, self.root) for path in paths}
+        lines = {_place(path, self.root): _texts(source) for path, source in alone.items()}
         return sorted(
             entry
             for entry in self.entries.values()
             if entry.fingerprint not in used
             and entry.code in codes
             and (entry.path in checked or not _is_there(Path(self.root) / entry.path))
+            and entry.text not in lines.get(entry.path, ())
         )
 
     def _moved(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> dict[int, str]:
@@ -156,9 +168,16 @@ def _is_there(path: Path) -> bool:
 
 
 def _text(source: Source | None, row: int) -> str:
-    if source is None:
-        return ""
-    text = " ".join(source.lines.line(row).split())
+    return _shortened(source.lines.line(row)) if source is not None else ""
+
+
+def _texts(source: Source) -> set[str]:
+    """All lines of a file as entries have them."""
+    return {_shortened(line) for line in source.text.splitlines()}
+
+
+def _shortened(line: str) -> str:
+    text = " ".join(line.split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
