@@ -296,7 +296,7 @@ def test_an_f_string_that_shows_the_name_prints_the_same_name() -> None:
         ("text = f'{loss.item():.3f}'", "make the text only", "read just the same"),
         ("text = '{}'.format(loss.item())", "make the text only", "read just the same"),
         ("if loss.item() > 3: pass", "decide by it every 10 steps", "may come late"),
-        ("rows = range(loss.item())", "take the size from", "needs the number"),
+        ("rows = range(loss.item())", "take the size from", "needs a number"),
         ("value = loss.cpu().numpy()[0]", "keep it on the device", "able to hold a tensor"),
         ("value = float(loss.item())", "keep it on the device", "able to hold a tensor"),
     ],

@@ -63,7 +63,7 @@ def test_an_option_is_known_by_its_destination(option: str, workers: str) -> Non
     assert source.text[finding.start : finding.end] == "default=0"
     assert finding.confidence is Confidence.MEDIUM
     assert finding.related == (Related("train.py", 11, "feeds `paddle.io.DataLoader` here"),)
-    assert finding.message.startswith("The default `default=0` leaves the loader at line 11 without workers")
+    assert finding.message.startswith("The default `default=0` gives the loader at line 11 no workers")
     assert "default=4" in fixed(text, CODE, level=Level.UNSAFE)
 
 

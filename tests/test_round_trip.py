@@ -154,9 +154,9 @@ def test_the_copy_is_made_on_the_device(body: str, made: str) -> None:
 @pytest.mark.parametrize(
     ("body", "level", "said"),
     [
-        ("b = paddle.to_tensor(y.numpy().astype('int64'))", Level.UNSAFE, "converted otherwise"),
-        ("b = paddle.to_tensor(x.numpy().astype(np.float32))", Level.UNSAFE, "converted otherwise"),
-        ("b = paddle.to_tensor(x.numpy().reshape(args.rows, -1))", Level.UNSAFE, "converted otherwise"),
+        ("b = paddle.to_tensor(y.numpy().astype('int64'))", Level.UNSAFE, "converted differently"),
+        ("b = paddle.to_tensor(x.numpy().astype(np.float32))", Level.UNSAFE, "converted differently"),
+        ("b = paddle.to_tensor(x.numpy().reshape(args.rows, -1))", Level.UNSAFE, "converted differently"),
         ("b = paddle.to_tensor(args.frame.numpy())", Level.UNSAFE, "a Paddle tensor"),
         ("b = paddle.to_tensor(loss.numpy())", Level.UNSAFE, "Paddle 2.5"),
         ("b = paddle.to_tensor(x.cpu().numpy())", Level.UNSAFE, "its device"),

@@ -26,7 +26,7 @@ from perflint.syntax.tree import walk
 CODE = "PPF403"
 _TITLE = "save on rank 0 alone"
 _REASON = (
-    "the other ranks no longer write, nor wait: where they read the file, a barrier has to come first; on several "
+    "the other ranks no longer write or wait: where they read the file, a barrier has to come first; on several "
     "machines the first one alone has it"
 )
 _READ_BACK = "line {line} reads the file, on all ranks: they have to wait for rank 0 there, at a barrier"

@@ -132,7 +132,7 @@ def _against(context: Context) -> str:
     if deciding.interval is None:
         return f"{test} at which steps this runs: make it hold more rarely, rather than put a second test inside"
     interval = shorten(ast.unparse(deciding.interval))
-    return f"{test} how often this runs: raise `{interval}`, rather than put a second interval inside"
+    return f"{test} how often this runs: raise `{interval}`, instead of adding a second interval inside"
 
 
 def _how_to_count(context: Context, counter: StepIndex | None) -> str:

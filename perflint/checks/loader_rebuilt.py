@@ -26,7 +26,7 @@ _REASON = (
     "the loop then sees all batches in turn, instead of the first one of a new epoch each time; a loader without a "
     "single batch is asked for one forever, where StopIteration was raised"
 )
-_BY_HAND = "make the iterator where the loop is, and a new one when it has come to its end"
+_BY_HAND = "make the iterator where the loop is, and a new one when it is exhausted"
 _BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to decide")
 
 

@@ -18,7 +18,7 @@ from perflint.lint.registry import check, row_gate
 CODE = "PPF101"
 _MESSAGES = {
     "option": "The default `{what}` gives the loader at {place} no workers, so {consequence}; {advice}.",
-    "fallback": "A configuration that does not say otherwise gets `{what}` from here, so the loader at {place} has no "
+    "fallback": "A configuration without this setting gets `{what}` from here, so the loader at {place} has no "
     "workers, and {consequence}; {advice}.",
     "value": "`{what}` gives the loader at {place} no workers, so {consequence}; {advice}.",
     "missing": "`{what}` makes a loader without workers, so {consequence}; {advice}.",

@@ -24,7 +24,7 @@ from perflint.syntax.scopes import Statement, terminal
 CODE = "PPF301"
 _PADDLE = "2.3"
 """The first Paddle whose ``auto_cast`` takes ``dtype``."""
-_ELSEWHERE = "the forward pass and the backward pass stand in different places, so a person has to put it there"
+_ELSEWHERE = "the forward pass and the backward pass stand in different places, so you have to put it there"
 _NUMPY = "NumPy has no bfloat16 and gets its bits as uint16, so cast what the host reads to float32 first"
 _IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
 """Names of means, which ``auto_cast`` leaves in float32."""

@@ -195,7 +195,7 @@ def _level(call: cst.Call, trip: Trip, context: Context) -> tuple[Level, str]:
     if kind.scalar:
         return Level.UNSAFE, "a 0-D tensor came back with one dimension in Paddle 2.5"
     if not all(_SAFE_STEP.fullmatch(step) for step in trip.steps):
-        return Level.UNSAFE, "values that do not fit the new dtype may be converted otherwise on the device"
+        return Level.UNSAFE, "values that do not fit the new dtype may be converted differently on the device"
     loop = context.file.project.files.get(context.hot.path) if context.hot is not None else None
     if context.file.matches(_ELSEWHERE) or (loop is not None and loop.matches(_ELSEWHERE)):
         return Level.UNSAFE, "the tensor stays on its device, which this file may have chosen to be another one"

@@ -23,7 +23,7 @@ _CONVERTED = ("to_static", "declarative", "TracedLayer", "ProgramTranslator", "d
 _WRAPS = ("DataParallel", "distributed_model", "group_sharded_parallel")
 _WRAPPED = "the model has to be converted before it is wrapped for several cards"
 _AGAIN = "this function runs once an epoch, so the model has to be converted where it is made"
-_SEVERAL = "the model that the loop trains is not one name here, so a person has to choose what to convert"
+_SEVERAL = "the model that the loop trains is not one name here, so you have to choose what to convert"
 
 
 @statement_gate(CODE)

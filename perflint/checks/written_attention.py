@@ -24,7 +24,7 @@ CODE = "PPF902"
 _PADDLE = "3.3"
 _TURN = ".transpose([0, 2, 1, 3])"
 _MASKED = "the mask has to have the axes batch, heads, queries and keys (1 where it is the same for all)"
-_COMMENTED = "there are comments among the rows that it takes the place of"
+_COMMENTED = "the rows that it replaces contain comments"
 _MOST_SHOWN = 3
 
 

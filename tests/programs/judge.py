@@ -68,7 +68,7 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
     (r"training starts from other values", frozenset({*_ALL_NUMBERS, May.OTHER_SHAPES})),
     (r"plain number at some steps", frozenset({May.FAIL})),
     (r"only if what is read is a Paddle tensor", frozenset({May.FAIL, May.OTHER_TYPES})),
-    (r"lie in memory in another order|rounded otherwise|converted otherwise", frozenset({May.OTHER_TYPES})),
+    (r"lie in memory in another order|rounded differently|converted differently", frozenset({May.OTHER_TYPES})),
     (r"says `stop_gradient=True` then", frozenset({May.OTHER_TYPES})),
     (r"may go into a backward pass|computes gradients in its forward pass", frozenset({May.FAIL})),
 )
