@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from perflint.files import plain_files
-from perflint.files.inside import outwards
-from perflint.inputs.projects import imported_modules, is_project
+from perflint.inputs.projects import imported_modules
+from perflint.inputs.wholeness import project_top
 
 _MOST = 1000
 """Files that are looked for at most: a check of one file should not take as long as one of a large repository."""
@@ -31,7 +31,7 @@ def imported_files(files: Iterable[Path], root: Path) -> list[Path]:
     waiting = [*files]
     seen = {os.path.realpath(path) for path in waiting}
     found: list[Path] = []
-    tops = {path: _top(path.parent, root) for path in waiting}
+    tops = {path: project_top(path.parent.absolute(), root.absolute()) for path in waiting}
     for path in waiting:  # which grows
         for module in _modules(path, tops[path]):
             real = os.path.realpath(module)
@@ -88,10 +88,3 @@ def _files(place: Path, steps: list[str]) -> Iterator[Path]:
             yield package
         elif number == len(steps) - 1:
             return
-
-
-def _top(directory: Path, root: Path) -> Path:
-    """The outermost directory around one that looks like a project; itself where none does."""
-    directory, root = directory.absolute(), root.absolute()
-    projects = [place for place in outwards(directory) if place == root or is_project(str(place))]
-    return projects[-1] if projects else directory

@@ -25,7 +25,7 @@ def is_whole(paths: Sequence[Path], root: Path) -> bool:
         return False
     # Hooks name hundreds of files, which stand in few directories.
     places = directories | {_real(path.parent) for path in paths if not _is_directory(path)}
-    tops = {_top(place, root.resolve()) for place in places}
+    tops = {project_top(place, root.resolve()) for place in places}
     return all(any(top.is_relative_to(directory) for directory in directories) for top in tops)
 
 
@@ -37,7 +37,12 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _top(directory: Path, root: Path) -> Path:
-    """The outermost project that holds a directory; the directory itself where there is none."""
+def project_top(directory: Path, root: Path) -> Path:
+    """The outermost project that holds a directory; the directory itself where there is none.
+
+    Args:
+        directory: its whole path.
+        root: the directory of the configuration, which is a project too; its whole path.
+    """
     projects = [place for place in outwards(directory) if place == root or is_project(str(place))]
     return projects[-1] if projects else directory
