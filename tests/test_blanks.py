@@ -477,7 +477,7 @@ def test_a_block_that_a_deletion_empties_keeps_a_pass() -> None:
         ("scale = loss * 2\n    other = 1", "choose on the device, with `paddle.where` or `.clip`"),
         (
             "with model:\n        scale = loss * 2",
-            "decide by what the host knows without a read, such as shapes, or compute both sides",
+            "decide by something that the host knows without a read, such as a shape, or compute both sides",
         ),
     ],
 )

@@ -142,19 +142,19 @@ def test_shown_mean_is_the_mean(mask: list[bool]) -> None:
 @pytest.mark.parametrize(
     ("body", "advised"),
     [
-        ("return loss[mask].sum()", "zeros where the mask"),
-        ("picked = loss[mask].abs()\nreturn paddle.mean(picked)", "zeros where the mask"),
-        ("return paddle.masked_select(loss, mask).max()", "put a limit"),
+        ("return loss[mask].sum()", "zeros for those that the mask excludes"),
+        ("picked = loss[mask].abs()\nreturn paddle.mean(picked)", "zeros for those that the mask excludes"),
+        ("return paddle.masked_select(loss, mask).max()", "by a limit"),
         ("rows = paddle.nonzero(mask).flatten()\nreturn F.cross_entropy(paddle.gather(x, rows), y)", "reduction="),
         ("a = self.head(x, mask)\nreturn F.cross_entropy(a, y[mask])", "in the data pipeline"),
-        ("keep = y.to('bool')\nreturn loss[keep].sum()", "zeros where the mask"),
-        ("if mask.any():\n    loss = loss[mask].sum()\nreturn loss", "drop the test at line 11"),
-        ("return loss[mask].sum() if mask.any() else loss.sum()", "drop the test at line 11"),
+        ("keep = y.to('bool')\nreturn loss[keep].sum()", "zeros for those that the mask excludes"),
+        ("if mask.any():\n    loss = loss[mask].sum()\nreturn loss", "remove the test at line 11"),
+        ("return loss[mask].sum() if mask.any() else loss.sum()", "remove the test at line 11"),
         ("count = max(loss.nonzero().shape[0], 1)\nreturn loss.sum() / count", "count with a sum"),
         ("keep = paddle.zeros_like(y)\nkeep[paddle.where(mask)] = 1\nreturn keep", "fill with the mask"),
-        ("n = x.shape[0]\nreturn x[mask].reshape([n, -1, 4])", "equally many"),
-        ("n = x.shape[0]\nreturn paddle.max(x[mask].reshape([n, -1]), axis=1)", "take it of each row"),
-        ("n = x.shape[0]\nreturn paddle.masked_select(x, mask).reshape([n, -1]).min(axis=1)", "take it of each row"),
+        ("n = x.shape[0]\nreturn x[mask].reshape([n, -1, 4])", "the same number"),
+        ("n = x.shape[0]\nreturn paddle.max(x[mask].reshape([n, -1]), axis=1)", "reduce each row"),
+        ("n = x.shape[0]\nreturn paddle.masked_select(x, mask).reshape([n, -1]).min(axis=1)", "reduce each row"),
     ],
 )
 def test_advice_follows_from_the_use(body: str, advised: str) -> None:

@@ -117,7 +117,7 @@ def test_no_save_in_the_background_at_each_epoch_beside_fluid() -> None:
             fluid.save_dygraph(model.state_dict(), str(epoch))
     """
     [finding] = check(text, "PPF402")
-    assert finding.message.endswith("save every few epochs only.")
+    assert finding.message.endswith("save only every few epochs.")
     assert finding.fix is not None and "async_save" not in str(finding.fix)
 
 
@@ -156,7 +156,7 @@ def test_a_dtype_that_is_given_is_no_reason_to_doubt_the_dtype() -> None:
     [finding] = check(
         FILLING.format(imports="import paddle", make="paddle.to_tensor", fill="zeros(3, dtype='float32')"), "PPF205"
     )
-    assert finding.fix is not None and finding.fix.reason == "it has to be given the same shape and dtype"
+    assert finding.fix is not None and finding.fix.reason == "give it the same shape and dtype"
 
 
 MOVING_AVERAGE = """

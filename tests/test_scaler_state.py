@@ -11,7 +11,7 @@ from tests.support import check, in_step
 def test_it_is_asked_for_only_where_it_is_logged(asked: str) -> None:
     """What it gives is a NumPy array, which has no ``.detach()``."""
     (finding,) = check(in_step(f"meter.update({asked}.item())"), "PPF201")
-    assert "ask for the state of the scaler only at the steps that log it" in finding.message
+    assert "call `state_dict` of the scaler only at the steps that log it" in finding.message
     assert "detach" not in finding.message
 
 

@@ -142,7 +142,7 @@ def test_helper_names_the_step_loop_that_calls_it() -> None:
 def test_message_names_the_tensor_whose_memory_it_is() -> None:
     [finding] = found("for i in range(count):\n    for j in range(3):\n        show(float(scores[i][j]))")
     assert "copies all of `scores` to the host" in finding.message
-    assert "each pass of the loop at line 9" in finding.message
+    assert "each iteration of the loop at line 9" in finding.message
 
 
 def test_files_that_only_predict_or_test_are_quiet() -> None:
@@ -173,9 +173,9 @@ def test_safe_fix(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("return [scores[:, i].numpy() for i in range(count)]", "another order"),
-        ("turned = scores.transpose([1, 0])\nreturn [turned[i].numpy() for i in range(count)]", "another order"),
-        ("return [unknown[:, i].numpy() for i in range(count)]", "could not be worked out"),
+        ("return [scores[:, i].numpy() for i in range(count)]", "another memory order"),
+        ("turned = scores.transpose([1, 0])\nreturn [turned[i].numpy() for i in range(count)]", "another memory order"),
+        ("return [unknown[:, i].numpy() for i in range(count)]", "could not determine"),
         ("with paddle.amp.auto_cast():\n    return [scores[i].numpy() for i in range(count)]", "auto_cast"),
     ],
 )

@@ -81,22 +81,22 @@ def in_forward(body: str) -> list[Finding]:
         ("m = paddle.where(y > 0, x, paddle.to_tensor(0.0))", "fill it there, with `paddle.full`", Confidence.HIGH),
         ("m = paddle.exp(x - paddle.to_tensor(0.5))", "write the number itself", Confidence.HIGH),
         ("m = paddle.to_tensor(len(y) / 8)", "copies a number to the device", Confidence.MEDIUM),
-        ("w = args.of(step)\nm = paddle.to_tensor(w / np.sum(w))", "makes a tensor of host data", Confidence.MEDIUM),
-        ("m = paddle.to_tensor(x)", "what the loader gives as a tensor already, at", Confidence.MEDIUM),
+        ("w = args.of(step)\nm = paddle.to_tensor(w / np.sum(w))", "creates a tensor from host data", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(x)", "a batch that already is a tensor, at", Confidence.MEDIUM),
         ("m = [paddle.to_tensor(part, dtype='float32') for part in x]", "only to cast it", Confidence.MEDIUM),
         ("m = paddle.to_tensor(x.numpy())", "sends back", Confidence.HIGH),
         ("m = y.numpy()\nm = paddle.to_tensor(m)", "sends back", Confidence.HIGH),
-        ("m = paddle.to_tensor(x, place=paddle.CPUPlace())", "what the loader gives", Confidence.LOW),
+        ("m = paddle.to_tensor(x, place=paddle.CPUPlace())", "a batch that already is a tensor", Confidence.LOW),
         ("m = paddle.to_tensor(x, dtype='float32', stop_gradient=False)", "only to cast it", Confidence.LOW),
         ("m = paddle.to_tensor(model(x))", "copies a tensor", Confidence.LOW),
-        ("m = paddle.to_tensor(np.argsort(y.numpy()))", "the host has worked out", Confidence.LOW),
-        ("m = x.numpy()\nm[0] = 1\nm = paddle.to_tensor(m)", "the host has worked out", Confidence.LOW),
-        ("m = paddle.to_tensor([step, step + 1])", "the host has worked out", Confidence.MEDIUM),
-        ("m = []\nm.append(step)\nm = paddle.to_tensor(np.asarray(m))", "makes a tensor", Confidence.MEDIUM),
-        ("m = []\nm.append(y.numpy())\nm = paddle.to_tensor(np.asarray(m))", "makes a tensor", Confidence.LOW),
-        ("m = paddle.to_tensor(args.make(step))", "makes a tensor", Confidence.MEDIUM),
-        ("m = paddle.to_tensor(args.make(step), place=args.place)", "makes a tensor", Confidence.LOW),
-        ("m = paddle.to_tensor(args.make(y))", "makes a tensor", Confidence.LOW),
+        ("m = paddle.to_tensor(np.argsort(y.numpy()))", "the host has computed", Confidence.LOW),
+        ("m = x.numpy()\nm[0] = 1\nm = paddle.to_tensor(m)", "the host has computed", Confidence.LOW),
+        ("m = paddle.to_tensor([step, step + 1])", "the host has computed", Confidence.MEDIUM),
+        ("m = []\nm.append(step)\nm = paddle.to_tensor(np.asarray(m))", "creates a tensor", Confidence.MEDIUM),
+        ("m = []\nm.append(y.numpy())\nm = paddle.to_tensor(np.asarray(m))", "creates a tensor", Confidence.LOW),
+        ("m = paddle.to_tensor(args.make(step))", "creates a tensor", Confidence.MEDIUM),
+        ("m = paddle.to_tensor(args.make(step), place=args.place)", "creates a tensor", Confidence.LOW),
+        ("m = paddle.to_tensor(args.make(y))", "creates a tensor", Confidence.LOW),
     ],
 )
 def test_each_origin_has_its_own_sentence(body: str, said: str, confidence: Confidence) -> None:
@@ -343,23 +343,23 @@ def test_other_constants_are_only_shown(call: str) -> None:
     assert fix.level is Level.DISPLAY
 
 
-FILL, SAME = "fill the tensor on the device", "it has to be given the same shape and dtype"
-ONCE = ("make the tensor once", "nothing may change it in place afterwards")
+FILL, SAME = "fill the tensor on the device", "give it the same shape and dtype"
+ONCE = ("create the tensor once", "nothing may change it in place afterwards")
 
 
 @pytest.mark.parametrize(
     ("data", "advised", "title", "reason"),
     [
-        ("[0.0], stop_gradient=False", "`paddle.full`", FILL, "`stop_gradient = False` has to be set on it afterwards"),
+        ("[0.0], stop_gradient=False", "`paddle.full`", FILL, "set `stop_gradient = False` on it afterwards"),
         ("0.5, place=args.place", "`paddle.full`", FILL, SAME),
         ("np.array([0.5, 0.5])", "`paddle.full`", FILL, SAME),
         ("np.array([[0, 1]])", "`paddle.arange`", FILL, SAME),
         ("[0, 1, 2]", "`paddle.arange`", FILL, SAME),
-        ("[[0, 1], [2, 3]]", "make the tensor once, before the loop", *ONCE),
-        ("[[0], [1]]", "make the tensor once, before the loop", *ONCE),
-        ("[0, 1] * 2", "make the tensor once, before the loop", *ONCE),
-        ("np.array([[0, 2]]).astype('float32')", "make the tensor once, before the loop", *ONCE),
-        ("[0.0, 1.0], stop_gradient=False", "make the tensor once, before the loop", *ONCE),
+        ("[[0, 1], [2, 3]]", "create the tensor once, before the loop", *ONCE),
+        ("[[0], [1]]", "create the tensor once, before the loop", *ONCE),
+        ("[0, 1] * 2", "create the tensor once, before the loop", *ONCE),
+        ("np.array([[0, 2]]).astype('float32')", "create the tensor once, before the loop", *ONCE),
+        ("[0.0, 1.0], stop_gradient=False", "create the tensor once, before the loop", *ONCE),
     ],
 )
 def test_message_and_fix_advise_the_same(data: str, advised: str, title: str, reason: str) -> None:
@@ -372,19 +372,19 @@ def test_message_and_fix_advise_the_same(data: str, advised: str, title: str, re
 @pytest.mark.parametrize(
     ("then", "said"),
     [
-        ("m += loss", "make one tensor of them, before the loop, and change a `.clone()` of it."),
-        ("m[0] = 0.5", "make one tensor of them, before the loop, and change a `.clone()` of it."),
-        ("loss += m.sum()", "make the tensor once, before the loop."),
+        ("m += loss", "create one tensor of them, before the loop, and change a `.clone()` of it."),
+        ("m[0] = 0.5", "create one tensor of them, before the loop, and change a `.clone()` of it."),
+        ("loss += m.sum()", "create the tensor once, before the loop."),
     ],
 )
 def test_a_tensor_that_is_changed_later_has_to_be_made_anew(then: str, said: str) -> None:
     assert only(f"m = loss * paddle.to_tensor([0.5, 0.25])\n{then}").message.endswith(
-        "make the tensor once, before the loop."
+        "create the tensor once, before the loop."
     )
     finding = only(f"m = paddle.to_tensor([0.5, 0.25])\n{then}")
     assert finding.message.endswith(said)
     assert finding.fix is not None
-    assert bool(finding.fix.edits) == said.startswith("make the tensor once")
+    assert bool(finding.fix.edits) == said.startswith("create the tensor once")
 
 
 def test_small_values_may_be_rounded_otherwise_in_float16() -> None:
@@ -600,7 +600,7 @@ def test_code_for_fluid_is_told_what_fluid_has() -> None:
                 optimizer.minimize(loss)
         """
     batch, constant = (item.message for item in found(text) if item.code == RULE)
-    assert "let a `fluid.io.DataLoader` make the tensors" in batch
+    assert "let a `fluid.io.DataLoader` create the tensors" in batch
     assert "with `fluid.layers.fill_constant`" in constant
 
 
@@ -637,7 +637,7 @@ COUNTED = "for step in range(len(rows) // size):"
 )
 def test_rows_of_an_array_in_memory_are_sliced_on_the_device(loop: str, batch: str, part: str, is_slice: bool) -> None:
     [finding] = check(ARRAYS.format(loop=loop, batch=batch, part=part), RULE, min_confidence=Confidence.LOW)
-    advice = "make one tensor of the whole array before the loop, if the device holds it, and slice that"
+    advice = "create one tensor of the whole array before the loop, if it fits on the device, and slice that"
     assert (advice in finding.message) is is_slice
 
 

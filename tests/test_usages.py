@@ -41,17 +41,17 @@ def advice(body: str) -> str:
         ),
         (
             "rows = np.repeat(y.numpy(), 3)\nz = paddle.to_tensor(rows)",
-            "leave it on the device, which it goes back to (line 13).",
+            "keep it on the device, where it is used again (line 13).",
         ),
         ("name = args.names[int(y.max())]", "look it up on the device, or get it from the data pipeline."),
-        ("z = paddle.to_tensor([loss.item(), 1.0])", "leave it on the device, which it goes back to."),
+        ("z = paddle.to_tensor([loss.item(), 1.0])", "keep it on the device, where it is used again."),
         (
             "args.total += loss.item()",
             "add up `.detach()` of the tensor instead, and read the sum with `float()` where it is used.",
         ),
         (
             "meter.update(loss.item(), 8)",
-            "hand over `.detach()` of the tensor, and read what is kept when it is shown.",
+            "pass `.detach()` of the tensor, and read the kept value when it is shown.",
         ),
         (
             "args.losses.append(loss.item())",
@@ -75,7 +75,7 @@ def advice(body: str) -> str:
             "value = loss.item()\nif value > 3:\n    raise ValueError(f'high: {value}')",
             "check it only every 10 steps (line 13).",
         ),
-        ("a = loss.numpy()\nb = np.exp(a)", "work it out on the device, with Paddle's functions (line 13)."),
+        ("a = loss.numpy()\nb = np.exp(a)", "compute it on the device, with Paddle's functions (line 13)."),
         ("args.note(loss.item())", "hand over `.detach()` of the tensor, if `args.note` can take one."),
         (
             "value = loss.numpy()\nprint(value.shape)",
@@ -176,7 +176,7 @@ def test_two_uses_are_both_named() -> None:
     body = "value = loss.item()\nif value != value:\n    raise ValueError\nmeter.update(value)"
     assert advice(body) == (
         "check it only every 10 steps (line 13); "
-        "hand over `.detach()` of the tensor, and read what is kept when it is shown (line 15)."
+        "pass `.detach()` of the tensor, and read the kept value when it is shown (line 15)."
     )
 
 
@@ -222,7 +222,7 @@ def test_what_a_log_shows_at_each_step_is_to_be_logged_more_rarely(body: str, ro
     ],
 )
 def test_a_meter_that_is_shown_now_and_then_may_keep_tensors(body: str) -> None:
-    assert advice(body) == "hand over `.detach()` of the tensor, and read what is kept when it is shown."
+    assert advice(body) == "pass `.detach()` of the tensor, and read the kept value when it is shown."
 
 
 def test_the_caller_of_a_function_may_show_what_it_returns() -> None:
@@ -284,11 +284,11 @@ def test_a_list_that_is_summed_up_while_it_grows_is_no_place_for_tensors(shown: 
         ("self.values.append(value)\n        self.avg = sum(self.values) / len(self.values)", RUNNING_SUM),
         (
             "self.total += value\n        self.count += 1",
-            "hand over `.detach()` of the tensor, and read what is kept when it is shown.",
+            "pass `.detach()` of the tensor, and read the kept value when it is shown.",
         ),
         (
             "self.values.append(value)",
-            "hand over `.detach()` of the tensor, and read what is kept when it is shown.",
+            "pass `.detach()` of the tensor, and read the kept value when it is shown.",
         ),
     ],
 )

@@ -20,23 +20,23 @@ from perflint.syntax.scopes import Loop, Scope, Statement
 from perflint.training.steps import Point
 
 _TITLE = "keep the sum on the device and read it once after the loop"
-_LIST_TITLE = "keep the tensors (some 6 KB of memory each) and read them once after the loop"
+_LIST_TITLE = "keep the tensors (about 6 KB of memory each) and read them once after the loop"
 _TENSOR_REASON = "only if what is read is a Paddle tensor"
 _ARRAYS = ("numpy", "[0]")
 """Reads that give what NumPy gives: an array, or the first element of one."""
 
 _SHAPE_REASON = (
-    "of a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` makes no number with NumPy 2.4, where "
-    "`.item()` does"
+    "of a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` fails with NumPy 2.4, where "
+    "`.item()` works"
 )
-_COUNT_REASON = "a whole number, such as a count, comes back as a float"
+_COUNT_REASON = "an integer, such as a count, becomes a float"
 _NUMPY_REASON = "the value becomes a Python float where it was a NumPy array"
-_FACTOR_REASON = "what is multiplied or added must be a plain number, and its type is not known"
-_WHOLE_REASON = "what is printed before the first step is 0.0 where it was 0"
-_ERROR_REASON = "after an error on the device the sum cannot be read any more, where a number can still be printed"
-_ALIAS_REASON = "what else holds the list finds tensors in it while the loop runs"
-_EARLY_REASON = "an error or an interrupt in the loop leaves tensors in the list for what comes after it"
-_MEMORY_REASON = "the tensors stay in memory, some 6 KB each, until the loop ends, which may be late"
+_FACTOR_REASON = "the other operand must be a plain number, and its type is not known"
+_WHOLE_REASON = "before the first step 0.0 is printed instead of 0"
+_ERROR_REASON = "after an error on the device the sum can no longer be read, whereas a number could still be printed"
+_ALIAS_REASON = "other code that uses the list finds tensors in it while the loop runs"
+_EARLY_REASON = "after an error or an interrupt in the loop the list still contains tensors"
+_MEMORY_REASON = "the tensors stay in memory, about 6 KB each, until the loop ends, which may take long"
 
 _BUILTINS = ("float", "int", "isinstance")
 _LOOK_ONLY = frozenset({"len", "sum", "print", "min", "max", "sorted", "list", "tuple", "enumerate", "bool", "str"})

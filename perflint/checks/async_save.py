@@ -31,21 +31,21 @@ _REASON = (
     " is not raised, and the file is complete only after clear_async_save_task_queue()"
 )
 _OTHERWISE = "save less often, or in the background"
-_LESS_OFTEN = "raise the interval as far as you can afford to lose steps"
+_LESS_OFTEN = "raise the interval to the number of steps that you can afford to lose"
 _ADVICE = (
-    f"{_LESS_OFTEN}; or hand a snapshot to paddle.async_save(...,"
+    f"{_LESS_OFTEN}; or pass a snapshot to paddle.async_save(...,"
     " sync_other_task=True) and call paddle.clear_async_save_task_queue() after the loop"
 )
 _SAME_PATH = (
-    "; the file is written over in place: write to a temporary name, and after the queue is flushed os.replace it, if"
-    " a kill in that moment must not lose the only checkpoint"
+    "; the file is overwritten in place: if a kill at that moment must not lose the only checkpoint, write to a "
+    "temporary name, and os.replace it after the queue is flushed"
 )
 _NO_MODEL = "only a model's own state_dict() can be copied and written later without risk"
 _NO_STATEMENT = "it is part of a larger expression"
 _SETTINGS = "paddle.async_save takes the object, the path and the protocol, and no other setting"
 _TOGETHER = "it is one of several saves that are made together"
 _FLUID = "save less often"
-_NOT_IN_FLUID = "the Paddle that has paddle.fluid has no save in the background"
+_NOT_IN_FLUID = "releases of Paddle with paddle.fluid cannot save in the background"
 _USED_AGAIN = "the loop uses the file again, which may not be complete by then"
 _LEFT_EARLY = "the loop can be left without waiting for the writer"
 _CAUGHT = "an error while writing would no longer reach the `except` around it"
@@ -93,7 +93,7 @@ def _is_one_path(call: cst.Call, context: Context) -> bool:
 
 
 def periodic_fix(call: cst.Call, found: PeriodicSave, context: Context) -> Fix:
-    """The same for a save every so many steps; in words where another function has its loop."""
+    """The same for a save every few hundred steps; in words where another function has its loop."""
     loop = found.loop
     if imports_fluid(context.file):
         return Fix(_FLUID, (), Level.DISPLAY, f"{_LESS_OFTEN}; {_NOT_IN_FLUID}")

@@ -21,7 +21,7 @@ from perflint.training.steps import Point
 
 CODE = "PPF907"
 _TITLE = "write it for the whole batch at once"
-_REASON = "the operations have to be written again, with the batch as their first axis"
+_REASON = "the operations have to be rewritten with the batch as their first axis"
 _SIZES_DIFFER = frozenset(
     {"nonzero", "masked_select", "unique", "unique_consecutive", "item", "numpy", "tolist", "index_select", "topk"}
     | {"where"}

@@ -17,7 +17,7 @@ from perflint.syntax.scopes import Statement, terminal
 from perflint.training.predicting import only_predicts
 
 CODE = "PPF903"
-_TITLE = "leave the bias out: `bias_attr=False`"
+_TITLE = "remove the bias: `bias_attr=False`"
 _REASON = (
     "the weights have one name less: those of before load without an error and predict otherwise, since the norm still "
     "subtracts their bias; code that reads `.bias` finds None; sums are rounded differently"

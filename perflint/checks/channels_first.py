@@ -26,7 +26,7 @@ CODE = "PPF307"
 _SCOPES = frozenset({"paddle.amp.auto_cast", "paddle.amp.decorate"})
 _TITLE = 'give every 2-D layer of the model `data_format="NHWC"`, and its batches that order'
 _REASON = (
-    "sums are rounded differently, and code that counts on channels being axis 1 has to follow; layout tuning "
+    "sums are rounded differently, and code that relies on channels being axis 1 has to be changed; layout tuning "
     "(`paddle.incubate.autotune`) does it by itself, but turns views off, so that writing into a slice changes a copy"
 )
 

@@ -33,7 +33,7 @@ _MESSAGE = (
     "`{what}`{others} makes training wait for the disk {where}; where that takes more than one or two per cent of the"
     " time, save {way}."
 )
-_IN_BACKGROUND = "hand a snapshot to paddle.async_save and flush its queue after the loop"
+_IN_BACKGROUND = "pass a snapshot to paddle.async_save and flush its queue after the loop"
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
 SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})
 
@@ -99,7 +99,7 @@ def save_each_epoch(call: cst.Call, context: Context) -> None:
     if context.range(call)[0] in every_rank_in(context.file):
         return  # one writer is enough: PPF403 says so, and once it is one, how it writes can be seen to
     related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
-    advice = "save every few epochs only" if imports_fluid(context.file) else _IN_BACKGROUND
+    advice = "save only every few epochs" if imports_fluid(context.file) else _IN_BACKGROUND
     fix = async_save.fix(call, loop, context)
     context.report(EACH_EPOCH, call, fix, related=related, line=str(loop.lineno), advice=advice)
 

@@ -19,16 +19,16 @@ step_triggers[DECAY] |= _LISTS
 forward_triggers[DECAY] |= _LISTS
 
 _CLIP_REASON = (
-    "the clipping goes where the optimizer is made; regularization is added after it there, the weights differ in the "
-    "last digits, and a norm that is logged must be computed separately"
+    "pass the clipping where the optimizer is created; it adds regularization after clipping, the weights "
+    "differ in the last digits, and a logged norm must be computed separately"
 )
 _DECAY_REASONS = {
-    Penalty.SQUARES: "the optimizer is made elsewhere: c is the factor of the sum, times two unless that is halved;",
-    Penalty.SIZES: "the optimizer is made elsewhere: c is the factor of the sum;",
+    Penalty.SQUARES: "the optimizer is created elsewhere: c is the factor of the sum, times two unless that is halved;",
+    Penalty.SIZES: "the optimizer is created elsewhere: c is the factor of the sum;",
 }
 _DECAY_LIMITS = (
-    "the weights stay the same with SGD, Momentum and Adam without grad_clip (not with AdamW), and the loss that is "
-    "logged has no penalty in it then"
+    "the weights stay the same with SGD, Momentum and Adam without grad_clip (not with AdamW), and the logged "
+    "loss then has no penalty in it"
 )
 
 

@@ -25,35 +25,39 @@ CODE = "PPF207"
 _MASKED = "`paddle.where(mask, x, paddle.zeros_like(x))`"
 _SUM = "`paddle.where(mask, x, paddle.zeros_like(x)).sum()`"
 _ADVICE = {
-    "nonzero": f"where the indices only pick values, use the mask: {_MASKED}",
+    "nonzero": f"where the indices only select values, use the mask: {_MASKED}",
     "masked_select": f"keep the shape: {_MASKED}",
     MASK: f"keep the shape: {_MASKED}",
     "unique": "count over a fixed number of classes (`F.one_hot`), or find the distinct values in the data pipeline",
-    "unique_consecutive": "find the runs in the data pipeline, or mark their starts by comparing neighbours",
-    "where": "where the indices only pick values, use `paddle.where(mask, x, other)` with all three arguments",
-    "repeat_interleave": "make the index of the repeated rows in the data pipeline and use `paddle.gather`",
+    "unique_consecutive": "find the runs in the data pipeline, or mark their starts by comparing neighbors",
+    "where": "where the indices only select values, use `paddle.where(mask, x, other)` with all three arguments",
+    "repeat_interleave": "compute the index of the repeated rows in the data pipeline and use `paddle.gather`",
     "bincount": "count over a fixed number of classes, if all labels are below it: `F.one_hot(x, n).sum(0)`",
 }
 _ADVICE_FOR = {
-    Form.SUM: f"add up all, with zeros where the mask leaves values out: {_SUM}, over `mask.sum()` for a mean",
-    Form.EXTREME: "put a limit where the mask leaves values out: `paddle.where(mask, x, paddle.full_like(x, limit))`",
+    Form.SUM: f"sum all values, with zeros for those that the mask excludes: {_SUM}, over `mask.sum()` for a mean",
+    Form.EXTREME: "replace the values that the mask excludes by a limit: "
+    "`paddle.where(mask, x, paddle.full_like(x, limit))`",
     Form.LOSS: 'take the loss of all values with `reduction="none"`, and then '
-    "`paddle.where(mask, loss, paddle.zeros_like(loss)).sum()`, over `mask.sum()` for a mean",
-    Form.LOSS_OF_PICKED: "make the indices of the mask in the data pipeline, for `paddle.gather` here and in the model",
+    "`paddle.where(mask, loss, paddle.zeros_like(loss)).sum()`, divided by `mask.sum()` for a mean",
+    Form.LOSS_OF_PICKED: "compute the indices of the mask in the data pipeline, "
+    "for `paddle.gather` here and in the model",
     Form.COUNT: "count with a sum that stays on the device: `(x != 0).sum().clip(min=1)`",
     Form.FILL: "fill with the mask itself: `x[mask] = value`, or `paddle.where(mask, value, x)`",
-    Form.ROW_EXTREME: "put a limit where the mask leaves values out, and take it of each row: `paddle.where(mask, x, "
-    "paddle.full_like(x, limit)).max(axis=1)`, or `.min`",
-    Form.ROWS: "if each row keeps equally many, make their indices in the data pipeline, for `paddle.take_along_axis`",
+    Form.ROW_EXTREME: "replace the values that the mask excludes by a limit, and reduce each row: "
+    "`paddle.where(mask, x, paddle.full_like(x, limit)).max(axis=1)`, or `.min`",
+    Form.ROWS: "if each row keeps the same number, compute their indices in the data pipeline, "
+    "for `paddle.take_along_axis`",
 }
-_UNDER_TEST = ", and drop the test at {where}, which waits as well"
-_REASON = "whether the rewrite gives the same result depends on what the values are for"
+_UNDER_TEST = ", and remove the test at {where}, which waits as well"
+_REASON = "whether the rewrite gives the same result depends on how the values are used"
 _MEAN_REASON = (
-    "only where the mask has the shape of the values; sums are added in another order, an empty mask gives 0 where it "
-    "gave nan, and a value left out that is nan or inf can still spoil the gradients of what it was computed from"
+    "only if the mask has the shape of the values; sums are added in a different order, an empty mask gives 0 "
+    "instead of nan, and an excluded value that is nan or inf can still spoil the gradients of what it was "
+    "computed from"
 )
 _LOSS_REASON = (
-    "only where the mask has the shape of the loss, or gets it by `unsqueeze`; a nan or inf that the mask leaves out "
+    "only if the mask has the shape of the loss, or gets it by `unsqueeze`; a nan or inf that the mask excludes "
     "can still spoil the gradients: replace it before the loss with `paddle.where`, too"
 )
 # What a forward pass has to call to be worth a look: a mask alone calls nothing, so what goes with one counts too.

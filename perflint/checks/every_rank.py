@@ -24,14 +24,14 @@ from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import walk
 
 CODE = "PPF403"
-_TITLE = "save on rank 0 alone"
+_TITLE = "save only on rank 0"
 _REASON = (
-    "the other ranks no longer write or wait: where they read the file, a barrier has to come first; on several "
-    "machines the first one alone has it"
+    "the other ranks no longer write or wait: they need a barrier before they read the file; on several "
+    "machines only the first has the file"
 )
 _READ_BACK = "line {line} reads the file, on all ranks: they have to wait for rank 0 there, at a barrier"
 _BY_HAND = "where the rank is known, and what else belongs under the test, is for you to decide"
-_TOGETHER = "what it saves is worked out by a call that may need all ranks: make that call before the test of the rank"
+_TOGETHER = "what it saves is computed by a call that may need all ranks: make that call before the test of the rank"
 _OLD = "put it under a test of the rank that this release of Paddle has"
 _SAVING = frozenset(name.rpartition(".")[2] for name in SAVES)
 # Calls that talk to no other rank, so that one rank may make them alone.

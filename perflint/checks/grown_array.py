@@ -23,9 +23,11 @@ CODE = "PPF901"
 _SMALL = "small grown array"
 """The event where there are as many parts as samples in a batch."""
 _TITLE = "collect the parts in a list, and concatenate them after the loop"
-_KEPT = "all parts are kept until the loop is over, and the array does not exist before"
-_NO_PASS = "if the loop makes no pass, there is nothing to put together, and the edited code stops with an error there"
-_LEAVES = "the loop is left in another way than by `break`, and what comes after it would not run"
+_KEPT = "all parts are kept until the loop ends, and the array does not exist before"
+_NO_PASS = (
+    "if the loop has no iteration, there is nothing to concatenate, and the edited code stops with an error there"
+)
+_LEAVES = "the loop is not only left by `break`, and the code after it might not run"
 
 
 @statement_gate(CODE)

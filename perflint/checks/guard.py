@@ -27,7 +27,7 @@ from perflint.training.batch_loops import says_predict
 
 _CHECKPOINT_INTERVAL = 1000
 _ONCE_TITLE = "set the text once, before the loop"
-_ONCE = "nothing in it changes from step to step: `tqdm(..., desc=...)` takes it, too"
+_ONCE = "nothing in it changes from step to step: pass it as `tqdm(..., desc=...)`"
 _NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 Run = tuple["cst.BaseStatement", "cst.BaseStatement"]
 """The first and the last of some statements of one block."""
@@ -84,13 +84,13 @@ def _says_the_same(call: cst.Call, context: Context) -> bool:
 def format_fix(context: Context) -> Fix:
     """Making text of a tensor: told in words, since what uses the text has to go under the guard too."""
     nth = rarer.ordinal(context.settings.log_interval)
-    advice = "make the text where it is used, and use it at some steps only"
-    return rarer.words(f"make the text every {nth} step", _against(context) or advice)
+    advice = "format the text where it is used, and only at some steps"
+    return rarer.words(f"format the text every {nth} step", _against(context) or advice)
 
 
 def checkpoint_fix(context: Context) -> Fix:
     """Saving every n-th step: shown where a counter is at hand, and how often is for the person to say."""
-    title, yours = "save every so many steps", "how often to save is your choice"
+    title, yours = "save every few hundred steps", "how often to save is your choice"
     if not context.may_look_around():
         return rarer.words(title, TOO_MANY)
     against, counter, line = _against(context), counter_here(context), _own_line(context)
@@ -122,15 +122,15 @@ def _against(context: Context) -> str:
     """What a person should do where a guard must not be written around the current statement; ``""`` where it may."""
     point = context.here
     if says_predict(context.file.parts[-1], point.scope.name):
-        return "leave it if its lines are the predictions that this program is run for"
+        return "keep it if its lines are the predictions that this program is run for"
     if any(link.branch == "finally" for link in point.statement.around):
-        return "it stands in a `finally`, where it also runs for a step that fails: log in the step itself"
+        return "it is in a `finally`, so it also runs for a step that fails: log in the step itself"
     deciding = deciding_test(context.file.project, point)
     if deciding is None:
         return ""
     test = f"`{shorten(ast.unparse(deciding.test))}` decides"
     if deciding.interval is None:
-        return f"{test} at which steps this runs: make it hold more rarely, rather than put a second test inside"
+        return f"{test} at which steps this runs: make it true less often, instead of adding a second test inside"
     interval = shorten(ast.unparse(deciding.interval))
     return f"{test} how often this runs: raise `{interval}`, instead of adding a second interval inside"
 

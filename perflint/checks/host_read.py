@@ -15,7 +15,7 @@ from perflint.training.steps import Point, Read, Step, reads_of
 
 CODE = "PPF201"
 _HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}"
-_HELPER_REASON = "whether the helper or its call should change is for you to decide"
+_HELPER_REASON = "you have to decide whether to change the helper or its call"
 
 _ASSIGN = "write it with `fluid.layers.assign(new, parameter)`, which copies on the device"
 _OLD_PADDLE = "Paddle 1.x copies both values to the host to do it; from 2.0 on it does not"
@@ -69,7 +69,7 @@ def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> 
     title, ending = "keep the values on the device", "; keep the values on the device."
     # What it is handed it only takes note of: not every step needs that.  `ema.update()` goes on from step to step.
     if isinstance(context.statement, cst.Expr) and call.args:
-        title = f"hand over host values every {context.settings.log_interval}th step"
+        title = f"pass host values every {context.settings.log_interval}th step"
         ending = "; keep the values on the device, and call it every {interval} steps."
     said = advice(call, context)
     if said.shown:

@@ -21,13 +21,13 @@ _REBUILT = (
     "`{what}` builds a loader at {where}, with its sampler and its workers, and the arguments are the same each time; "
     "build it once before the loop."
 )
-_TITLE = "draw the batches from one iterator that is made before the loop"
+_TITLE = "take the batches from one iterator that is created before the loop"
 _REASON = (
-    "the loop then sees all batches in turn, instead of the first one of a new epoch each time; a loader without a "
-    "single batch is asked for one forever, where StopIteration was raised"
+    "the loop then sees all batches in turn, instead of the first one of a new epoch each time; if the loader "
+    "has no batch at all, it never ends, where StopIteration was raised"
 )
-_BY_HAND = "make the iterator where the loop is, and a new one when it is exhausted"
-_BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "where to build it is for you to decide")
+_BY_HAND = "create the iterator before the loop, and a new one when it is exhausted"
+_BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "you have to decide where to build it")
 
 
 step_triggers[CODE].add("iter")

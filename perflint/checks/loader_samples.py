@@ -18,11 +18,11 @@ _DATASETS = {
     "paddle.Model.evaluate": (("eval_data", 0),),
 }
 _TENSORS = "the samples are Paddle tensors (`{text}` at {place}), on which worker processes crash"
-_ARRAYS = _TENSORS + "; NumPy arrays will do, since the loader makes tensors of them anyway"
-_TRANSFORMS = _TENSORS + "; `Transpose()` and `Normalize([0.0], [255.0])` in its place give the same as arrays"
-_COLLATOR = _TENSORS + '; give it `return_tensors="np"`, since the loader makes tensors of arrays anyway'
+_ARRAYS = _TENSORS + "; return NumPy arrays instead, since the loader turns them into tensors anyway"
+_TRANSFORMS = _TENSORS + "; `Transpose()` and `Normalize([0.0], [255.0])` instead give the same numbers as arrays"
+_COLLATOR = _TENSORS + '; pass `return_tensors="np"`, since the loader turns arrays into tensors anyway'
 _EMPTY = "`{text}` at {place} makes an array of size zero, which cannot go through shared memory"
-_ONE_ROW = _EMPTY + ": give such a sample one row and a mask, or pass use_shared_memory=False beside the workers"
+_ONE_ROW = _EMPTY + ": give such a sample one row and a mask, or also pass use_shared_memory=False"
 
 
 def of_call(call: cst.Call, callee: str, context: Context) -> Obstacle | None:

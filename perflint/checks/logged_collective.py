@@ -13,11 +13,8 @@ from perflint.lint.registry import step_check, step_gate
 from perflint.training.steps import Point, Step
 
 CODE = "PPF804"
-_TITLE = "exchange the value at the steps that log it, in all processes alike"
-_REASON = (
-    "the test has to come out the same in all processes: where one leaves the exchange out, the others wait for "
-    "it forever"
-)
+_TITLE = "exchange the value at the steps that log it, in all processes"
+_REASON = "the test has to give the same result in all processes: if one skips the exchange, the others wait forever"
 
 
 @step_gate(CODE)

@@ -30,9 +30,9 @@ _OF_FLUID = "paddle.fluid.metrics."
 """Metrics that raise an error for tensors: whatever they are given has been read."""
 _HOST_LIBRARIES = ("sklearn.metrics.", "seqeval.metrics.")
 _GIVES = frozenset({"compute", "numpy"})
-_MADE_ANEW = "the step makes a new metric: make it and read it under the same test of the step"
+_MADE_ANEW = "the step creates a new metric: create it and read it under the same test of the step"
 _BY_THE_CALLER = (
-    "return the predictions beside the loss, and let the code that calls the model update the metric: in the "
+    "return the predictions with the loss, and let the code that calls the model update the metric: in the "
     "evaluation, and in training on the steps that log"
 )
 _DEEPEST = 5

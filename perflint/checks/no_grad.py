@@ -23,7 +23,7 @@ CODE = "PPF601"
 _EASY = frozenset({"staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod", "override"})
 _GENERATOR = "a generator would switch gradients off for the code that runs between its yields, too"
 _IN_FLUID = "fluid.dygraph.no_grad"
-_OLD_PADDLE = "it is the name that Paddle 1.7 to 2.4 have for it"
+_OLD_PADDLE = "that is its name in Paddle 1.7 to 2.4"
 _NAME_TAKEN = "`paddle` is another name in this file"
 
 

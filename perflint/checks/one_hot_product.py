@@ -21,11 +21,11 @@ from perflint.syntax.tree import walk
 from perflint.text.source import Source
 
 CODE = "PPF905"
-_ROWS = "`F.embedding(ids, table)` reads the rows that are wanted"
-_NUMBERS = "`paddle.take_along_axis` reads the numbers that are wanted"
-_OF_CLASSES = "`paddle.gather({table}, ids.flatten())`, reshaped like the ids, reads the numbers that are wanted"
-_GRADIENTS = "gradients are added up in another order, and under AMP the result keeps the dtype of the table"
-_AXES = "the axes of the ids and of what is looked up have to fit: check which they are"
+_ROWS = "`F.embedding(ids, table)` reads only the rows that are needed"
+_NUMBERS = "`paddle.take_along_axis` reads only the numbers that are needed"
+_OF_CLASSES = "`paddle.gather({table}, ids.flatten())`, reshaped like the ids, reads only the numbers that are needed"
+_GRADIENTS = "gradients are summed in a different order, and under AMP the result keeps the dtype of the table"
+_AXES = "check that the axes of the ids match those of the table"
 _IN_RANGE = "ids out of range, such as an `ignore_index`, have to be masked before they are looked up"
 _SMALL = "one-hot product beside a softmax"
 """The event where what the one-hot rows are multiplied with takes longer than the product."""
@@ -75,7 +75,7 @@ def _advice(found: LookUp, source: Source) -> str:
 
 def _fix(found: LookUp, source: Source) -> Fix:
     """The edit that looks rows up; which axes the numbers of a sum have is for a person to see."""
-    title = "look the rows up" if found.is_row else "look the numbers up"
+    title = "look up the rows" if found.is_row else "look up the numbers"
     if found.is_turned or not found.is_row:
         return Fix(title, (), Level.DISPLAY, _IN_RANGE if found.is_of_classes else _AXES)
     edits = _edits(found, source)

@@ -24,8 +24,9 @@ from perflint.training.steps import Point, Step
 CODE = "PPF802"
 _NAME = "is_partial"
 _ELSEWHERE = (
-    "forward and backward pass of the steps that do not update go under `with model.no_sync():`, both of them: the "
-    "forward pass decides whether gradients are exchanged, so that the backward pass alone under it changes nothing"
+    "forward and backward pass of the steps that do not update go under `with model.no_sync():`, both of them: "
+    "the forward pass decides whether gradients are exchanged, so with only the backward pass under it nothing "
+    "changes"
 )
 
 

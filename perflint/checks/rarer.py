@@ -11,8 +11,8 @@ from perflint.findings import Edit, Fix, Level
 
 LINES = "{lost} of {interval} lines {are} no longer printed"
 POINTS = "{lost} of {interval} points {are} no longer recorded"
-BAR = "the progress bar shows every {nth} value only"
-BATCHES = "the metric is made of every {nth} batch only: {lost} of {interval} {are} left out"
+BAR = "the progress bar shows only every {nth} value"
+BATCHES = "the metric covers only every {nth} batch: {lost} of {interval} {are} left out"
 CALLS = "{lost} of {interval} calls {are} no longer made"
 SAVES = "{lost} of {interval} saves {are} no longer made"
 

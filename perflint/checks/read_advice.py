@@ -22,14 +22,14 @@ _MOST = 2
 """Purposes of one value that a message speaks of."""
 
 _KEEP = "keep it on the device, and read it only where a number is needed"
-_KEEP_REASON = "what uses the value must be able to hold a tensor, or run less often"
+_KEEP_REASON = "the code that uses the value must accept a tensor, or run less often"
 _FORWARD = "keep it on the device, or get the value from the data pipeline"
-_FORWARD_REASON = "what the value is used for decides how the model can do without it"
-_SCALE = "ask for the state of the scaler only at the steps that log it"
-_SCALE_REASON = "`state_dict` of a GradScaler gives what it has copied to the host; how often to log is up to you"
+_FORWARD_REASON = "how to do without the value depends on what it is used for"
+_SCALE = "call `state_dict` of the scaler only at the steps that log it"
+_SCALE_REASON = "`state_dict` of a GradScaler copies its state to the host; how often to log is for you to decide"
 _PERSON = "whether it may come late is for you to decide"
-_TENSOR = "what it is handed to must be able to keep tensors"
-_LAST = "other code that reads the list finds only one entry in it"
+_TENSOR = "the code that gets it must be able to keep tensors"
+_LAST = "other code that reads the list then finds only one entry"
 _DETACH, _COPY = "`.detach()` of the tensor", "`.detach().clone()` of the tensor"
 _SHARED = "the optimizer writes to the memory of a parameter, which `.detach()` alone would share"
 _NUMBER = "Python needs a number there, and cannot use a tensor instead"
@@ -37,40 +37,40 @@ _NUMBER = "Python needs a number there, and cannot use a tensor instead"
 _TEXT_WAIT = "text wait"
 _ADVICE: dict[Usage, tuple[str, str]] = {
     Usage.STOP: ("check it only every {interval} steps", _PERSON),
-    Usage.TEST: ("decide by it every {interval} steps only, or on the device", _PERSON),
+    Usage.TEST: ("decide only every {interval} steps, or on the device", _PERSON),
     Usage.SIZE: ("take the size from `.shape`, or from the data pipeline", _NUMBER),
     Usage.INDEX: ("look it up on the device, or get it from the data pipeline", _NUMBER),
-    Usage.DEVICE: ("leave it on the device, which it goes back to", "only if what is read is a Paddle tensor"),
+    Usage.DEVICE: ("keep it on the device, where it is used again", "only if what is read is a Paddle tensor"),
     Usage.SHOWN: (
         "run `{taker}` only every {interval} steps, and read the value there",
-        "as long as the value is shown at each step, it has to be read at each step",
+        "if each step shows the value, each step has to read it",
     ),
     Usage.SUM: (
         "add up `.detach()` of the tensor instead, and read the sum with `float()` where it is used",
-        "other code that uses the sum finds a tensor in it",
+        "other code that uses the sum then gets a tensor",
     ),
-    Usage.METER: ("hand over `.detach()` of the tensor, and read what is kept when it is shown", _TENSOR),
+    Usage.METER: ("pass `.detach()` of the tensor, and read the kept value when it is shown", _TENSOR),
     Usage.TOTAL: (
         "add up `.detach()` of the tensor in a running sum, and read the sum where it is shown",
-        "what keeps all values sums up all of them each time, and would read as many tensors",
+        "a meter that keeps all values sums all of them each time, and would read all these tensors",
     ),
     Usage.LIST: ("keep `.detach()` of the tensor in the list{at}, and read the list where it is used", _TENSOR),
     Usage.LAST: ("read it once after the loop, where only the last entry of the list{at} is used", _LAST),
     Usage.KEPT: ("keep `.detach()` of the tensor, and read it where a number is needed", _TENSOR),
     Usage.RETURNED: ("return `.detach()` of the tensor, and read it where a caller needs the number", _TENSOR),
     Usage.AFTER: ("keep `.detach()` of the tensor, and read it once after the loop", _TENSOR),
-    Usage.FILE: ("draw or write it at some steps only", "how often is for you to decide"),
+    Usage.FILE: ("draw or write it only at some steps", "how often is for you to decide"),
     Usage.LOG: ("read it only at the steps that log it", "how often to log is for you to decide"),
-    Usage.TEXT: ("make the text{at} only at the steps that show it", "a tensor in a text is read just the same"),
-    Usage.NUMPY: ("work it out on the device, with Paddle's functions", "another algorithm may be needed"),
-    Usage.CALL: ("hand over `.detach()` of the tensor, if `{taker}` can take one", _KEEP_REASON),
+    Usage.TEXT: ("format the text{at} only at the steps that show it", "a tensor in a text is read as well"),
+    Usage.NUMPY: ("compute it on the device, with Paddle's functions", "another algorithm may be needed"),
+    Usage.CALL: ("pass `.detach()` of the tensor, if `{taker}` accepts one", _KEEP_REASON),
 }
 _IN_FORWARD: dict[Usage, tuple[str, str]] = {
     Usage.STOP: ("check it outside of the model, or while debugging only", _FORWARD_REASON),
     Usage.TEST: ("choose on the device, with `paddle.where`", _FORWARD_REASON),
     Usage.LOG: ("log it outside of the model", _FORWARD_REASON),
     Usage.SHOWN: ("log it outside of the model", _FORWARD_REASON),
-    Usage.TEXT: ("make the text outside of the model", _FORWARD_REASON),
+    Usage.TEXT: ("format the text outside of the model", _FORWARD_REASON),
     Usage.FILE: ("draw or write it outside of the model", _FORWARD_REASON),
 }
 

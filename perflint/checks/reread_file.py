@@ -12,7 +12,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import check, row_gate
 
 CODE = "PPF108"
-_LAZILY = "open it lazily and keep it in the object, since a worker process must not share what another one has opened"
+_LAZILY = "open it lazily and keep it in the object, since worker processes must not share a handle"
 _HANDLES = ("h5py.File", "lmdb.open")
 
 

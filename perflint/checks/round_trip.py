@@ -72,7 +72,7 @@ def by_a_name(node: cst.Assign, context: Context, step: Step) -> None:
     back = _sent_back(target.value, context)
     if back is not None:
         kept = Edit(*context.range(node.value), _copy_of(trip, context))
-        fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "what else uses the name must be able to hold a tensor")
+        fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "other code that uses the name must accept a tensor")
         confidence = certainty(trip.tensor, context)
         context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
 
@@ -167,7 +167,7 @@ def _copy_of(trip: Trip, context: Context) -> str:
 def _stay(call: cst.Call, trip: Trip, context: Context) -> Fix:
     """``x.cpu().cuda()`` as ``x``."""
     edit = Edit(*context.range(call), source_of(on_device(trip.tensor), context))
-    return Fix(_TITLE, (edit,), Level.DISPLAY, "only if nothing has to run on the CPU in between")
+    return Fix(_TITLE, (edit,), Level.DISPLAY, "only if nothing in between has to run on the CPU")
 
 
 def _on_device_copy(call: cst.Call, trip: Trip, context: Context) -> Fix:
@@ -185,7 +185,7 @@ def _on_device_copy(call: cst.Call, trip: Trip, context: Context) -> Fix:
 def _level(call: cst.Call, trip: Trip, context: Context) -> tuple[Level, str]:
     spelling, kind = method_of(trip.read), context.kind(trip.tensor)
     if find_argument(call, "place", None) or find_argument(call, "stop_gradient", None):
-        return Level.DISPLAY, "the call asks for a place or a gradient of its own"
+        return Level.DISPLAY, "the call sets a place or a gradient"
     if "#" in context.text(call):
         return Level.DISPLAY, "a comment would be lost"
     if spelling in ("item", "tolist"):
@@ -198,5 +198,5 @@ def _level(call: cst.Call, trip: Trip, context: Context) -> tuple[Level, str]:
         return Level.UNSAFE, "values that do not fit the new dtype may be converted differently on the device"
     loop = context.file.project.files.get(context.hot.path) if context.hot is not None else None
     if context.file.matches(_ELSEWHERE) or (loop is not None and loop.matches(_ELSEWHERE)):
-        return Level.UNSAFE, "the tensor stays on its device, which this file may have chosen to be another one"
+        return Level.UNSAFE, "the tensor stays on its device, and this file may have chosen another one"
     return Level.SAFE, ""

@@ -35,10 +35,10 @@ _BLANK = " \t\r\n\f\\"
 _FURTHEST = 200
 """Characters that are looked at before a read; where nothing but blanks is among them, it may be one of a slice."""
 
-_TYPE_REASON = "what `{base}` is could not be worked out"
-_LAYOUT_REASON = "the array may lie in memory in another order, so that a sum over it can round differently"
-_NO_CLONE = "tensors have `clone` and `item`, which would copy the slice alone, since Paddle 2.0"
-_AMP_REASON = "under auto_cast the copy may be made in another dtype"
+_TYPE_REASON = "perflint could not determine what `{base}` is"
+_LAYOUT_REASON = "the array may have another memory order, so a sum over it may be rounded differently"
+_NO_CLONE = "tensors have `clone` and `item`, which copy only the slice, only since Paddle 2.0"
+_AMP_REASON = "under auto_cast the copy may have another dtype"
 
 
 class _Read(NamedTuple):
@@ -147,7 +147,7 @@ def slice_read(call: cst.Call, context: Context) -> None:
         context.step,
         confidence=confidence,
         costs_on_cpu=True,
-        where=f"each pass of the loop at line {row}",
+        where=f"each iteration of the loop at line {row}",
         base=ast.unparse(found.base),
     )
 
@@ -204,6 +204,6 @@ def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Cont
     blocks = (parent for parent in context.parents if isinstance(parent, cst.With))
     if any("auto_cast" in context.text(item.item) for block in blocks for item in block.items):
         reasons.append(_AMP_REASON)
-    title = f"copy the slice alone: `.clone()` (or read `{base}` once, before the loop)"
+    title = f"copy only the slice: `.clone()` (or read `{base}` once, before the loop)"
     edit = Edit(at, at, ".clone()")
     return Fix(title, (edit,), Level.UNSAFE if reasons else Level.SAFE, "; ".join(reasons))

@@ -22,7 +22,7 @@ _LOGGED = (
     " every n steps, and pass `fetch_list=[]` on the others."
 )
 _TITLE = "fetch on the steps that use the values, and pass `fetch_list=[]` on the others"
-_REASON = "the test has to be made before the run, too, and what unpacks the values belongs under it"
+_REASON = "the test has to be made before the run, and the code that unpacks the values belongs under it"
 
 step_triggers[CODE] |= {"run"}
 

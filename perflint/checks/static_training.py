@@ -21,8 +21,8 @@ CODE = "PPF708"
 _CONVERTED = ("to_static", "declarative", "TracedLayer", "ProgramTranslator", "dygraph_to_static", "cinn")
 """What shows that somebody has thought of static graphs."""
 _WRAPS = ("DataParallel", "distributed_model", "group_sharded_parallel")
-_WRAPPED = "the model has to be converted before it is wrapped for several cards"
-_AGAIN = "this function runs once an epoch, so the model has to be converted where it is made"
+_WRAPPED = "the model has to be converted before it is wrapped for several GPUs"
+_AGAIN = "this function runs once per epoch, so the model has to be converted where it is created"
 _SEVERAL = "the model that the loop trains is not one name here, so you have to choose what to convert"
 
 

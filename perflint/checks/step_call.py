@@ -22,7 +22,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import renamed_triggers, step_check, step_triggers
 from perflint.training.steps import Step
 
-_BY_HAND = "the call is part of a larger statement, or shares its row with another call: take it out by hand"
+_BY_HAND = "the call is part of a larger statement, or shares its row with another call: remove it by hand"
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 
 

@@ -14,11 +14,9 @@ from perflint.lint.context import Context
 from perflint.lint.registry import check, row_gate
 
 CODE = "PPF106"
-_UNTYPED = (
-    "say what type the numbers have, as in `np.asarray({data}, dtype=...)`: NumPy makes float64 of Python's fractions"
-)
-_DRAWN = "what the other dataset gives may be tensors already: hand that on as it is, and make no tensor again"
-_INDEXED = "some code takes samples out of the dataset by itself, and may call methods of tensors on them"
+_UNTYPED = "name the type of the numbers, as in `np.asarray({data}, dtype=...)`: NumPy turns Python floats into float64"
+_DRAWN = "the other dataset may return tensors already: pass them on unchanged, without creating new ones"
+_INDEXED = "some code indexes the dataset directly, and may call tensor methods on the samples"
 _OF_IMAGES = "tensors of pictures"
 """The event where the copy of the numbers takes the time."""
 
@@ -38,7 +36,7 @@ def tensors_of_samples(call: cst.Call, context: Context) -> None:
     if found is None:
         return
     rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
-    related = tuple(Related(context.file.path, row, "makes a tensor of the same sample") for row in rows)
+    related = tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows)
     count = "a tensor" if not rows else f"{len(rows) + 1} tensors"
     confidence = Confidence.LOW if found.may_stay else Confidence.HIGH
     event, fix = _OF_IMAGES if found.is_image else "", _fix(found, context.file)

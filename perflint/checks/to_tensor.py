@@ -40,31 +40,30 @@ _MESSAGES = {
     _PLAIN: "`{what}` copies a constant to the device at {where}; write the number itself, or fill it there, with "
     "`{full}`.",
     _FILLED: "`{what}` copies a number to the device at {where}; fill it there, with `{full}`.",
-    "invariant": "`{what}` copies the same values to the device at {where}; make the tensor once, {once}.",
+    "invariant": "`{what}` copies the same values to the device at {where}; create the tensor once, {once}.",
     _SAME: "`{what}` copies the same number to the device at {where}; use the number itself (`x / number` for "
     "`x.divide(tensor)`), or fill a tensor there, with `{full}`.",
     to_tensor_fix.RANGE: "`{what}` copies a constant to the device at {where}; fill it there, with `{arange}`.",
-    to_tensor_fix.CHANGED: "`{what}` copies the same values to the device at {where}; make one tensor of them, {once}, "
-    "and change a `.clone()` of it.",
-    "made": "`{what}` copies an array to the device that NumPy fills at {where}; fill the tensor there, with "
+    to_tensor_fix.CHANGED: "`{what}` copies the same values to the device at {where}; create one tensor of "
+    "them, {once}, and change a `.clone()` of it.",
+    "made": "`{what}` copies an array that NumPy fills to the device at {where}; fill the tensor there, with "
     "`{filler}`.",
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
     "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
     to_tensor_fix.OPERAND: "`{what}` copies a Python number to the device at {where}; use the number itself, with "
     "`{operation}`.",
-    "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a `{loader}` "
-    "make the tensors, in the background (what it gives needs no copy).",
-    "slice": "`{what}` copies some rows of an array in memory to the device while training waits, at {where}; make one "
-    "tensor of the whole array {once}, if the device holds it, and slice that.",
-    "copy": "`{what}` copies what the loader gives as a tensor already, at {where}; use that as it is.",
-    "cast": "`{what}` copies what the loader gives as a tensor already, only to cast it, at {where}; write "
+    "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a "
+    "`{loader}` create the tensors in the background (its batches need no copy).",
+    "slice": "`{what}` copies some rows of an array in memory to the device while training waits, at {where}; "
+    "create one tensor of the whole array {once}, if it fits on the device, and slice that.",
+    "copy": "`{what}` copies a batch that already is a tensor, at {where}; use it unchanged.",
+    "cast": "`{what}` copies a batch that already is a tensor, only to cast it, at {where}; write "
     "`.astype({dtype})`, or give it that dtype in the dataset.",
     "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`, "
     "or `.detach().clone()` if it is changed in place later, as gradients are.",
     "tensor": "`{what}` copies a tensor at {where}; use `.detach()`, or the tensor as it is.",
-    "host": "`{what}` copies what the host has worked out to the device at {where}; work it out there, or in the "
-    "dataset.",
-    "unknown": "`{what}` makes a tensor of host data at {where}; make it once, or in the dataset.",
+    "host": "`{what}` copies what the host has computed to the device at {where}; compute it there, or in the dataset.",
+    "unknown": "`{what}` creates a tensor from host data at {where}; create it once, or in the dataset.",
 }
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {
     f"paddle.{home}.dygraph{place}.to_variable" for home in ("fluid", "base") for place in ("", ".base")

@@ -31,30 +31,33 @@ _SMALLEST = 1e-6
 _NO_DIMENSIONS = "2.5"
 """The release that brought tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
 
-_GRADIENT = "`stop_gradient = False` has to be set on it afterwards"
+_GRADIENT = "set `stop_gradient = False` on it afterwards"
 _SAYS_DTYPE = re.compile(r"\bdtype\s*=|\bastype\b")
-_SAME_DTYPE = "it has to be given the same shape and dtype"
+_SAME_DTYPE = "give it the same shape and dtype"
 _DTYPE = re.compile(r"""("|')(bool|uint8|int8|int16|int32|int64|float16|bfloat16|float32|float64)\1""")
 
 _SHOWN = {
     origins.LITERAL: (_FULL, _SAME_DTYPE),
     RANGE: (_FULL, _SAME_DTYPE),
-    CHANGED: ("make the tensor once, and change a clone of it", "where to keep it is for you to decide"),
-    origins.INVARIANT: ("make the tensor once", "nothing may change it in place afterwards"),
+    CHANGED: ("create the tensor once, and change a clone of it", "you have to decide where to keep it"),
+    origins.INVARIANT: ("create the tensor once", "nothing may change it in place afterwards"),
     origins.MADE: ("fill the tensor on the device", "NumPy fills float64 where Paddle fills float32"),
-    origins.RANDOM: ("draw the numbers on the device", "other numbers will be drawn"),
-    FILLED: ("fill a tensor on the device with `paddle.full`", "its dtype has to be said"),
-    SAME_NUMBER: ("use the number itself, or `paddle.full`", "a whole number, or one of NumPy, needs its dtype said"),
+    origins.RANDOM: ("draw the numbers on the device", "the random numbers will be different"),
+    FILLED: ("fill a tensor on the device with `paddle.full`", "you have to name its dtype"),
+    SAME_NUMBER: (
+        "use the number itself, or `paddle.full`",
+        "for an integer or a NumPy number you have to name the dtype",
+    ),
     OPERAND: ("use the number itself", "float32 values may be rounded differently"),
     origins.NUMBER: ("use the number itself", "the result may take another dtype"),
-    origins.BATCH: ("let a DataLoader make the tensors", "the reader has to become a dataset or a collate function"),
-    origins.SLICE: ("make one tensor of the array", "the array has to fit into the memory of the device"),
-    "copy": ("use the batch as it is", "only if the loader gives tensors, and nothing changes them in place"),
-    "cast": ("only cast the batch", "only if the loader gives tensors, and nothing changes them in place"),
+    origins.BATCH: ("let a DataLoader create the tensors", "the reader has to become a dataset or a collate function"),
+    origins.SLICE: ("create one tensor of the array", "the array has to fit into the memory of the device"),
+    "copy": ("use the batch unchanged", "only if the loader returns tensors, and nothing changes them in place"),
+    "cast": ("only cast the batch", "only if the loader returns tensors, and nothing changes them in place"),
     origins.READ: ("keep the values on the device", "only if what was read is a Paddle tensor"),
-    origins.TENSOR: ("use the tensor itself", "`to_tensor` also cuts the gradient: say so with .detach()"),
-    origins.HOST: ("work it out on the device, or in the dataset", "another algorithm is needed"),
-    origins.UNKNOWN: ("make the tensor once, or in the dataset", "where the values come from is not known"),
+    origins.TENSOR: ("use the tensor itself", "`to_tensor` also detaches: add .detach() if you need that"),
+    origins.HOST: ("compute it on the device, or in the dataset", "another algorithm is needed"),
+    origins.UNKNOWN: ("create the tensor once, or in the dataset", "perflint does not know where the values come from"),
 }
 
 

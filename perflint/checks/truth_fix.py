@@ -24,35 +24,35 @@ from perflint.training.steps import Point
 
 _NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
 _WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"
-_LATE = "what is wrong is then seen up to {interval} steps late"
-_SKIPPED = "a `paddle.amp.GradScaler` leaves out the steps whose gradients are not finite, and looks for itself"
+_LATE = "an error is then noticed up to {interval} steps late"
+_SKIPPED = "a `paddle.amp.GradScaler` checks the gradients itself and skips the steps where they are not finite"
 _DIVIDES = (
-    "`paddle.where` computes both sides, and a division by zero in the unused one spoils the gradients: divide by"
-    " `{divisor}.clip(min=...)` instead, a floor that leaves every other value as it is"
+    "`paddle.where` computes both sides, and a division by zero in the unused one spoils the gradients: divide "
+    "by `{divisor}.clip(min=...)` instead, a lower bound that changes no other value"
 )
 _HARDLY = 1e-2
-_FORWARD = "a forward pass counts no steps, and whether both sides may be computed is for you to decide"
+_FORWARD = "a forward pass does not count steps, and you have to decide whether both sides may be computed"
 _ELSEWHERE = "the step is counted in another function: pass it here"
-_OTHERS = "what is decided at each step cannot wait: whether both sides may be computed is for you to decide"
+_OTHERS = "a decision for each step cannot wait: you have to decide whether both sides may be computed"
 
 
 FILTER_MESSAGE = (
     "`{what}` waits for the device for each item, at {where}; read the whole tensor once before, with `.tolist()`."
 )
 PRESENCE_MESSAGE = (
-    "`{what}` asks for the value of a tensor and waits for the device at {where}; let it be `None` where there is "
-    "none, and ask `is not None`."
+    "`{what}` asks for the value of a tensor and waits for the device at {where}; use `None` for a "
+    "missing value, and test `is not None`."
 )
 _DECIDE = "decide on the device, or only every {interval} steps"
 _CHOOSE = "choose on the device, with `paddle.where` or `.clip`"
-_CHECK = "check it every {interval} steps only"
+_CHECK = "check it only every {interval} steps"
 _CHECK_FORWARD = "check it outside of the model, or while debugging only"
 _SCALER = "leave it to a `paddle.amp.GradScaler` where there is one"
-_MASK = "choose values by the mask with `paddle.where` instead of picking them, which needs no test"
-_NONE = "pass it on without this test, whatever it holds, or let the data pipeline say whether it is needed"
-_NONE_REASON = "what is given `None` here then computes with a value that may change nothing"
+_MASK = "choose values by the mask with `paddle.where` instead of selecting them: that needs no test"
+_NONE = "always pass it on, without this test, or let the data pipeline decide whether it is needed"
+_NONE_REASON = "code that gets `None` here would then compute with a value that may change nothing"
 _RETURN = "choose what is returned with `paddle.where`, if both have one shape"
-_HOST = "decide by what the host knows without a read, such as shapes, or compute both sides"
+_HOST = "decide by something that the host knows without a read, such as a shape, or compute both sides"
 _SIZE = "take the size from `.shape`, or from the data pipeline"
 _MAKING = frozenset({"zeros", "ones", "full", "to_tensor"})
 _SAYS = LOGGING | {"warn", "warn_explicit"}
@@ -87,17 +87,17 @@ def _is_nothing(value: ast.expr) -> bool:
 def fix(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
     """What to do instead: choose on the device, or decide every so many steps."""
     if is_filter(node, context):
-        return Fix("read the tensor once, with .tolist()", (), Level.DISPLAY, "where it is read is for you to decide")
+        return Fix("read the tensor once, with .tolist()", (), Level.DISPLAY, "you have to decide where to read it")
     if asks_for_presence(expression, context.here):
-        return Fix("ask without reading the tensor", (), Level.DISPLAY, "an empty list or 0 has to become None first")
+        return Fix("test without reading the tensor", (), Level.DISPLAY, "an empty list or 0 has to become None first")
     picked = _pick(node, context)
     if picked is not None:
         return picked
     owner, test = _owner(node, context)
     if _gives_none(expression, context.here):
-        return Fix("drop the test", (), Level.DISPLAY, _NONE_REASON)
+        return Fix("remove the test", (), Level.DISPLAY, _NONE_REASON)
     if picks_in_a_branch(context.here, expression):
-        return Fix("choose by the mask instead of picking by it", (), Level.DISPLAY, _OTHERS)
+        return Fix("choose by the mask instead of selecting by it", (), Level.DISPLAY, _OTHERS)
     if isinstance(owner, cst.IfExp):
         return _where(owner, node, (owner.body, owner.orelse), context)
     if isinstance(owner, cst.If) and not _asks_if_finite(expression):
@@ -254,7 +254,7 @@ def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, contex
     sides = [side for side in choice if not _is_name(side, name)]
     divisor = next(filter(None, (_divisor(side, node, context) for side in sides)), None)
     if divisor is not None:
-        return Fix("divide by what is never 0", (), Level.DISPLAY, _DIVIDES.format(divisor=divisor))
+        return Fix("divide by a value that is never 0", (), Level.DISPLAY, _DIVIDES.format(divisor=divisor))
     if _differ_in_shape(sides, context):
         return Fix(title, (), Level.DISPLAY, f"both must be tensors of one dtype and shape; {_WHERE}")
     other = name if _is_name(second, name) else context.text(second)

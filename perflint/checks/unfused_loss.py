@@ -29,12 +29,12 @@ _FUSED = {
     "BCELoss": "BCEWithLogitsLoss",
 }
 _ADVICE = {
-    LossForm.LIKELIHOOD: "`{fused}` computes both in one kernel, of the logits",
-    LossForm.PROBABILITIES: "`{fused}` computes both in one kernel, of the logits: leave `use_softmax=False` out",
-    LossForm.BINARY: "`{fused}` computes both in one kernel, of the logits, and is exact where the sigmoid is 0 or 1",
+    LossForm.LIKELIHOOD: "`{fused}` computes both in one kernel, from the logits",
+    LossForm.PROBABILITIES: "`{fused}` computes both in one kernel, from the logits: remove `use_softmax=False`",
+    LossForm.BINARY: "`{fused}` computes both in one kernel, from the logits, and is exact where the sigmoid is 0 or 1",
     LossForm.TWICE: (
-        "`{fused}` takes the softmax itself, so that this one is a second one that flattens the gradients: "
-        "hand it the logits"
+        "`{fused}` takes the softmax itself, so this is a second softmax, which makes the gradients too small: "
+        "pass it the logits"
     ),
 }
 _EVENTS = {
@@ -43,10 +43,10 @@ _EVENTS = {
     LossForm.BINARY: "loss in two kernels",
     LossForm.TWICE: "loss in two kernels",
 }
-_ROUNDED = "the loss and the gradients are rounded differently, in their last bits"
-_SATURATED = "a sigmoid of 0 or 1 gave a loss of 100 at most, and now gives that of the logits; on a CPU it is slower"
-_TWICE = "the model is trained on another loss from then on, so that results will differ: a person has to decide"
-_BY_HAND = "what is computed of the same logits elsewhere must stay as it is"
+_ROUNDED = "the loss and the gradients differ in their last bits"
+_SATURATED = "the loss of a sigmoid of 0 or 1 was limited to 100, and no longer is; on a CPU the fused loss is slower"
+_TWICE = "the model then trains on a different loss, so results will differ: you have to decide"
+_BY_HAND = "what is computed from the same logits elsewhere must not change"
 _LAST = -1
 _LOSS_AXIS = {"cross_entropy": 6, "CrossEntropyLoss": 4}
 """The position of ``axis`` in the function and in the layer."""
@@ -91,10 +91,10 @@ def _fused_name(found: TwoCalls) -> str:
 
 
 def _fix(found: TwoCalls, file: FileIndex) -> Fix:
-    """The edits that hand the logits to the loss which takes them."""
+    """The edits that pass the logits to the loss which takes them."""
     if found.form is LossForm.TWICE:
-        return Fix("hand the logits to the loss", (), Level.DISPLAY, _TWICE)
-    title = f"hand the logits to `{_fused_name(found)}`"
+        return Fix("pass the logits to the loss", (), Level.DISPLAY, _TWICE)
+    title = f"pass the logits to `{_fused_name(found)}`"
     settings, given = _settings_edits(found, file.source), _input_edits(found, file.source)
     if settings is None or given is None or not is_called_once(file, found):
         return Fix(title, (), Level.DISPLAY, _BY_HAND)

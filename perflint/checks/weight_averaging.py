@@ -30,6 +30,6 @@ def averaged_in_python(loop: cst.For, context: Context, step: Step) -> None:
     if kept is None:
         return
     made, stored = f"`share = paddle.full([1], {kept.share})`", f"`{kept.kept}.lerp_({kept.new}, share)`"
-    title = f"make {made} before the loop, and in it, under `paddle.no_grad()`, {stored}"
+    title = f"make {made} before the loop, and in the loop, under `paddle.no_grad()`, {stored}"
     fix = Fix(title, (), Level.DISPLAY, catalogue.shipped()[CODE].fix_reason)
     context.report(CODE, loop.iter, fix, step, claims=False)

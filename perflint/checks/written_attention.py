@@ -23,8 +23,8 @@ from perflint.text.source import Source
 CODE = "PPF902"
 _PADDLE = "3.3"
 _TURN = ".transpose([0, 2, 1, 3])"
-_MASKED = "the mask has to have the axes batch, heads, queries and keys (1 where it is the same for all)"
-_COMMENTED = "the rows that it replaces contain comments"
+_MASKED = "the mask needs the axes batch, heads, queries and keys (size 1 where it is the same for all)"
+_COMMENTED = "the lines that it replaces contain comments"
 _MOST_SHOWN = 3
 
 

@@ -26,7 +26,7 @@ _Event = tuple[float, Arms]
 """What one event costs, in milliseconds, with the arms of tests that it stands in."""
 _Run = tuple[str, Loop, Fix, tuple[tuple[tuple[str, int], bool], ...]]
 _BEHIND = "right behind another one"
-_BEHIND_LOOP = "{often}, behind the waits at each pass of the loop at line {row}"
+_BEHIND_LOOP = "{often}, behind the waits at each iteration of the loop at line {row}"
 _FOR_A_LINE = "that the log at line {row} needs at each step"
 
 
