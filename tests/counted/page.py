@@ -12,11 +12,11 @@ from .table import Row
 _INTRODUCTION = """\
 # What each fix removes, counted
 
-A small training script with a rule's mistake runs a few steps, before and after the rule's fix, and what the host does is
-counted: reads of tensors, copies, files, kernel launches. Counts need no GPU, are the same in each run, and say nothing
-about time; [measured.md](measured.md) has the times. [How this is counted](measuring.md#counting-instead-of-timing)
-explains the rest. `python -m tests.counted` writes this page with Paddle 3.3.1 on the CPU, and the tests compare it with
-a new count.
+A small training script with a rule's mistake runs a few steps, before and after the rule's fix, and what the host does
+is counted: reads of tensors, copies, files, kernel launches. Counts need no GPU, are the same in each run, and say
+nothing about time; [measured.md](measured.md) has the times.
+[How this is counted](measuring.md#counting-instead-of-timing) explains the rest. `python -m tests.counted` writes this
+page with Paddle 3.3.1 on the CPU, and the tests compare it with a new count.
 
 *Launches* are kernel launches in dynamic graphs, forward, backward and update, in one step of the script. If a fix
 launches more kernels than before, the remarks say which, and the test allows only these.

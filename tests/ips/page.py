@@ -17,9 +17,9 @@ _INTRODUCTION = """\
 # What was measured
 
 The ips of a small training script with a rule's mistake, before and after the rule's fix: the ratio, its 95 % interval,
-and the day. Each script does little besides the mistake, so the ratio is not the gain of your training; `perflint bench`
-measures that. [How gains are measured](measuring.md) explains the rest. Each ratio links to the measured steps that it is computed
-from. `python -m tests.ips.summary` writes this page.
+and the day. Each script does little besides the mistake, so the ratio is not the gain of your training; `perflint
+bench` measures that. [How gains are measured](measuring.md) explains the rest. Each ratio links to the measured steps
+that it is computed from. `python -m tests.ips.summary` writes this page.
 """
 _GAINED = "A gain was measured"
 _NONE_GAINED = "No gain was measured"
@@ -93,7 +93,7 @@ def _figures(measurement: Measurement) -> str:
 
 
 def _stand_ins(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
-    yield "The same scripts on a GPU, with PyTorch in place of Paddle: this shows what the GPU does, not what Paddle does."
+    yield "The same scripts on a GPU, with PyTorch in place of Paddle. They show what the GPU does, not Paddle."
     yield ""
     yield f"| rule | {LABEL} |"
     yield "| --- | --- |"
@@ -106,8 +106,8 @@ def _saved(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
     found = [(rule, item) for rule in rules for item in measured.get(rule.code, {}).values() if item.saved]
     if not found:
         return
-    yield "A ratio depends on how short the rest of a script's step is; the milliseconds that the fix saves each time say"
-    yield "more about another training. The last two columns are for a training in which it happens once per step."
+    yield "A ratio depends on how short the rest of a script's step is; the milliseconds that the fix saves each time"
+    yield "say more about another training. The last two columns are for a training in which it happens once per step."
     yield ""
     yield "| rule | on | each | saves | 1 % of a step of | 5 % of a step of |"
     yield "| --- | --- | --- | --- | --- | --- |"
@@ -127,8 +127,8 @@ def _measured_again(again: Sequence[Evidence]) -> Iterator[str]:
     found = [item for item in again if item.earlier or item.changed_since]
     if not found:
         return
-    yield "Scripts and fixes that were changed after their first run. If a script was made larger until its gain showed,"
-    yield "that proves that there is a gain, but not how large it is elsewhere."
+    yield "Scripts and fixes that were changed after their first run. If a script was made larger until its gain"
+    yield "showed, that proves that there is a gain, but not how large it is elsewhere."
     yield ""
     for item in found:
         yield from (f"* {item.rule}{_device(item)}: {_before(each)}" for each in item.earlier)
