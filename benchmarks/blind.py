@@ -124,12 +124,12 @@ def table(batch: int, drawn: dict[str, Any], recall: list[Place]) -> str:
     shares = ", ".join(f"{verdict} {counts[verdict] / len(places):.2f}" for verdict in VERDICTS)
     lines = sum(item["lines"] for item in drawn["repositories"])
     findings = sum(item["findings"] for item in drawn["repositories"])
-    text = f"{findings} findings in {lines:,} lines ({1000 * findings / lines:.2f} for each 1,000); {shares}"
+    text = f"{findings} findings in {lines:,} lines ({1000 * findings / lines:.2f} per 1,000); {shares}"
     if recall:
         text += (
-            f"; found {_found([item for item in recall if item['rule']])} that a reader expected of the rules there are"
+            f"; found {_found([item for item in recall if item['rule']])} that a reader expected from existing rules"
         )
-        text += f", {_found(recall)} with those that no rule describes"
+        text += f", {_found(recall)} including those that no rule describes"
     return "\n".join([*rows, "", text + f"; perflint {drawn['perflint'][:8]}."])
 
 

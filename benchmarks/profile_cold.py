@@ -88,16 +88,16 @@ def _rounded(seconds: Mapping[str, float]) -> dict[str, float]:
 def _notes(result: Run) -> Iterator[str]:
     yield (
         f"`{result['command']}`: of {result['runs']} runs the one with the median total; perflint "
-        f"{result['versions']['perflint']}. Each moment counts once, for the innermost phase: where a gate makes "
-        "perflint parse a file, that is `ast.parse`. The seconds of a rule are those of its gates and checks, and part "
-        "of the phases of these names. What several ask for is worked out once, and counts for the first of them."
+        f"{result['versions']['perflint']}. Each moment counts once, for the innermost phase: if a gate makes perflint "
+        "parse a file, that counts as `ast.parse`. The seconds of a rule are those of its gates and checks, which are "
+        "part of the phases of these names. A result that several rules use is computed once, and counts for the first."
     )
     words = (f"*{phase}*: {what}" for phase, what in PHASES.items() if phase in result["phases"])
     yield f"The phases in the order of a run: {'; '.join(words)}."
     floor = result["floor"]
     yield (
-        f"The same run without the measuring: {figure(result['plain'])} s (median). The floor: reading the files takes "
-        f"{figure(floor['read'])} s, and `ast.parse` of all of them {figure(floor['ast.parse'])} s."
+        f"The same run without measuring: {figure(result['plain'])} s (median). The lower limit: reading the files "
+        f"takes {figure(floor['read'])} s, and `ast.parse` of all of them {figure(floor['ast.parse'])} s."
     )
 
 

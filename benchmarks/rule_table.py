@@ -1,4 +1,4 @@
-"""What each rule finds in real repositories, how much of it can be edited, and the documents that ask for it.
+"""What each rule finds in real repositories, how much of it can be edited, and the documents that it comes from.
 
     python benchmarks/rule_table.py ../repos/*      counts, and writes docs/documents.md
     python benchmarks/rule_table.py                 writes the page again, from the counts on record
@@ -87,9 +87,9 @@ def page() -> str:
 
 
 def _head(trees: list[str]) -> Iterator[str]:
-    yield "# Rules and the documents that ask for them"
+    yield "# Rules and the documents that they come from"
     yield ""
-    yield f"What each rule finds in {len(trees)} public repositories, and which point of which document it looks at."
+    yield f"What each rule finds in {len(trees)} public repositories, and which point of which document it covers."
     yield "`python benchmarks/rule_table.py TREES` counts and writes this page."
     yield ""
 
@@ -97,12 +97,12 @@ def _head(trees: list[str]) -> Iterator[str]:
 def _rules(counts: Counts, documents: Mapping[str, Any]) -> Iterator[str]:
     yield "## Rules"
     yield ""
-    yield "*Found*: findings of medium or high confidence, by impact; those of low impact are shown with"
-    yield "`--min-impact low`, the unsure ones with `--min-confidence low`. *Edit*: the share of the found whose"
-    yield "fix holds an edit; *applied*: the share that `--fix --unsafe-fixes` makes. *Evidence*: what a script"
-    yield "gained on a CPU where the suite measures the rule ([measured.md](measured.md)), else why it does not."
-    yield "That the calls exist in Paddle 3.3.1, with these parameters, positions and defaults, is tested in"
-    yield "tests/test_page_code.py."
+    yield "*Found*: findings of medium or high confidence, by impact; `--min-impact low` shows those of low impact."
+    yield "*Unsure*: findings of low confidence, which `--min-confidence low` shows. *Edit*: the share of the found"
+    yield "ones whose fix has an edit; *applied*: the share that `--fix --unsafe-fixes` makes. *Evidence*: what a"
+    yield "script gained on a CPU if the suite measures the rule ([measured.md](measured.md)), else why it does not."
+    yield "tests/test_page_code.py tests that the calls exist in Paddle 3.3.1, with these parameters, positions and"
+    yield "defaults."
     yield ""
     yield "| rule | name | by default | found | high | medium | low | unsure | edit | applied | evidence | documents |"
     yield "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---|---|"

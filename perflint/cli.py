@@ -106,7 +106,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
     """The parser of all arguments, and those of the commands by name."""
     parser = _Parser(
         prog="perflint",
-        description="Find the lines of PaddlePaddle training code that cost speed, and the edit that wins it back.",
+        description="Find the lines of PaddlePaddle training code that cost speed, and show how to fix them.",
         epilog="A path alone means check: perflint train.py. "
         "Exit status: 0 nothing to report, 1 findings, 2 perflint could not do its work.",
     )
@@ -401,7 +401,9 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--min-confidence", choices=("low", "medium", "high"), help="report findings of at least this confidence"
     )
-    group.add_argument("--min-impact", choices=("low", "medium", "high"), help="report what can cost at least so much")
+    group.add_argument(
+        "--min-impact", choices=("low", "medium", "high"), help="report findings of at least this impact"
+    )
     group.add_argument(
         "--context", type=Path, action="append", metavar="DIR", help="read its files too, to understand those of PATH"
     )

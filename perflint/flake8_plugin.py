@@ -59,7 +59,7 @@ class Plugin:
         add("ignore", "leave these rules of perflint out", **rules)
         add("extend-select", "use these rules of perflint besides the others", **rules)
         add("min-confidence", "report findings of at least this confidence: low, medium or high", metavar="LEVEL")
-        add("min-impact", "report what can cost at least so much: low, medium or high", metavar="LEVEL")
+        add("min-impact", "report findings of at least this impact: low, medium or high", metavar="LEVEL")
         add("config", "a pyproject.toml or perflint.toml to use", normalize_paths=True, metavar="FILE")
         manager.add_option(
             "--ppf-isolated", action="store_true", parse_from_config=True, help="read no configuration of perflint"

@@ -9,7 +9,7 @@ from typing import Literal
 from perflint.findings import ImpactLevel
 
 Device = Literal["cpu", "gpu", "stand-in-gpu"]
-"""Where a fix is measured; ``stand-in-gpu`` is a GPU with PyTorch in Paddle's place (docs/measuring.md)."""
+"""Where a fix is measured; ``stand-in-gpu`` is a GPU with PyTorch in place of Paddle (docs/measuring.md)."""
 
 DEVICES: tuple[Device, ...] = ("cpu", "gpu", "stand-in-gpu")
 PADDLE_DEVICES: tuple[Device, ...] = ("cpu", "gpu")

@@ -90,7 +90,7 @@ def awkward_run(tmp_path_factory: pytest.TempPathFactory) -> reported.Run:
 
 @pytest.fixture
 def fake_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fake rules in the place of those that are shipped."""
+    """The fake rules in place of those that are shipped."""
     monkeypatch.setattr(catalogue, "shipped", lambda: fake_rules.RULES)
 
 

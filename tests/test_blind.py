@@ -49,6 +49,6 @@ def test_a_table_counts_by_rule() -> None:
     text = blind.table(1, drawn, expected)
     assert "| PPF201 | 2 | 2 | 0 | 0 | 0 |" in text
     assert "| **all** | 3 | 2 | 0 | 1 | 0 |" in text
-    assert "3 findings in 2,000 lines (1.50 for each 1,000); R 0.67, T 0.00, W 0.33, F 0.00" in text
+    assert "3 findings in 2,000 lines (1.50 per 1,000); R 0.67, T 0.00, W 0.33, F 0.00" in text
     assert "found 1 of 2 (0.50) that a reader expected" in text
-    assert "1 of 3 (0.33) with those that no rule describes" in text
+    assert "1 of 3 (0.33) including those that no rule describes" in text

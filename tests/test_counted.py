@@ -53,7 +53,7 @@ def test_a_read_that_is_left_is_told() -> None:
 
 def test_too_many_launches_are_told() -> None:
     found = list(differences(Row("PPF201", {"host reads": (1, 0)}, launches=1, because="a sum"), SIDES))
-    assert found == ["PPF201: 2 launches more, and rules.yaml allows 1"]
+    assert found == ["PPF201: 2 more launches, and rules.yaml allows 1"]
 
 
 def test_the_page_says_what_is_neither_timed_nor_counted() -> None:
@@ -61,7 +61,7 @@ def test_the_page_says_what_is_neither_timed_nor_counted() -> None:
     row = Row("PPF201", {"host reads": (1, 0)}, launches=2, because="a sum")
     text = page({"PPF201": SIDES}, {"PPF201": row}, rules, ["PPF102"])
     assert "host-sync-in-step | host reads | step | 1 | 0 | 7 → 9 |" in text
-    assert "* PPF201: 2 launches more: a sum." in text
+    assert "* PPF201: 2 more launches: a sum." in text
     assert "shared-memory-off: its gain is measured in ips." in text
     assert "explicit-synchronize: neither measured nor counted." in text
 

@@ -1,4 +1,4 @@
-"""Pipes, sockets, devices and endless links in the place of a file: nothing is waited for, and the rest is reported."""
+"""Pipes, sockets, devices and endless links in place of a file: nothing is waited for, and the rest is reported."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def put(hostile: Path, path: str) -> str:
-    """Put it in the place of a file of the project."""
+    """Put it in place of a file of the project."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).unlink(missing_ok=True)
     Path(path).symlink_to(hostile)

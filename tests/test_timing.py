@@ -219,7 +219,7 @@ Where the time went: 4.000 s of CPU in one process, without a cache.
 phase                 s    share
 gates             2.500   62.5 %  which statements can hold a finding
 read              1.000   25.0 %  the files as text
-checks            0.500   12.5 %  what is wrong, and which edit mends it
+checks            0.500   12.5 %  what is wrong, and which edit fixes it
 
 rule              gates   checks        s    share
 PPF201            1.000    0.125    1.125   28.1 %

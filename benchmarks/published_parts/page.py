@@ -14,7 +14,7 @@ from published_parts.tables import TABLES, Table
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "published-tables.md"
 Results = Mapping[tuple[str, Device], Measured]
 """What was measured, by table and device."""
-_WAITING = "of it waiting for data"
+_WAITING = "time waiting for data"
 _NAMES: dict[Device, str] = {
     "cpu": "on a CPU",
     "gpu": "on a GPU",
@@ -23,25 +23,25 @@ _NAMES: dict[Device, str] = {
 
 _HEAD = """# Published tables, measured again
 
-Guides on the speed of training show tables of what a change has won. Here such tables stand beside a measurement of
-the same change. One command measures and writes this page:
+Guides on training speed have tables that show what a change gained. This page compares such tables with a measurement
+of the same change. One command measures and writes this page:
 
 ```
 python benchmarks/published_tables.py
 ```
 
-`--only NAME` picks a table, `--rounds N` says how often each variant is run, and `--device gpu` measures on a GPU.
-`--device stand-in-gpu` measures the last two tables with PyTorch in Paddle's place, on a GPU that Paddle has no build
-for. The scripts are in `benchmarks/published/`; they make their own data.
+`--only NAME` picks a table, `--rounds N` sets how often each variant runs, and `--device gpu` measures on a GPU.
+`--device stand-in-gpu` measures the last two tables with PyTorch in place of Paddle, on a GPU for which Paddle has no
+build. The scripts are in `benchmarks/published/`; they make their own data.
 
-* A table headed **Cited** has figures that others have published. They were not measured here, and the hardware is
-  what the source names.
-* A table headed **Measured** has figures of this repository's scripts: the variants run in turn, each in a process of
-  its own, by the engine of `perflint bench`; [how gains are measured](measuring.md) explains the interval. The files
-  named below it hold every measured step.
+* Tables headed **Cited** have figures that others have published. They were not measured here, and the hardware is what
+  the source names.
+* Tables headed **Measured** have figures of this repository's scripts: the variants run in turn, each in its own
+  process, with the engine of `perflint bench`; [how gains are measured](measuring.md) explains the interval. The files
+  linked below each table hold every measured step.
 
-The two cannot be compared figure by figure, since hardware, data and mostly the network are others. What can be
-compared is whether the change wins, and where it does not, why.
+Do not compare the two figure by figure, since hardware, data and usually the network differ. Compare whether the change
+gains anything, and if not, why.
 """
 
 

@@ -16,9 +16,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "public-scripts.md"
 
 _HEAD = """# Public training scripts, measured
 
-`perflint bench` on training scripts that others have published. The scripts run as they are, on small data that is
-made for this, so the figures say what the fixes win on this data and this machine, and not what they win in the
-training that the scripts were written for. One command measures and writes this page:
+`perflint bench` on public training scripts. The scripts run unchanged, on small data made for this purpose, so the
+figures show what the fixes gain on this data and this machine, not in the training that the scripts were written for.
+One command measures and writes this page:
 
 ```
 python benchmarks/public_scripts.py CHECKOUTS
@@ -29,9 +29,9 @@ that has Paddle and the packages that a script needs, `--only NAME` picks a scri
 with plots that `perflint bench --html` makes.
 
 The scripts were chosen because they run on a CPU with Paddle 3.3.1 unchanged, need no download, and have findings with
-fixes in code that they run. What the measurement gives played no part. Most of these fixes spare a wait for the device,
-and a CPU gives nothing to wait for: no gain is what to expect of those here. Where a fix gives a loader workers,
-they draw other random numbers for scaling and cropping, and the losses differ for that reason alone.
+fixes in code that they run, regardless of the results. Most of these fixes remove a wait for the device. On a CPU there
+is nothing to wait for, so no gain is expected from them here. If a fix gives a loader workers, these draw different
+random numbers for scaling and cropping, which is the only reason why the losses differ.
 
 PaddleRec's DeepFM was left out: with Paddle 3.3.1 its weights become NaN in some runs, with the fixes and without.
 """

@@ -58,11 +58,11 @@ def _workers(counts: tuple[int, ...]) -> dict[str, dict[str, int | bool]]:
 
 
 _FEW_CORES = (
-    "Workers and convolutions share the cores here, which on a GPU machine they do not, so more workers than cores "
-    "have little to win. Without workers a thread of the training process reads ahead: little waiting shows in any "
-    "row, and the reading still takes its time from the training."
+    "Workers and convolutions share the cores here, unlike on a GPU machine, so more workers than cores gain little. "
+    "Without workers a thread of the training process reads ahead: no row shows much waiting, but reading still takes "
+    "time from the training."
 )
-_PHYSICAL = "One GPU machine is not like another: the ratio depends on its cores as much as on its GPU."
+_PHYSICAL = "GPU machines differ: the ratio depends on the CPU cores as much as on the GPU."
 
 TABLES = (
     Table(
@@ -84,9 +84,9 @@ TABLES = (
         steps=56,
         warmup=24,
         about="JPEG files of 1024 by 512 pixels are decoded, scaled by 0.5 to 2, cropped to 256 and flipped, 4 in a "
-        "batch. The network is two convolutions, not DeepLabv3+: reading is what takes the time, as beside a GPU.",
+        "batch. The network is two convolutions, not DeepLabv3+, so that reading takes most of the time as with a GPU.",
         limits={
-            "cpu": "More workers than cores have nothing to win. Without workers a thread of the training process "
+            "cpu": "More workers than cores gain nothing. Without workers a thread of the training process "
             "reads ahead, on the other core.",
             "gpu": _PHYSICAL,
         },
@@ -101,8 +101,8 @@ TABLES = (
         about="32 MB of weights, saved after every 10 steps to the temporary directory. What is still being written "
         "after the last measured step is not counted.",
         limits={
-            "cpu": "Writing in the background takes a core from training, and copying the weights takes its time too: "
-            "on a CPU the gain is what the disk makes the writer wait."
+            "cpu": "Writing in the background takes a core from training, and copying the weights takes time too: on a "
+            "CPU the gain is only the time that the writer waits for the disk."
         },
     ),
     Table(
@@ -117,9 +117,9 @@ TABLES = (
         steps=40,
         warmup=10,
         about="whole training steps of one linear layer in mixed precision: 576 rows of K numbers to N outputs. The "
-        "published figures are of the one product alone.",
+        "published figures are for the product alone.",
         limits={
-            "cpu": "A CPU has no Tensor Cores, and Paddle's mixed precision does nothing on it. The effect needs a "
+            "cpu": "A CPU has no Tensor Cores, and Paddle's mixed precision has no effect on it. The effect needs a "
             "GPU; the command is the same with `--device gpu`. N is divided by 5 here, to keep the steps short."
         },
         arguments={"cpu": ("--shrink", "5")},
@@ -132,11 +132,11 @@ TABLES = (
         {"read at each step": {"EVERY": 1}, "read every 10 steps": {"EVERY": 10}},
         steps=100,
         warmup=20,
-        about="a small network, so that the read is as large a part of the step as it gets. The texts on Paddle above "
-        "advise against such reads and give no figure. The figure cited is from a PyTorch project, and its author "
+        about="a small network, so that the read takes as large a part of the step as possible. The texts on Paddle "
+        "above advise against such reads, but give no figure. The cited figure is from a PyTorch project, whose author "
         "expects less than 1 % in real training.",
         limits={
-            "cpu": "On a CPU there is no device to wait for: what is left is the printing. The effect needs a GPU; "
+            "cpu": "On a CPU there is no device to wait for: only the printing remains. The effect needs a GPU; "
             "the command is the same with `--device gpu`."
         },
         devices=DEVICES,

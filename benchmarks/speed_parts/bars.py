@@ -51,13 +51,15 @@ BARS = (
     Bar("cold_ruff", "cold, against Ruff without its cache", SLOWER, 15, 8),
     Bar("warm_ruff", "warm, nothing changed, against Ruff without its cache", SLOWER, 2, 1),
     Bar("two_processes", "the same tree in two processes, against one", FASTER, 1.6, 1.8, higher=True),
-    Bar("dearest_line", "CPU time of a line, the dearest tree against the first", "{}× as much", 1.3, 1.1),
-    Bar("growth", "CPU time of a line, the largest made-up tree against one of 160,000 lines", "{}× as much", 1.2, 1.1),
+    Bar("dearest_line", "CPU time per line, the most expensive tree against the first", "{}× as much", 1.3, 1.1),
+    Bar(
+        "growth", "CPU time per line, the largest generated tree against one of 160,000 lines", "{}× as much", 1.2, 1.1
+    ),
     Bar("all_cold", "many repositories, cold", "{} s", 14, 10),
     Bar("all_warm", "the same, warm", "{} s", 1.5, 0.8),
     Bar("all_peak", "the same, cold: peak memory of all processes", "{} MiB", 300, 200),
     Bar("near_empty", "41,000 near-empty files, cold", "{} s", 5, 2),
-    Bar("edit", "one edit in a long trainer, to findings, in a process that stays up", "{} ms", 60, 25),
+    Bar("edit", "one edit in a long trainer, to findings, in a running process", "{} ms", 60, 25),
     Bar("start", "`perflint --version` against `python -c pass`", SLOWER, 4, 2.5),
 )
 

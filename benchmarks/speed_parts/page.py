@@ -39,15 +39,15 @@ def _opening(results: Results) -> str:
     machine = results["machine"]
     return f"""# Performance
 
-How fast perflint is, beside other linters on the same files. One command measures it all and writes this page; the
-figures are in [its result file](../benchmarks/results/speed.json).
+How fast perflint is, compared with other linters on the same files. One command measures everything and writes this
+page; the figures are in [its result file](../benchmarks/results/speed.json).
 
 ```
 {results["command"]}
 ```
 
 * Machine: {machine["cpu"]}, {machine["cores"]} cores, {machine["memory_gib"]} GiB, {machine["system"]}, \
-Python {machine["python"]}. Seconds hold for this machine only; ratios travel better.
+Python {machine["python"]}. Seconds hold for this machine only; ratios are more portable.
 * Versions: {_versions(results)}."""
 
 
@@ -58,10 +58,10 @@ def _versions(results: Results) -> str:
 
 def _bars(results: Results) -> str:
     values = measured(results)
-    table = _table(["what", "measured", "bar", "goal", ""], (_bar(bar, values[bar.key]) for bar in BARS))
+    table = _table(["what", "measured", "required", "goal", ""], (_bar(bar, values[bar.key]) for bar in BARS))
     tree = next(iter(results["parts"].get("trees", {})), "")
     where = f"The first five rows are on {tree}, each a ratio of wall times."
-    return f"## Against the bars\n\n{where}\n\n{table}\n\n{_missed(values)}"
+    return f"## Targets\n\n{where}\n\n{table}\n\n{_missed(values)}"
 
 
 def _bar(bar: Bar, value: float | None) -> list[str]:
@@ -99,7 +99,10 @@ def _tree_by_tree(trees: Mapping[str, Results]) -> str:
         for name, tree in trees.items()
     ]
     head = ["", "lines", "cold s", "CPU s, 1,000 lines", "flake8", "TorchFix", "against Ruff"]
-    words = "How many times the time of perflint cold flake8 and TorchFix take, and how many times Ruff's it takes."
+    words = (
+        "The columns flake8 and TorchFix have their time divided by that of perflint cold, the last column that of "
+        "perflint cold divided by Ruff's."
+    )
     return f"## Tree by tree\n\n{words}\n\n{_table(head, rows)}"
 
 
@@ -113,8 +116,8 @@ def _tree(name: str, tree: Results, picture: str) -> str:
         f"## {name}: {tree['files']:,} files, {tree['lines']:,} lines",
         f"![Wall time of each tool on {name}, on a logarithmic scale]({picture})" if picture else "",
         _costs(tree["costs"]),
-        f"The floor: reading the files takes {read} s of CPU and `ast.parse` of them {parse} s, in one process.",
-        f"TorchFix did not get {left_out} of the files: Python cannot parse them." if left_out else "",
+        f"The lower limit: reading the files takes {read} s of CPU and `ast.parse` of them {parse} s, in one process.",
+        f"Left out for TorchFix: {left_out} of the files, which Python cannot parse." if left_out else "",
     ]
     return "\n\n".join(line for line in lines if line)
 
@@ -149,7 +152,7 @@ def _others(parts: Results) -> Iterator[str]:
         edit = parts["edit"]
         yield (
             f"## One edit\n\nIn `{edit['file']}` of {edit['project']} ({edit['file_lines']:,} lines), in a "
-            f"process that stays up: {figure(edit['median_ms'])} ms from the edit to the findings of the file."
+            f"running process: {figure(edit['median_ms'])} ms from the edit to the findings of the file."
         )
 
 
@@ -168,7 +171,7 @@ def _scaling(part: Results | None) -> str:
         for row in part["rows"]
     ]
     table = _table(["lines", "files", "wall s", "CPU s", "peak MiB", "lines a second"], rows)
-    text = f"## Scaling with lines\n\nCold, on projects that the command makes up (seed {part['seed']}).\n\n{table}"
+    text = f"## Scaling with lines\n\nCold, on projects that the command generates (seed {part['seed']}).\n\n{table}"
     if not part["left_out"]:
         return text
     return f"{text}\n\nNot measured, for lack of time: {', '.join(f'{lines:,}' for lines in part['left_out'])} lines."
@@ -209,18 +212,20 @@ def _rules(seconds: Mapping[str, float]) -> list[str]:
 
 
 def _method(missing: Mapping[str, str]) -> str:
-    absent = "".join(f"\n* {name} was not measured, it was not installed: `{how}`." for name, how in missing.items())
+    absent = "".join(
+        f"\n* {name} was not measured, because it was not installed: `{how}`." for name, how in missing.items()
+    )
     return f"""## How it was measured
 
-* Whole processes, in turn (A B C A B C ...). Wall and CPU seconds are medians of the runs; a ratio is of two medians of
-  wall time out of one sitting. CPU is user and system time of all processes of a command.
+* Whole processes, in turn (A B C A B C ...). Wall and CPU seconds are medians of the runs; a ratio is that of two
+  medians of wall time from the same session. CPU is user and system time of all processes of a command.
 * Peak memory is the largest sum over all processes of a command at one moment, shared pages counted once (PSS), sampled
-  all the time in runs of their own. Each command has run before it is timed, so the files are in the page cache
-  and Python has compiled the command's own code, as it has after an installation.
+  continuously in separate runs. Each command has run before it is timed, so the files are in the page cache and Python
+  has compiled the command's code, as after an installation.
 * perflint cold is `check --isolated --exit-zero --quiet --no-cache`; warm is the same with a cache and nothing changed.
 * TorchFix (`--select ALL`) gets a copy of the tree with `paddle` spelled `torch`; Fixit runs its own rules, flake8
   `--isolated --select F` with a process for each core, Ruff `check --isolated --no-cache --select F` without notebooks.
-  They look for other things than perflint: the figures say what a run costs, not which linter is better.
+  They look for different things than perflint: the figures show what a run costs, not which linter is better.
 * `python benchmarks/speed.py --help` says how to measure other trees, or only a part.{absent}"""
 
 

@@ -9,24 +9,24 @@ Key = tuple[str, str]
 
 _INTERVAL = "it is guarded by `batch_id % print_interval == 0`, and the YAML file sets the interval to {}"
 _SHAPE = (
-    "`paddle.randperm` reads the length that `paddle.shape` gives, and that lies in host memory, so a GPU would not be "
-    "waited for"
+    "`paddle.randperm` reads the length that `paddle.shape` gives, which is in host memory, so nothing would wait for "
+    "a GPU"
 )
 _STD = (
-    "`Tensor.std` asks `paddle.any(...)` in the CPU build of Paddle 3.3.1; where `paddle.is_compiled_with_cuda()`, it "
-    "is one kernel, and reads nothing"
+    "`Tensor.std` evaluates `paddle.any(...)` in the CPU build of Paddle 3.3.1; if `paddle.is_compiled_with_cuda()`, "
+    "it is one kernel, and reads nothing"
 )
 
-_SINCE = "not traced again yet: by now a finding of low confidence is on this line"
+_SINCE = "not traced again yet: perflint now reports a finding of low confidence on this line"
 
 MISSED: Mapping[Key, str] = {
     ("paddledetection", "ppdet/modeling/assigners/atss_assigner.py:171"): _SINCE,
     ("paddledetection", "ppdet/modeling/heads/pico_head.py:718"): _SINCE,
     ("mhcn", "tools/trainer.py:173"): _INTERVAL.format(1),
     ("textcnn", "tools/trainer.py:173"): _INTERVAL.format(2),
-    ("parl", "examples/DQN/cartpole_agent.py:70"): "the step is known as the method `learn`, and the loop of an "
-    "episode is no step loop, since it trains behind `step % LEARN_FREQ`; the host needs this number anyway, as the "
-    "action that the environment is given",
+    ("parl", "examples/DQN/cartpole_agent.py:70"): "the step is recognized in the method `learn`; the loop of "
+    "an episode is not a step loop, since it trains under `step % LEARN_FREQ`; the host needs this number anyway, as "
+    "the action for the environment",
 }
 """By the script and ``file:line``."""
 

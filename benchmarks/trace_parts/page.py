@@ -1,4 +1,4 @@
-"""``docs/traces.md``: what the traced scripts do with the host in a step, and which of it is predicted."""
+"""``docs/traces.md``: what the traced scripts do on the host in a step, and how much of it is predicted."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "traces.md"
 
 _HEAD = """# Public training scripts, traced
 
-What {count} training scripts that others have published do with the host in a step, seen while they ran, and which of
-it perflint predicts. They run as they are, on small data, on a CPU with Paddle 3.3.1. A tracer on top of the recorder
-of `perflint bench` notes each read of a tensor on the host, each tensor made of host data, each wait for a loader, save
-and log call between the first and the last step of the optimizer, and the line that led to it: the innermost one of
-the project. One command traces and writes this page:
+What {count} public training scripts do on the host in each step, traced while they ran, and how much of it perflint
+predicts. They run unchanged, on small data, on a CPU with Paddle 3.3.1. A tracer on top of the recorder of `perflint
+bench` records each host read of a tensor, each tensor made of host data, each wait for a loader, save and log call
+between the first and the last step of the optimizer, with the innermost line of the project that led to it. One
+command traces and writes this page:
 
 ```
 python benchmarks/traces.py CHECKOUTS
@@ -26,22 +26,23 @@ python benchmarks/traces.py CHECKOUTS
 
 `CHECKOUTS` is a folder with a git checkout of each repository at the commit below; `--python EXE` names an interpreter
 that has Paddle and what the scripts need, and `--only NAME` picks a script. The scripts were chosen for what they train
-and because they run; what perflint says about them played no part.
+and because they run, regardless of what perflint says about them.
 
-* A line **blocks** if a step waits there: a read on the host, an operation whose size depends on values, a wait for a
-  loader without workers, a save. It counts if it does so in at least every second step. Lines that do so more rarely
-  are behind a guard such as `step % 100 == 0`, and are shown apart, as are the end of an epoch and the evaluation.
-  Lines that block on a CPU alone are shown apart too, with the reason, and are not counted among the others.
-* It is **predicted** if a finding of a fitting rule lies on its statement or on a call that led there, or lists the
-  line; all rules are on, and findings of any impact and confidence count. A wait for a loader is predicted where the
-  loader is made.
-* A finding whose line ran **did** what its message says if the event was seen there in at least every second step, in
-  the phase in which the line ran. Rules about what a trace does not show, such as the graph that is kept, are left out.
+* A line **blocks** if a step waits there: a host read, an operation whose size depends on values, a wait for a loader
+  without workers, a save. It counts if it does so in at least every second step. Lines that block less often are behind
+  a guard such as `step % 100 == 0`. They are listed separately, as are the end of an epoch and the evaluation. Lines
+  that block only on a CPU are also listed separately, with the reason, and do not count.
+* A line is **predicted** if a finding of a matching rule is on its statement or on a call that led there, or lists the
+  line; all rules are on, and findings of any impact and confidence count. A wait for a loader is predicted by a finding
+  where the loader is made.
+* A finding whose line ran **came true** if the event that its message describes was seen there in at least every second
+  step, in the phase in which the line ran. Rules about what a trace does not show, such as a graph that is kept alive,
+  are left out.
 
-A CPU shows where a program reads and waits, not for how long a GPU would have made it wait.
+A CPU shows where a program reads and waits, not how long it would wait for a GPU.
 """
 
-_BEFORE = "When these scripts were first traced, it was 28 of the lines, and 47 of 48 findings."
+_BEFORE = "When these scripts were first traced, it was 28 lines, and 47 of 48 findings."
 
 
 def page(kept: Mapping[str, Any]) -> str:
@@ -65,7 +66,9 @@ def _often(line: Mapping[str, Any]) -> bool:
 
 
 def _summary(shown: list[Traced], kept: Mapping[str, Any]) -> str:
-    rows = ["| script | trains | steps | lines that block | predicted | on a CPU alone | findings that ran | did so |"]
+    rows = [
+        "| script | trains | steps | lines that block | predicted | only on a CPU | findings that ran | came true |"
+    ]
     rows.append("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     sums = [0, 0, 0, 0, 0]
     for script in shown:
@@ -78,7 +81,7 @@ def _summary(shown: list[Traced], kept: Mapping[str, Any]) -> str:
         rows.append(f"| {' | '.join(map(str, cells))} |")
     rows.append(f"| **all** | | | {' | '.join(f'**{each}**' for each in sums)} |")
     told = (
-        f"Predicted: {_share(sums[1], sums[0])} of the lines. Did what is said: {_share(sums[4], sums[3])} of the "
+        f"Predicted: {_share(sums[1], sums[0])} of the lines. Came true: {_share(sums[4], sums[3])} of the "
         f"findings. {_BEFORE}\n"
     )
     return "\n".join([*rows, "", told])
@@ -109,7 +112,7 @@ def _section(script: Traced, trace: Mapping[str, Any]) -> str:
         parts.append("No line blocks at each step.\n")
     apart = [f"{_other(line)}: {why_only_on_cpu(script.name, line)}" for line in blocks if line not in lines]
     if apart:
-        parts.append("Lines that block on a CPU alone:\n\n" + "\n".join(apart) + "\n")
+        parts.append("Lines that block only on a CPU:\n\n" + "\n".join(apart) + "\n")
     others = [line for line in trace["lines"] if line not in blocks]
     if others:
         parts.append("Other lines:\n\n" + "\n".join(_other(line) for line in others) + "\n")
@@ -143,7 +146,7 @@ def _said(script: Traced, findings: list[dict[str, Any]]) -> list[str]:
     if not findings:
         return ["No finding is on a line that ran.\n"]
     right = sum(each["did"] for each in findings)
-    told = f"{right} of {len(findings)} findings on lines that ran did what they say."
+    told = f"{right} of {len(findings)} findings on lines that ran came true."
     wrong = [
         f"* {each['code']} at `{each['file']}:{each['line']}`: {each['seen']}. {why_false(script.name, each)}"
         for each in findings

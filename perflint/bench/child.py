@@ -25,7 +25,7 @@ _RUNNER = Path(__file__).with_name("runner") / "__main__.py"
 _LOOK = 0.1
 """Seconds from one look at the script to the next."""
 _BEAT, _RESULT, _ERROR = "beat-0.bin", "result-0.json", "error-0.txt"
-"""What a rank writes, with its number in the place of 0."""
+"""What a rank writes, with its number in place of 0."""
 _LOGS = "ranks"
 
 

@@ -130,7 +130,7 @@ def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:
 
 
 class _Replaced(ast.NodeTransformer):
-    """Puts an expression in the place of a dotted name."""
+    """Puts an expression in place of a dotted name."""
 
     def __init__(self, name: str, value: ast.expr) -> None:
         self._name = name

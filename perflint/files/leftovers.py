@@ -58,7 +58,7 @@ class Temporary:
         os.fsync(self.handle)
 
     def rename(self, path: Path) -> None:
-        """Give it another name, in the place of any file that has it."""
+        """Give it another name, in place of any file that has it."""
         self.path.replace(path)
         self.path = path
 

@@ -18,7 +18,7 @@ from perflint.files.leftovers import Temporary, temporary
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put ``data`` in the place of the file at ``path``, which keeps its mode, other names and extended attributes.
+    """Put ``data`` in place of the file at ``path``, which keeps its mode, other names and extended attributes.
 
     It keeps its owner where permitted.  A symbolic link stays a link: the file it leads to is replaced.
 

@@ -67,7 +67,7 @@ class Outline:
         return Reading(part.text, ast.Module([_emptied(node, region.functions, ()) for node in body], []))
 
     def around(self, region: Region, inside: Reading, imports: Iterable[str] = ()) -> Reading:
-        """The module, its functions emptied, with ``inside`` in the place of a region, and with more imports."""
+        """The module, its functions emptied, with ``inside`` in place of a region, and with more imports."""
         body = [] if inside.tree is None else inside.tree.body
         head = min(self._head, region.first)
         added = [node for statement in imports for node in ast.parse(statement).body]

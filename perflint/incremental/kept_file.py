@@ -75,7 +75,7 @@ class KeptFile(FileIndex):
         note_looks(self.scopes, self._named["text"], self.memory.note)
 
     def put(self, text: str, tree: ast.Module) -> tuple[list[Part], list[Scope | Class]]:
-        """Put another text, and its tree, in the place of the old ones.
+        """Put another text, and its tree, in place of the old ones.
 
         Returns:
             The parts of the file that are not as they were, and the functions and classes that are gone.

@@ -62,7 +62,7 @@ class KeptProject(Project):
         return cast("KeptFile", self.files[path])
 
     def put(self, path: str, text: str, anyway: bool = False) -> Exception | None:
-        """Put another text in the place of that of a file; what keeps Python from parsing it.
+        """Put another text in place of that of a file; what keeps Python from parsing it.
 
         Args:
             path: one of those that may be edited.

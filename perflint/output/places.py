@@ -58,7 +58,7 @@ class Places:
 def repository(start: Path, otherwise: Path) -> str:
     """The top of the git repository around the directory ``start``, else the directory ``otherwise``, absolute.
 
-    A work tree and a submodule have a file ``.git`` in the place of the directory.
+    A work tree and a submodule have a file ``.git`` in place of the directory.
     """
     top = git_top(Path(absolute(start))) or git_top(Path(os.path.realpath(start)))
     return str(top) if top is not None else absolute(otherwise)

@@ -142,7 +142,7 @@ def in_turn(
 ) -> Iterator[tuple[int, Result | WorkerKilled]]:
     """Do each piece of work in a forked process of its own, up to ``jobs`` at a time, large ones first.
 
-    Gives the number of each piece and its result, as they are done; an error in the place of the result where the
+    Gives the number of each piece and its result, as they are done; an error in place of the result where the
     process was ended from outside, which says nothing of the other pieces.
 
     Args:

@@ -44,7 +44,7 @@ class Folder:
         self._disk.look(self._configured.settings if editor.enable else None)
 
     def show(self, documents: Iterable[Document]) -> None:
-        """Put the texts of open documents in the place of their files, and check what that changes."""
+        """Put the texts of open documents in place of their files, and check what that changes."""
         settings = self._configured.settings
         self._open = {}
         for document in documents:

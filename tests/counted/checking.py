@@ -18,7 +18,7 @@ def differences(row: Row, sides: Sides) -> Iterator[str]:
             yield f"{row.code}: {name}: {arrow(found)} were counted, and rules.yaml says {arrow(expected)}"
     before, after = figure(sides, "launches")
     if after - before > row.launches:
-        yield f"{row.code}: {after - before:g} launches more, and rules.yaml allows {row.launches:g}"
+        yield f"{row.code}: {after - before:g} more launches, and rules.yaml allows {row.launches:g}"
 
 
 def figure(sides: Sides, name: str) -> tuple[float, float]:

@@ -12,14 +12,14 @@ from .table import Row
 _INTRODUCTION = """\
 # What each fix removes, counted
 
-A small training script with the mistake of a rule runs a few steps, as it stands and after the rule's own fix, and what
-it has the host do is counted: reads of tensors, copies, files, kernels that are launched. Counts need no GPU, are the
-same at each run, and say nothing about seconds; [measured.md](measured.md) has those.
-[How that is counted](measuring.md#counted-in-place-of-timed) explains the rest. `python -m tests.counted` writes this
+A small training script with a rule's mistake runs a few steps, before and after the rule's fix, and what the host does
+is counted: reads of tensors, copies, files, kernel launches. Counts need no GPU, are the same in each run, and say
+nothing about time; [measured.md](measured.md) has the times.
+[How this is counted](measuring.md#counting-instead-of-timing) explains the rest. `python -m tests.counted` writes this
 page with Paddle 3.3.1 on the CPU, and the tests compare it with a new count.
 
-*Launches* are kernels of dynamic graphs, forward, backward and update, in one step of the script. Where a fix launches
-more of them than before, the remarks say what they are, and the test allows so many and no more.
+*Launches* are kernel launches in dynamic graphs, forward, backward and update, in one step of the script. If a fix
+launches more kernels than before, the remarks say which, and the test allows only these.
 """
 _HEADER = "| rule | counted | in each | before | after | launches |", "| --- | --- | --- | --- | --- | --- |"
 
@@ -58,9 +58,9 @@ def _number(value: float) -> str:
 
 
 def _remark(row: Row) -> str:
-    more = "1 launch more" if row.launches == 1 else f"{row.launches:g} launches more"
+    more = "1 more launch" if row.launches == 1 else f"{row.launches:g} more launches"
     because = f"{more}: {row.because}" if row.launches else ""
-    by_hand = "the fix is words, so the fixed script was written by hand" if row.by_hand.exists() else ""
+    by_hand = "perflint makes no edit, so the fixed script was written by hand" if row.by_hand.exists() else ""
     return "; ".join(part for part in (because, row.note, by_hand) if part)
 
 

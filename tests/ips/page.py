@@ -16,16 +16,16 @@ _STAND_IN: Device = "stand-in-gpu"
 _INTRODUCTION = """\
 # What was measured
 
-The ips of a small training script with the mistake of a rule, before and after the rule's own fix: the ratio, its 95 %
-interval, and the day. Each script does little else than the mistake, so the ratio is not what your training gains;
-`perflint bench` measures that. [How gains are measured](measuring.md) explains the rest. Each ratio links to the
-measured steps that it is worked out from. `python -m tests.ips.summary` writes this page.
+The ips of a small training script with a rule's mistake, before and after the rule's fix: the ratio, its 95 % interval,
+and the day. Each script does little besides the mistake, so the ratio is not the gain of your training; `perflint
+bench` measures that. [How gains are measured](measuring.md) explains the rest. Each ratio links to the measured steps
+that it is computed from. `python -m tests.ips.summary` writes this page.
 """
 _GAINED = "A gain was measured"
 _NONE_GAINED = "No gain was measured"
 _NOT_YET = "Not yet measured"
-_NOWHERE = "Not to be measured"
-_SAVED = "Milliseconds, each time"
+_NOWHERE = "Not measured by this suite"
+_SAVED = "Milliseconds saved each time"
 _AGAIN = "Changed after a first look"
 
 
@@ -93,7 +93,7 @@ def _figures(measurement: Measurement) -> str:
 
 
 def _stand_ins(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
-    yield "The same scripts on a GPU, with PyTorch in Paddle's place: what the card does, not what Paddle does."
+    yield "The same scripts on a GPU, with PyTorch in place of Paddle. They show what the GPU does, not Paddle."
     yield ""
     yield f"| rule | {LABEL} |"
     yield "| --- | --- |"
@@ -102,12 +102,12 @@ def _stand_ins(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
 
 
 def _saved(rules: Sequence[Rule], measured: Measured) -> Iterator[str]:
-    """What a ratio does not tell of another training: milliseconds, and of which steps they are a part worth having."""
+    """What a ratio does not say about another training: milliseconds, and for which steps they matter."""
     found = [(rule, item) for rule in rules for item in measured.get(rule.code, {}).values() if item.saved]
     if not found:
         return
-    yield "A ratio says how short the other parts of a script's step are; what the fix saves each time says more about"
-    yield "another training. The last two columns are for a training in which it happens once in each step."
+    yield "A ratio depends on how short the rest of a script's step is; the milliseconds that the fix saves each time"
+    yield "say more about another training. The last two columns are for a training in which it happens once per step."
     yield ""
     yield "| rule | on | each | saves | 1 % of a step of | 5 % of a step of |"
     yield "| --- | --- | --- | --- | --- | --- |"
@@ -127,8 +127,8 @@ def _measured_again(again: Sequence[Evidence]) -> Iterator[str]:
     found = [item for item in again if item.earlier or item.changed_since]
     if not found:
         return
-    yield "Scripts and fixes that were changed after they had been run for the first time. A script that was made"
-    yield "larger until its gain showed says that the gain is there, and not how large it is elsewhere."
+    yield "Scripts and fixes that were changed after their first run. If a script was made larger until its gain"
+    yield "showed, that proves that there is a gain, but not how large it is elsewhere."
     yield ""
     for item in found:
         yield from (f"* {item.rule}{_device(item)}: {_before(each)}" for each in item.earlier)
@@ -154,8 +154,8 @@ def _trials(tried: Sequence[Trial]) -> Iterator[str]:
         return
     yield "The same script twice, and one whose steps were made longer or shorter by a known time"
     yield "([how that is judged](measuring.md#is-the-measurement-itself-right)). Each trial is written before it is"
-    yield "judged, and what it got wrong, or could not tell, stays. The load is how many programs wanted a core; where"
-    yield "that is more than there are cores, no interval is narrow."
+    yield "judged, and wrong or undecided ones are kept. The load is the number of programs that compete for the cores;"
+    yield "if it is larger than the number of cores, intervals are wide."
     yield ""
     yield "| trial | device | load | ratio | planted | found | verdict |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"

@@ -76,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.ips.sweep", description="Measures waits by the host's work.")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="gpu")
-    parser.add_argument("--stand-in", action="store_true", help="with PyTorch in Paddle's place")
+    parser.add_argument("--stand-in", action="store_true", help="with PyTorch in place of Paddle")
     parser.add_argument("--rules", default=",".join(RULES), help="(%(default)s)")
     parser.add_argument("--host-ms", default=",".join(f"{each:g}" for each in HOST_MS), help="(%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
