@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perflint.commands import CommandError, InternalError, failing_file, outputs, profiled, saving, showing
+from perflint.commands.low_impact import LowImpact
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
 from perflint.commands.run_settings import common_directory
@@ -19,7 +20,7 @@ from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
 from perflint.later import import_later
-from perflint.output import summary
+from perflint.output import no_training, summary
 from perflint.output.console import Console
 from perflint.output.progress import Progress
 from perflint.output.report import Report
@@ -151,7 +152,8 @@ def _write_baseline(options: argparse.Namespace, batch: Batch, console: Console)
     from perflint.commands import baselining
 
     baselining.refuse(options)
-    return baselining.write(options, batch, batch.naming.reported(_found(options, batch)), console)
+    found = LowImpact(batch.settings).left(batch.naming.reported(_found(options, batch)), batch.sources)
+    return baselining.write(options, batch, found, console)
 
 
 def look(options: argparse.Namespace, batch: Batch, shown: Narrowing | None = None) -> Report:
@@ -186,9 +188,11 @@ def _look(
         report = replace(_reported(options, batch, error.findings, shown), is_complete=False)
     files = report.sources.keys() - (lost.paths if lost else set())
     report = profiled.ranked(options, report, profiles, console)
-    closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
+    closing = shown.closing(summary.found(report.findings, files, _level(options)) + summary.most_to_win(report))
+    if not report.findings and not shown.closing(""):
+        closing += no_training.remark([report.sources[path] for path in files])
     news = options.news.since(report) if options.watch else ()
-    showing.findings(options, report, shown.closing(closing), console, news)
+    showing.findings(options, report, closing, console, news)
     if lost is not None:
         raise lost
     return _status(options, bool(report.findings))
@@ -204,7 +208,7 @@ def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
         return [*batch.unreadable, *batch.known]
     if options.no_cache or (batch.piped is not None and not batch.naming.hidden):
         return _checker(options, batch)(batch.sources)
-    name = cache.key(batch.sources, batch.settings)
+    name = cache.key(batch.sources, batch.examined)
     known = cache.load(name, batch.sources)
     if known is None:
         known = _by_project(options, batch, name)
@@ -219,7 +223,7 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     whole = split(batch.sources)
     several = len(whole.projects) > 1
     projects = [project for project in whole.projects if batch.naming.reports_any(project)]
-    names = [cache.key(project, batch.settings) if several else name for project in projects]
+    names = [cache.key(project, batch.examined) if several else name for project in projects]
     known = [cache.load(each, project) if several else None for each, project in zip(names, projects, strict=True)]
     missing = [index for index, findings in enumerate(known) if findings is None]
     lost: Unchecked | None = None
@@ -310,7 +314,7 @@ def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
 
         progress = Progress(sys.stderr, enabled=not options.quiet)
         try:
-            return engine.check_projects(projects, batch.settings, jobs, progress, last=last)
+            return engine.check_projects(projects, batch.examined, jobs, progress, last=last)
         except engine.Unfinished as error:
             raise Unchecked(str(error.__cause__), projects, error.found, batch.unreadable) from error
         except Exception as error:

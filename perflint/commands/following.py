@@ -47,7 +47,7 @@ class Following:
         for path in changed or ():
             self._edited.pop(path, None)
             self._edited[path] = None
-        self._sources, self._settings = batch.sources, batch.settings
+        self._sources, self._settings = batch.sources, batch.examined
         if not self._is_ready or changed is None:
             return None
         try:
@@ -82,7 +82,7 @@ class Following:
     def _changed(self, batch: Batch) -> list[str] | None:
         """The files with another text than before; None where that is not all that is different."""
         before, now = self._sources, batch.sources
-        if batch.settings != self._settings or list(before) != list(now):
+        if batch.examined != self._settings or list(before) != list(now):
             return None
         changed = [path for path, source in now.items() if source is not before[path] and source != before[path]]
         if len(changed) > MOST_FILES or any(_layout(now[path]) != _layout(before[path]) for path in changed):

@@ -1,4 +1,4 @@
-"""Which findings of a run are shown, fixed and counted: those not in a baseline, or on changed lines."""
+"""Which findings of a run are shown, fixed and counted: of enough impact, not in a baseline, on changed lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from perflint.commands.low_impact import LowImpact
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
 from perflint.fix.fixer import Check
@@ -47,7 +48,7 @@ class Narrowing:
 
     def closing(self, text: str) -> str:
         """A closing line with what was left out."""
-        return " ".join([text, *filter(None, (each.closing() for each in self._filters))])
+        return " ".join(filter(None, [text, *(each.closing() for each in self._filters)]))
 
     def tell(self, options: argparse.Namespace, console: Console) -> None:
         """Write the notes to standard error."""
@@ -61,7 +62,7 @@ def narrowing(options: argparse.Namespace, batch: Batch) -> Narrowing:
     Raises:
         CommandError: the baseline or the revision cannot be used.
     """
-    filters: list[Filter] = []
+    filters: list[Filter] = [LowImpact(batch.settings)]
     if options.baseline or batch.settings.baseline:
         from perflint.commands import baselining
 

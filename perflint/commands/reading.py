@@ -15,7 +15,7 @@ from perflint.commands.run_settings import context_paths, resolve
 from perflint.configuration.config_files import DEFAULT
 from perflint.configuration.settings import Settings
 from perflint.files import leftovers, plain_files
-from perflint.findings import Finding
+from perflint.findings import Finding, ImpactLevel
 from perflint.inputs.imported_files import imported_files
 from perflint.inputs.input_kinds import read_inputs
 from perflint.inputs.named_files import why_not_python
@@ -57,6 +57,11 @@ class Batch:
         is_passed_on = self.piped is not None and not self.skipped
         is_any_read = self.unreadable or any(path not in self.naming.hidden for path in self.sources)
         return not (is_any_read or is_passed_on or self.is_anything_excluded)
+
+    @property
+    def examined(self) -> Settings:
+        """The settings of the check itself: it finds what has a low impact, too, so that it can be counted."""
+        return replace(self.settings, min_impact=ImpactLevel.LOW)
 
     def shown(self) -> Batch:
         """The files that are reported alone, under the names that people gave."""
