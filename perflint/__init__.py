@@ -1,4 +1,4 @@
-"""perflint: find the lines of PaddlePaddle training code that cost ips, and the edit that wins it back.
+"""perflint: find the lines of PaddlePaddle training code that cost ips, and the edit that fixes each.
 
 Nothing heavy is imported here: editors and other linters import this package on every start.
 """
