@@ -127,7 +127,9 @@ def test_a_fix_is_measured_by_its_name_whatever_its_level(tmp_path: Path, monkey
     text = both.states[-1].changed[Path("train.py")].decode()
     assert "num_workers" in text
     assert "loss.item()" not in text
-    with pytest.raises(CommandError, match=r"PPF201:other.py:13: nothing is found there in what the script runs"):
+    with pytest.raises(
+        CommandError, match=r"PPF201:other.py:13: there is no finding there in the files that the script runs"
+    ):
         chosen(mine, monkeypatch, fix=["PPF201:other.py:13"])
 
 
