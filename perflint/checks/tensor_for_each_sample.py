@@ -1,4 +1,4 @@
-"""PPF106: a dataset that makes a Paddle tensor of each sample, where the loader would make one of a whole batch."""
+"""PPF106: a dataset that creates a tensor for each sample, although the loader would create one for a batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNTYPED = (
 _DRAWN = "what the other dataset gives may be tensors already: hand that on as it is, and make no tensor again"
 _INDEXED = "some code takes samples out of the dataset by itself, and may call methods of tensors on them"
 _OF_IMAGES = "tensors of pictures"
-"""The event where the copy of the numbers takes the time."""
+"""The event if the copy of the numbers takes the time."""
 
 
 @row_gate(CODE)
@@ -30,7 +30,7 @@ def _rows(file: FileIndex) -> list[int]:
 
 @check("Call")
 def tensors_of_samples(call: cst.Call, context: Context) -> None:
-    """Report the first tensor that a dataset makes of a sample; the fix is about all of them."""
+    """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
     if CODE not in context.codes:
         return
     places = context.once(CODE, lambda: _by_place(context.file))
