@@ -173,7 +173,7 @@ def test_a_file_that_is_no_profile(data: bytes | None, problem: str, capsys: Out
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--min-share", "1%"], "--min-share hides findings by what a profile says: name one with --profile FILE"),
+        (["--min-share", "1%"], "--min-share needs a profile: name one with --profile FILE"),
         (["--profile", "own.json", "--min-share", "1%", "--fix"], "--min-share hides findings from a report"),
         (["--profile", "own.json", "--diff"], "--profile ranks the findings of a report, and --diff shows none"),
         (["--profile", "own.json", "--add-noqa"], "and --add-noqa shows none"),
@@ -206,7 +206,7 @@ def test_the_configuration_may_name_a_profile(capsys: Output) -> None:
     assert check() == 1
     out, err = capsys.readouterr()
     assert out.startswith("train.py:18:17 PPF201")
-    assert "own.json, which the configuration names, is not there: findings are not ranked" in err
+    assert "own.json, which the configuration names, does not exist: findings are not ranked" in err
     Path("own.json").write_text("{}")
     assert check() == 2
     assert "perflint.toml): " in capsys.readouterr().err

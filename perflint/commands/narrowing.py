@@ -18,13 +18,13 @@ class Filter(Protocol):
     """Leaves findings out."""
 
     def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
-        """The findings that stay, of all findings in these files."""
+        """The findings to keep, of all findings in these files."""
 
     def closing(self) -> str:
-        """A sentence about what the last answer left out; empty where that is nothing."""
+        """A sentence about the findings just left out; empty if there are none."""
 
     def notes(self) -> list[str]:
-        """What else a person should know, a line each."""
+        """Further notes for the user, one line each."""
 
 
 class Narrowing:
@@ -47,7 +47,7 @@ class Narrowing:
         return lambda sources: self.left(check(sources), sources)
 
     def closing(self, text: str) -> str:
-        """A closing line with what was left out."""
+        """The closing line, with a sentence about what was left out."""
         return " ".join(filter(None, [text, *(each.closing() for each in self._filters)]))
 
     def tell(self, options: argparse.Namespace, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""Shows what ``perflint check`` found, changed, or could not do, where and how the options ask."""
+"""Shows what ``perflint check`` found, changed, or could not do, in the places and formats that the options name."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def findings(
     """Show the findings or their statistics and then, in formats for people, the closing line and ``more`` lines.
 
     Raises:
-        CommandError: a file cannot be written; all else has been shown and written then.
+        CommandError: a file cannot be written; everything else has then been shown and written.
     """
-    # The new text of standard input goes to standard output, so the findings cannot.
+    # The new text of standard input goes to standard output, so the findings cannot go there too.
     aside = (options.fix or options.add_noqa is not None) and _is_piped(options)
     lost = []
     for output in outputs.wanted(options):
@@ -69,7 +69,7 @@ def changes(
 
 
 def shortcomings(outcome: FixOutcome, console: Console) -> None:
-    """What fixing could not do, a line each."""
+    """Report what fixing could not do, one line each."""
     for rejected in outcome.rejected:
         what = f"{rejected.path}: the fix for {', '.join(rejected.codes)} was not made: {rejected.reason}"
         if rejected.bug:
@@ -98,7 +98,7 @@ def _rendered(options: argparse.Namespace, report: Report, output: outputs.Outpu
 
 
 def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:
-    """Write a file; what went wrong."""
+    """Write a file; return what went wrong, if anything."""
     try:
         output.write(chunks)
     except CommandError as error:
@@ -107,7 +107,7 @@ def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:
 
 
 def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iterator[str]:
-    """The report and its last lines; a terminal of this width would break them within words."""
+    """The report and its last lines, wrapped between words for a terminal of this width."""
     yield from chunks
     for line in filter(None, closing):
         text = visible(line)
