@@ -75,7 +75,7 @@ def test_no_findings_make_an_empty_baseline(capsys: Output) -> None:
     assert main(["check", "--write-baseline=known.json", "-q"]) == 0
     assert json.loads(Path("known.json").read_text())["findings"] == []
     assert main(["check", "--baseline", "known.json"]) == 0
-    assert capsys.readouterr() == ("No findings in 1 file.\n", "")
+    assert capsys.readouterr() == ("No findings in 1 file. It does not use Paddle.\n", "")
 
 
 def test_the_whole_file(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_diff_shows_what_fix_would_write_and_writes_nothing(capsys: Output) -> N
     assert main(["check", "--diff"]) == 1
     assert Path("a.py").read_text() == "x = SAFE\ny = RISKY\n"
     out, err = capsys.readouterr()
-    assert out == "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n-x = SAFE\n+x = sum\n y = RISKY\n"
+    assert out == "# a.py:1 PPF201: Write sum\n--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n-x = SAFE\n+x = sum\n y = RISKY\n"
     assert err == "Found 2 findings in 1 of 2 files (1 would be fixed, 1 would remain; 1 more with --unsafe-fixes).\n"
 
 
@@ -231,5 +231,7 @@ def test_excluded_standard_input_is_passed_on_unchanged(
 def test_a_diff_of_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
     pipe(monkeypatch, b"x = SAFE\n")
     assert main(["check", "-", "--stdin-filename", "a.py", "--diff", "-q"]) == 1
-    assert capsys.readouterr().out == "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = SAFE\n+x = sum\n"
+    assert (
+        capsys.readouterr().out == "# a.py:1 PPF201: Write sum\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = SAFE\n+x = sum\n"
+    )
     assert not Path("a.py").exists()

@@ -266,7 +266,7 @@ def _fix(
 
 def _diff(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
     outcome = _fixed(options, batch, shown)
-    showing.changes(options, batch.shown().sources, outcome.changed, console)
+    showing.changes(options, batch.shown().sources, outcome.changed, console, outcome)
     showing.shortcomings(outcome, console)
     if not options.quiet:
         console.note(shown.closing(summary.would_fix(outcome, batch.shown().sources)))

@@ -13,8 +13,10 @@ from perflint.text.wording import counted
 class LowImpact:
     """The findings of a run that cost too little to be shown under its settings."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, is_told: bool = True) -> None:
+        """``is_told``: ``closing`` counts them; a run that shows only new findings need not hear of them each time."""
         self._least = settings.min_impact
+        self._is_told = is_told
         self._hidden = 0
 
     def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
@@ -25,7 +27,7 @@ class LowImpact:
 
     def closing(self) -> str:
         """How many findings the last answer left out, such as ``3 findings of low impact are not shown``"""
-        if not self._hidden:
+        if not self._hidden or not self._is_told:
             return ""
         what = "low impact" if self._least is ImpactLevel.MEDIUM else "lower impact"
         verb = "is" if self._hidden == 1 else "are"

@@ -62,7 +62,7 @@ def narrowing(options: argparse.Namespace, batch: Batch) -> Narrowing:
     Raises:
         CommandError: the baseline or the revision cannot be used.
     """
-    filters: list[Filter] = [LowImpact(batch.settings)]
+    filters: list[Filter] = []
     if options.baseline or batch.settings.baseline:
         from perflint.commands import baselining
 
@@ -73,4 +73,4 @@ def narrowing(options: argparse.Namespace, batch: Batch) -> Narrowing:
 
         paths = options.paths if not options.stdin_filename else [options.stdin_filename]
         filters.append(OnChangedLines(options.changed_since, paths, batch))
-    return Narrowing(filters)
+    return Narrowing([LowImpact(batch.settings, is_told=not filters), *filters])

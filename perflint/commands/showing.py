@@ -54,18 +54,32 @@ def findings(
 
 
 def changes(
-    options: argparse.Namespace, before: Mapping[str, Source], after: Mapping[str, Source], console: Console
+    options: argparse.Namespace,
+    before: Mapping[str, Source],
+    after: Mapping[str, Source],
+    console: Console,
+    outcome: FixOutcome | None = None,
 ) -> None:
-    """A unified diff of each file of ``after``, for people on a terminal and for ``patch`` elsewhere."""
+    """A unified diff of each file of ``after``: for people, and for ``patch``.
+
+    Args:
+        options: the arguments.
+        before: the files as they are.
+        after: the files that would be written.
+        console: where the diff goes.
+        outcome: the findings whose edits these are; the diff then says above each file what it repairs.
+    """
     from perflint.output import diff
+    from perflint.output.diff_reasons import reasons
 
     colours = palette(sys.stdout, options.color)
     for path in sorted(after):
         lines = diff.unified(before[path], after[path])
+        why = list(reasons(outcome, before[path])) if outcome is not None else []
         if colours.enabled or sys.stdout.isatty():
-            console.write("".join(diff.paint(lines, colours)))
+            console.write("".join([*map(colours.frame, why), *diff.paint(lines, colours)]))
         else:
-            console.write_bytes(diff.encode(lines, before[path]))
+            console.write_bytes("".join(why).encode("utf-8", "surrogateescape") + diff.encode(lines, before[path]))
 
 
 def shortcomings(outcome: FixOutcome, console: Console) -> None:

@@ -30,7 +30,7 @@ def found(findings: Iterable[Finding], checked: Collection[str], applicable: Lev
 def explained(report: Report) -> str:
     """Where to read more about the first finding to fix; empty if no rule has a page about it."""
     known = [finding for finding in _first(report) or report.findings if facts(finding.code).url]
-    return f"Why, and when to leave it: perflint rule {known[0].code}" if known else ""
+    return f"Why, and when to ignore it: perflint rule {known[0].code}" if known else ""
 
 
 def most_to_win(report: Report) -> str:
@@ -52,7 +52,7 @@ def _by_impact(report: Report) -> str:
         row, _ = report.lines(finding.path).position(finding.start)
         level = finding.impact.level if finding.impact else ""
         places.append(f"{visible_path(finding.path)}:{row} {finding.code} ({level})")
-    return f" Most to win: {', '.join(places)}." if places else ""
+    return f" Start with: {', '.join(places)}." if places else ""
 
 
 def _first(report: Report) -> list[Finding]:

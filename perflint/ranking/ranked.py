@@ -57,7 +57,7 @@ class Ranking:
                 row, _ = source.lines.position(finding.start)
                 said = f"{visible_path(finding.path)}:{row} {finding.code} ({percent(bound.share)}, {bound.grade})"
                 places.setdefault((finding.path, finding.code), said)
-        return f" Most to win by the profile: {', '.join(list(places.values())[:_FIRST])}." if places else ""
+        return f" By the profile, start with: {', '.join(list(places.values())[:_FIRST])}." if places else ""
 
     def closing(self) -> str:
         """What was left out, and what could not be ranked, for the end of a report; empty if that is nothing."""
