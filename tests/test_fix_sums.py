@@ -337,7 +337,7 @@ def test_a_whole_number_that_is_printed_before_the_first_sum() -> None:
     text = script("total = 0", "if step % 10 == 0:\n    print(total)\ntotal += loss.item()", "return total / 7")
     [found] = check(text, "PPF201")
     assert found.fix is not None
-    assert (found.fix.level, "0.0 where it was 0" in found.fix.reason) == (Level.UNSAFE, True)
+    assert (found.fix.level, "0.0 is printed instead of 0" in found.fix.reason) == (Level.UNSAFE, True)
 
 
 @pytest.mark.parametrize(
