@@ -19,8 +19,11 @@ _OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
 class SumLook:
     """A place that reads the sum before it is a number again.
 
-    Attributes: node: the name. each_step: whether it runs at each step. statement: its statement, if the index knows
-    it. updated: the ``total /= n`` that it is the target of.
+    Attributes:
+        node: the name.
+        each_step: whether it runs at each step.
+        statement: its statement, if the index knows it.
+        updated: the ``total /= n`` that it is the target of.
     """
 
     node: cst.Name

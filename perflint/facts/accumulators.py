@@ -30,8 +30,10 @@ _LEAVES_THE_FUNCTION = (ast.Return, ast.Raise)
 class Use:
     """One place that mentions a name.
 
-    Attributes: node: the name. parents: the nodes around it, from its statement to its parent. statement: the statement
-    that it is in.
+    Attributes:
+        node: the name.
+        parents: the nodes around it, from its statement to its parent.
+        statement: the statement that it is in.
     """
 
     node: ast.Name
@@ -133,9 +135,11 @@ def uses_in(file: FileIndex, scope: Scope) -> ScopeUses:
 class Ending:
     """Where the tensors that a loop has collected become numbers again.
 
-    Attributes: last: the statement after which that is done: the loop, or the ``try`` or ``with`` around it whose
-    handlers may continue after an exception in the loop. is_read: whether anything after ``last`` reads the value.
-    after_errors: whether some of the code that reads the value runs after an exception of any kind.
+    Attributes:
+        last: the statement after which that is done: the loop, or the ``try`` or ``with`` around it whose handlers may
+            continue after an exception in the loop.
+        is_read: whether anything after ``last`` reads the value.
+        after_errors: whether some of the code that reads the value runs after an exception of any kind.
     """
 
     last: ast.stmt

@@ -41,9 +41,12 @@ _SPLIT = re.compile(rf"(?:{_WIDTH}|\w+//\w*heads?)$")
 class Weights(NamedTuple):
     """What the weights of attention are computed from.
 
-    Attributes: queries, keys: the two sides of their product. factor: what the product is scaled with, as Python writes
-    it; ``""`` if there is none. is_usual: whether the factor is one over the square root of the width of a head. mask:
-    the summand added to the product. steps: the statements that compute them, in order.
+    Attributes:
+        queries, keys: the two sides of their product.
+        factor: what the product is scaled with, as Python writes it; ``""`` if there is none.
+        is_usual: whether the factor is one over the square root of the width of a head.
+        mask: the summand added to the product.
+        steps: the statements that compute them, in order.
     """
 
     queries: ast.expr
@@ -57,11 +60,16 @@ class Weights(NamedTuple):
 class WrittenAttention(NamedTuple):
     """Attention that is written out.
 
-    Attributes: scope: the method. weights: the argument of the softmax. softmax: the call of it. dropout: the rate of a
-    dropout of the weights, as Python writes it; ``""`` if there is none. steps: the statements that nothing needs
-    besides the product with the values. statement: the statement of the product with the values. values: the values.
-    result: the product, including a transposition of heads and sequence around it, if any. is_turned: whether there is
-    such a transposition.
+    Attributes:
+        scope: the method.
+        weights: the argument of the softmax.
+        softmax: the call of it.
+        dropout: the rate of a dropout of the weights, as Python writes it; ``""`` if there is none.
+        steps: the statements that nothing needs besides the product with the values.
+        statement: the statement of the product with the values.
+        values: the values.
+        result: the product, including a transposition of heads and sequence around it, if any.
+        is_turned: whether there is such a transposition.
     """
 
     scope: Scope

@@ -79,10 +79,16 @@ _NO_MODELS = frozenset({"clear_grad", "clear_gradients", "train", "eval", "state
 class EntryPoint:
     """Where a program does its training steps.
 
-    Attributes: file: the file of the backward pass. scope: the function of the backward pass. backward: the statement
-    ``loss.backward()``. call: the call in it. loop: the step loop, in ``driver`` of the file ``driven_from``. forward:
-    the adjacent statements before the backward pass that compute the loss, in order; empty if they are elsewhere.
-    models: the called models, as source text: ``net``, ``self.model``. others: similar places that this one represents.
+    Attributes:
+        file: the file of the backward pass.
+        scope: the function of the backward pass.
+        backward: the statement ``loss.backward()``.
+        call: the call in it.
+        loop: the step loop, in ``driver`` of the file ``driven_from``.
+        forward: the adjacent statements before the backward pass that compute the loss, in order; empty if they are
+            elsewhere.
+        models: the called models, as source text: ``net``, ``self.model``.
+        others: similar places that this one represents.
     """
 
     file: FileIndex

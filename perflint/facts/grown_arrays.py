@@ -41,9 +41,15 @@ _DEEPEST = 4
 class Grown:
     """An array that grows in a loop.
 
-    Attributes: name: the name of the array. statement: ``x = concat([x, y])``. call: that call. part: what is appended.
-    loop: the loop, and the statement of it. scope: the function. choice: the ``if`` whose other arm assigns the first
-    part, as in ``if i == 0: x = y``. first: that arm's assignment.
+    Attributes:
+        name: the name of the array.
+        statement: ``x = concat([x, y])``.
+        call: that call.
+        part: what is appended.
+        loop: the loop, and the statement of it.
+        scope: the function.
+        choice: the ``if`` whose other arm assigns the first part, as in ``if i == 0: x = y``.
+        first: that arm's assignment.
     """
 
     name: str

@@ -30,11 +30,17 @@ class LossForm(Enum):
 class TwoCalls:
     """A loss, and the call that computes its input.
 
-    Attributes: loss: the call of the loss. given: its first argument. activation: the softmax or the sigmoid.
-    shaped_by: the call with the axis: ``activation``, or the one that creates its layer. logits: the argument of the
-    activation. statement: the statement of the loss. scope: the function. binding: ``p = softmax(x)``, if there is a
-    name between the two. made: the call that creates the layer that ``loss`` calls; None if it is a function of Paddle.
-    form: what is computed in two calls.
+    Attributes:
+        loss: the call of the loss.
+        given: its first argument.
+        activation: the softmax or the sigmoid.
+        shaped_by: the call with the axis: ``activation``, or the one that creates its layer.
+        logits: the argument of the activation.
+        statement: the statement of the loss.
+        scope: the function.
+        binding: ``p = softmax(x)``, if there is a name between the two.
+        made: the call that creates the layer that ``loss`` calls; None if it is a function of Paddle.
+        form: what is computed in two calls.
     """
 
     loss: ast.Call

@@ -53,9 +53,13 @@ class Budget:
 class Frame:
     """One run of a function.
 
-    Attributes: file: the file of the function. scope: the function. call: the call that runs it; None if unknown. made:
-    what created the object whose method it is; None if unknown. depth: how many steps led here. budget: the budget of
-    the question.
+    Attributes:
+        file: the file of the function.
+        scope: the function.
+        call: the call that runs it; None if unknown.
+        made: what created the object whose method it is; None if unknown.
+        depth: how many steps led here.
+        budget: the budget of the question.
     """
 
     file: FileIndex
