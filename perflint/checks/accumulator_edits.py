@@ -68,9 +68,7 @@ def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> li
 
 
 def reading(look: SumLook, context: Context) -> list[Edit]:
-    """Edits that read the sum where it is used: ``float(total)``; ``total /= n`` becomes ``total = float(total) /
-    n``.
-    """
+    """Edits that read the sum as a number: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
     name = look.node.value
     if look.updated is None:
         return [Edit(*context.range(look.node), f"float({name})")]

@@ -35,7 +35,7 @@ _LOW_PRECISION = ("fp16", "bf16", "float16", "bfloat16", "use_fp16", "amp")
 """Words of a program that can train in less than float32, or handles such tensors."""
 
 Symbol = tuple["FileIndex", str]
-"""A top-level function or class of a file; ``""`` stands for the module's own code."""
+"""A top-level function or class of a file; ``""`` means the module's own code."""
 
 
 @query(portable=True)

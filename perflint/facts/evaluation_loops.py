@@ -198,7 +198,7 @@ def _has_its_own_loop(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
 
 
 def _asks_for_gradients(file: FileIndex, found: Candidate) -> bool | None:
-    """Whether a forward pass in a loop asks for gradients, which ``no_grad`` would break; None if it may."""
+    """Whether a forward pass in a loop uses gradients, which ``no_grad`` would break; None if it may."""
     asks = Gradients.of(file.project)
     if file not in asks.beside_forward():
         return False

@@ -26,8 +26,7 @@ class NoGrad(Part):
     """Answers for one project where gradients are off."""
 
     def over_scope(self, file: FileIndex, scope: Scope, guesses: int = _MOST_GUESSES) -> bool:
-        """Whether a function runs with gradients off: by its decorators, or because every known caller switches them
-        off.
+        """Whether a function runs with gradients off: by its decorators, or because all known callers turn them off.
 
         Args:
             file: the file of the function.

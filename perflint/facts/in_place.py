@@ -1,6 +1,4 @@
-"""Finds whether the rest of a loop may change a tensor in place: tensors sharing its memory, as by `.detach()`,
-change too.
-"""
+"""Finds whether the rest of a loop may change a tensor in place, or one that shares its memory, as by `.detach()`."""
 
 from __future__ import annotations
 

@@ -186,9 +186,7 @@ class _Tracer:
         return self.origin(iterated, at, depth - 1)
 
     def _outside(self, name: str, depth: int) -> Origin:
-        """The origin of a name that is not bound before its use here: a parameter, a global, an earlier step's
-        value.
-        """
+        """The origin of a name that is not bound before its use here: a parameter, a global, an earlier value."""
         loop = self._point.loop
         if name in self._scope.parameters:
             if loop is not None:

@@ -188,7 +188,7 @@ class _Finder:
     def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
         """The statement of a function that makes the program distributed, or finds it so.
 
-        None where the distributed program stops with an error before it saves anything.
+        None if the distributed program stops with an error before it saves anything.
         """
         found = self._begins(file, scope)
         return None if found is not None and stops(file, scope) else found

@@ -148,7 +148,7 @@ def _uses_of(holder: Point, name: str) -> Iterator[Statement | None]:
 
 
 def _kept_in(statement: Statement) -> list[str]:
-    """The plain names that an assignment binds; nothing where it binds anything else."""
+    """The plain names that an assignment binds; empty if it binds anything else."""
     node = statement.node
     names = bound_by(node) if isinstance(node, (ast.Assign, ast.AugAssign)) else []
     return names if all(name.isidentifier() for name in names) else []

@@ -73,9 +73,7 @@ def _masked(node: ast.Subscript, point: Point, evaluator: Evaluator) -> tuple[st
 
 
 def _is_mask(index: ast.expr, kind: Kind, scope: Scope) -> bool:
-    """Whether an index is a tensor of truth values: nobody selects rows by the bits of numbers, as in
-    ``x[~numbers]``.
-    """
+    """Whether an index is a tensor of truth values; nobody selects rows by numbers, as in ``x[~numbers]``."""
     if kind.truth or not kind.is_tensor:
         return kind.truth
     return _inverts(index) or dotted(index) in scope.once(_inverted, lambda: _inverted(scope))

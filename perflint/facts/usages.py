@@ -195,7 +195,7 @@ class _Search:
         self._names = point.file.names
         self._point = point
         self._scope = scope
-        # The last row of the loop around the value, 0 where there is none.
+        # The last row of the loop around the value, 0 if there is none.
         self._loop_end = (point.loop.end_lineno or 0) if point.loop is not None else 0
 
     def aims(self, node: ast.AST, parents: Sequence[ast.AST], statement: Statement, depth: int) -> Iterator[Aim]:

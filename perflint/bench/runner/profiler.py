@@ -27,7 +27,7 @@ _PART_OF = {
     step_kinds.SLEEP: (step_kinds.LOG,),  # a log call that waits for its server
     step_kinds.COLLECT: (step_kinds.LOG,),
 }
-"""Kinds whose calls count as part of a surrounding call of these kinds, besides those of their own kind."""
+"""Kinds whose calls also count as part of a surrounding call of these kinds, not only of their own kind."""
 
 AFTER = "after this line"
 """The note of code that is only known by the wrapped call before it."""
