@@ -38,7 +38,7 @@ def broken_promise(before: Reading, after: Reading) -> str:
     if "#" in before.text and _comments(before.text) - _comments(after.text):
         return "a comment would be lost"
     if _runs_less_often(before.tree, after.tree):
-        return "what stands under the new test would run less often"
+        return "the code under the new test would run less often"
     lost = _reports(before.tree) - _reports(after.tree)
     return f"`{next(iter(lost))}` would no longer be called there" if lost else ""
 
