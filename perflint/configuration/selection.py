@@ -43,9 +43,7 @@ def closest(selectors: Iterable[str], code: str, name: str = "") -> int:
 
 @dataclass(frozen=True)
 class Selection:
-    """The codes that at least one of some selectors means, for ``code in selection``; selectors cannot be names
-    here.
-    """
+    """The codes that at least one of some selectors means, for ``code in selection``; names are not resolved here."""
 
     selectors: tuple[str, ...]
 
