@@ -22,7 +22,7 @@ _REASON = (
     "the model gets more weights, so training starts from other values, and checkpoints of the old shape no longer load"
 )
 _BY_HAND = (
-    "perflint does not see everything that has this width: all of it has to change together, "
+    "perflint cannot tell what else depends on this width: all of it has to change together, "
     "and checkpoints of the old shape no longer load"
 )
 _ADVICE = {True: "choose {width} for it on both sides", False: "choose {width} where the input is made"}
