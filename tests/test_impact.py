@@ -585,7 +585,7 @@ def test_of_several_lines_that_show_one_value_the_first_counts() -> None:
 def test_lines_beside_one_that_waits_count_with_it() -> None:
     text = in_step("writer.add_scalar('a', args.a, step)\nwriter.add_scalar('loss', loss.item(), step)")
     impact, _ = _impacts_of(text, "PPF405", "PPF202")
-    reason = "a value for a curve at each step, mended along with line 13"
+    reason = "a value for a curve at each step, fixed together with line 13"
     assert impact and (impact.level, impact.reason) == (MEDIUM, reason)
     apart = in_step("writer.add_scalar('a', args.a, step)\ntell(step)\nwriter.add_scalar('loss', loss.item(), step)")
     assert [impact and impact.level for impact in _impacts_of(apart, "PPF405", "PPF202")] == [LOW, MEDIUM]

@@ -303,7 +303,7 @@ class CallGraph(Part):
                 found = Certainty.NAME
         return found
 
-    # -- what calls hand over ----------------------------------------------------------------------------------
+    # -- what calls pass on ----------------------------------------------------------------------------------
 
     def functions_handed(self, file: FileIndex, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
         """The functions of the project that callers pass to a function as one of its arguments."""

@@ -17,7 +17,7 @@ from perflint.training.steps import Step
 _MOST_WAYS = 100
 """How many paths from one loop, or events of it, are compared; with more, all are assumed to run in one step."""
 
-_BESIDE_A_LINE = "{reason}, mended along with line {row}"
+_BESIDE_A_LINE = "{reason}, fixed together with line {row}"
 _PROGRESS = "progress text"
 """A text that a progress bar shows when it is drawn next: it costs little, whatever is next to it."""
 _READS = frozenset({"wait", "printed wait"})

@@ -23,14 +23,13 @@ _MOST_TOGETHER = 50
 """How many findings of one loop may offer the same edits: each writes out those of all."""
 
 _ONE_FIX = " (one fix for {lines})"
-_STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
-_NEEDS = "nothing is won before the reads at {lines} are gone, too, which have a fix of their own"
-_NEEDS_GUARDS = "nothing is won before the log at {lines} runs more rarely, which has a fix of its own"
+_STAYS = "no gain while the same step also reads the device at {lines}, which no edit removes"
+_NEEDS = "no gain until the reads at {lines} are gone too; they have their own fix"
+_NEEDS_GUARDS = "no gain until the log at {lines} runs less often; it has its own fix"
 _NEEDS_GUARD_AROUND = (
-    "nothing is won before the reads at {lines} are gone from most steps, along with the logs around them, whose fix "
-    "guards both"
+    "no gain until the reads at {lines} are gone from most steps, with the logs around them, whose fix guards both"
 )
-_MOVES = "nothing is won while the value is read at {lines} at each step: read it under the same test"
+_MOVES = "no gain while each step reads the value at {lines}: read it under the same test"
 _OVERLAP = "the edits for the reads of this loop overlap"
 _Group = tuple[str, Loop, str, bool]
 

@@ -120,5 +120,5 @@ def _on_gpu(profiles: Sequence[Profiled], kept: Mapping[Finding, Bound], rules: 
         return []
     return [
         "on a GPU the time of a read or a copy is mostly a wait for what the device has still to do, so a bound says "
-        "what the finding can cost at most; where the device is busy all the time, less is won"
+        "what the finding can cost at most; where the device is busy all the time, the gain is smaller"
     ]
