@@ -61,7 +61,7 @@ def test_words_where_another_read_of_the_step_stays(other: str) -> None:
     text = script("total = 0.0", f"total += loss.item()\n{other}", "return total")
     fix = fixes(text)[0]
     assert (fix.level, fix.edits) == (Level.DISPLAY, ())
-    assert "at line 13, too, which no edit takes away" in fix.reason
+    assert "at line 13, which no edit removes" in fix.reason
     assert fixed(text, *READS, level=Level.UNSAFE) == text
 
 
