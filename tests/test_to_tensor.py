@@ -81,7 +81,11 @@ def in_forward(body: str) -> list[Finding]:
         ("m = paddle.where(y > 0, x, paddle.to_tensor(0.0))", "fill it there, with `paddle.full`", Confidence.HIGH),
         ("m = paddle.exp(x - paddle.to_tensor(0.5))", "write the number itself", Confidence.HIGH),
         ("m = paddle.to_tensor(len(y) / 8)", "copies a number to the device", Confidence.MEDIUM),
-        ("w = args.of(step)\nm = paddle.to_tensor(w / np.sum(w))", "creates a tensor from host data", Confidence.MEDIUM),
+        (
+            "w = args.of(step)\nm = paddle.to_tensor(w / np.sum(w))",
+            "creates a tensor from host data",
+            Confidence.MEDIUM,
+        ),
         ("m = paddle.to_tensor(x)", "a batch that already is a tensor, at", Confidence.MEDIUM),
         ("m = [paddle.to_tensor(part, dtype='float32') for part in x]", "only to cast it", Confidence.MEDIUM),
         ("m = paddle.to_tensor(x.numpy())", "sends back", Confidence.HIGH),

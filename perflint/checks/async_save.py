@@ -93,7 +93,7 @@ def _is_one_path(call: cst.Call, context: Context) -> bool:
 
 
 def periodic_fix(call: cst.Call, found: PeriodicSave, context: Context) -> Fix:
-    """The same for a save every few hundred steps; in words where another function has its loop."""
+    """The same for a save every n steps; in words where another function has its loop."""
     loop = found.loop
     if imports_fluid(context.file):
         return Fix(_FLUID, (), Level.DISPLAY, f"{_LESS_OFTEN}; {_NOT_IN_FLUID}")

@@ -25,8 +25,8 @@ _READS = frozenset({"wait", "printed wait"})
 _Event = tuple[float, Arms]
 """What one event costs, in milliseconds, with the arms of tests that it stands in."""
 _Run = tuple[str, Loop, Fix, tuple[tuple[tuple[str, int], bool], ...]]
-_BEHIND = "right behind another one"
-_BEHIND_LOOP = "{often}, behind the waits at each iteration of the loop at line {row}"
+_BEHIND = "right after another one"
+_BEHIND_LOOP = "{often}, right after the waits in each iteration of the loop at line {row}"
 _FOR_A_LINE = "that the log at line {row} needs at each step"
 
 
@@ -40,7 +40,7 @@ class Costs:
 
     A read whose value is for such a line alone costs nothing by itself: while the line runs, it has to be read.
 
-    A wait costs little right behind another one: ``print(float(a), float(b))`` waits for ``a``, and only copies ``b``.
+    A wait costs little right after another one: ``print(float(a), float(b))`` waits for ``a``, and only copies ``b``.
     So does one behind a loop that waits at each of its passes, if no backward pass comes between the two.
 
     Args:
