@@ -27,7 +27,7 @@ _KEPT = "all parts are kept until the loop ends, and the array does not exist be
 _NO_PASS = (
     "if the loop has no iteration, there is nothing to concatenate, and the edited code stops with an error there"
 )
-_LEAVES = "the loop contains `return` or `yield`: after a `return` the code after the loop would not run"
+_LEAVES = "a return in the loop, or a caller that stops a generator early, would skip the code after the loop"
 
 
 @statement_gate(CODE)
